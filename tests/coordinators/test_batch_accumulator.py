@@ -8,7 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.coordinators.kit import KeptLog
-from trio_kafka.coordinators.batch_accumulator import BatchAccumulator, told_of_loss
+from trio_kafka.coordinators.batch_accumulator import BatchAccumulator, loss_replies
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -20,17 +20,17 @@ LOST = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 class Scene:
     """One that gathers for 5 ms, and says when it is due."""
 
-    def __init__(self, linger_s: float = 0.005) -> None:
+    def __init__(self, linger_ms: int = 5) -> None:
         self.timers = Timers(Node("test", "broker"))
         self.log = KeptLog()
         self.rung: list[float] = []
-        self.gathering = BatchAccumulator(
-            self.log, self.timers, linger_s, lambda: self.rung.append(trio.current_time())
+        self.accumulator = BatchAccumulator(
+            self.log, self.timers, linger_ms, lambda: self.rung.append(trio.current_time())
         )
 
     def add(self, *words: str, answers: int = 1) -> bool:
         records = [CoordinatorRecord(word) for word in words]
-        return self.gathering.add(Effects(records, [(n, n) for n in range(answers)]), 7)
+        return self.accumulator.add(Effects(records, [(n, n) for n in range(answers)]), 7)
 
 
 @pytest.fixture
@@ -42,33 +42,33 @@ async def test_events_are_one_batch_and_leave_nothing_behind(scene: Scene) -> No
     assert scene.add("a", "b")
     assert scene.add()
     assert scene.add("c")
-    assert len(scene.gathering.effects) == 3
-    assert scene.gathering.figures() == {"open": 3, "batches": 0, "gathered": 0}
+    assert len(scene.accumulator.effects) == 3
+    assert scene.accumulator.figures() == {"open": 3, "batches": 0}
 
-    scene.gathering.write(8)
+    scene.accumulator.write(8)
 
     assert scene.log.batches == [["a", "b", "c"]]
-    assert scene.gathering.figures() == {"open": 0, "batches": 1, "gathered": 3}
-    assert scene.gathering.effects == []
-    assert not scene.gathering.is_open
+    assert scene.accumulator.figures() == {"open": 0, "batches": 1}
+    assert scene.accumulator.effects == []
+    assert not scene.accumulator.is_open
     assert scene.timers.waiting == 0
 
 
 async def test_what_has_no_records_opens_nothing(scene: Scene) -> None:
     assert not scene.add()
-    assert not scene.gathering.is_open
+    assert not scene.accumulator.is_open
     assert scene.timers.waiting == 0
     with pytest.raises(InvariantError):
-        scene.gathering.write(8)
+        scene.accumulator.write(8)
 
 
 async def test_what_nobody_waits_for_is_not_kept(scene: Scene) -> None:
     scene.add("a")
 
-    assert scene.gathering.add(Effects(), 7)
-    assert len(scene.gathering.effects) == 1
-    assert scene.gathering.add(Effects(committed=lambda _now_ms: Effects()), 7)
-    assert len(scene.gathering.effects) == 2
+    assert scene.accumulator.add(Effects(), 7)
+    assert len(scene.accumulator.effects) == 1
+    assert scene.accumulator.add(Effects(committed=lambda _now_ms: Effects()), 7)
+    assert len(scene.accumulator.effects) == 2
 
 
 @pytest.mark.parametrize("opened", [False, True])
@@ -81,8 +81,8 @@ async def test_what_is_too_much_is_left_to_others(
         assert scene.add("a")
 
     assert not scene.add(*map(str, range(records)), answers=answers)
-    assert scene.gathering.is_open is opened
-    assert len(scene.gathering.effects) == opened
+    assert scene.accumulator.is_open is opened
+    assert len(scene.accumulator.effects) == opened
 
 
 async def test_a_log_that_takes_nothing_says_so_before_anything_is_replayed(scene: Scene) -> None:
@@ -90,7 +90,7 @@ async def test_a_log_that_takes_nothing_says_so_before_anything_is_replayed(scen
 
     with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
         scene.add("a")
-    assert not scene.gathering.is_open
+    assert not scene.accumulator.is_open
     assert scene.timers.waiting == 0
 
 
@@ -102,13 +102,13 @@ async def test_it_is_full_before_it_takes_long(
 ) -> None:
     scene.add("first")
     added = 0
-    while not scene.gathering.is_full:
+    while not scene.accumulator.is_full:
         assert scene.add(*map(str, range(records)), answers=answers)
         added += 1
 
     assert added == most
-    scene.gathering.write(8)
-    assert not scene.gathering.is_full
+    scene.accumulator.write(8)
+    assert not scene.accumulator.is_full
 
 
 async def test_it_is_due_so_long_after_its_first_event(autojump_clock: MockClock) -> None:
@@ -119,15 +119,15 @@ async def test_it_is_due_so_long_after_its_first_event(autojump_clock: MockClock
         scene.add("a")
         await trio.sleep(0.004)
         scene.add("b")
-        assert not scene.gathering.is_due
+        assert not scene.accumulator.is_due
         await trio.sleep(0.002)
-        assert scene.gathering.is_due
+        assert scene.accumulator.is_due
         assert scene.rung == pytest.approx([begun + 0.005])
-        scene.gathering.write(8)
-        assert not scene.gathering.is_due
+        scene.accumulator.write(8)
+        assert not scene.accumulator.is_due
 
         scene.add("c")  # the next one has a linger of its own
-        scene.gathering.write(9)
+        scene.accumulator.write(9)
         await trio.sleep(0.1)
         assert len(scene.rung) == 1
         nursery.cancel_scope.cancel()
@@ -141,23 +141,23 @@ async def test_what_is_dropped_is_never_due(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(scene.timers.run)
         scene.add("a")
-        end(scene.gathering)
+        end(scene.accumulator)
         assert scene.timers.waiting == 0
         await trio.sleep(0.1)
         nursery.cancel_scope.cancel()
 
     assert scene.rung == []
-    assert not scene.gathering.is_open
+    assert not scene.accumulator.is_open
     assert scene.log.records == []
 
 
 async def test_without_a_linger_there_is_no_timer() -> None:
     timers = Timers(Node("test", "broker"))
-    gathering = BatchAccumulator(KeptLog(), timers)
+    accumulator = BatchAccumulator(KeptLog(), timers, 0, lambda: None)
 
-    gathering.add(Effects([CoordinatorRecord("a")]), 7)
+    accumulator.add(Effects([CoordinatorRecord("a")]), 7)
 
-    assert gathering.is_open
+    assert accumulator.is_open
     assert timers.waiting == 0
 
 
@@ -166,10 +166,10 @@ async def test_a_batch_that_is_refused_is_closed_all_the_same(scene: Scene) -> N
     scene.log.error = LOST
 
     with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
-        scene.gathering.write(8)
+        scene.accumulator.write(8)
 
-    assert not scene.gathering.is_open
-    assert scene.gathering.figures()["batches"] == 0
+    assert not scene.accumulator.is_open
+    assert scene.accumulator.figures()["batches"] == 0
 
 
 def test_whoever_waited_for_a_lost_batch_is_told_once() -> None:
@@ -182,6 +182,6 @@ def test_whoever_waited_for_a_lost_batch_is_told_once() -> None:
         Effects(answers=[("c", 1), ("d", 1)]),
     ]
 
-    told: dict[Any, Any] = told_of_loss(effects, LOST, 9)
+    told: dict[Any, Any] = loss_replies(effects, LOST, 9)
 
     assert told == {"a": LOST, "b": LOST.code, "c": 9, "d": LOST}

@@ -43,8 +43,8 @@ async def test_one_rings_when_it_is_due_and_once(autojump_clock: MockClock) -> N
         await trio.sleep(1.0)
 
         assert bell.rang == [(A, 0.1)]
-        assert bell.keyed_timers.take(A)
-        assert not bell.keyed_timers.take(A)
+        assert bell.keyed_timers.claim(A)
+        assert not bell.keyed_timers.claim(A)
         assert len(bell.keyed_timers) == 0
 
 
@@ -74,7 +74,7 @@ async def test_one_that_is_set_already_may_be_kept(autojump_clock: MockClock) ->
         await trio.sleep(1.0)
 
         assert bell.rang == [(A, 0.1)]
-        assert bell.keyed_timers.take(A)
+        assert bell.keyed_timers.claim(A)
 
 
 async def test_one_that_is_set_earlier_rings_earlier(autojump_clock: MockClock) -> None:
@@ -121,5 +121,5 @@ async def test_who_waits_for_its_turn_is_not_taken_if_it_was_set_or_cancelled(
             bell.keyed_timers.set(A, 0.1)
             await trio.sleep(0.2)
             change()
-            assert not bell.keyed_timers.take(A)
+            assert not bell.keyed_timers.claim(A)
             bell.keyed_timers.cancel(A)

@@ -40,9 +40,11 @@ def in_steps(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, a
     return whole(log.write(whole(log.encode(records, now_ms, atomic=atomic))))
 
 
-def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
-    """A few records; one that says that they are committed is believed."""
-    return believed(log, log.append(records, now_ms), len(records))
+def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written | None:
+    """All of one event, in one batch."""
+    batch = log.open()
+    assert batch.add(records, now_ms)
+    return batch.append(now_ms)
 
 
 def gathered(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
@@ -60,7 +62,7 @@ def believed(log: PartitionLog, written: Written | None, count: int) -> Written:
     return Written(Appended(end - count, end - 1, -1, 0))
 
 
-@pytest.fixture(params=[in_steps, at_once, gathered])
+@pytest.fixture(params=[in_steps, gathered])
 def append(request: pytest.FixtureRequest) -> Append:
     return request.param
 
@@ -106,10 +108,10 @@ async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: Mock
     async with a_log() as log:
         many = [record(number, 1000) for number in range(25)]
 
-        for append in (in_steps, at_once):
-            with pytest.raises(KafkaError) as error:
-                append(log, many, 5)
-            assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        assert not log.open().add(many, 5)
+        with pytest.raises(KafkaError) as error:
+            in_steps(log, many, 5)
+        assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
         assert await batches(log) == []
 
         assert log.committed(in_steps(log, many, 5, atomic=False))
@@ -147,7 +149,7 @@ async def test_what_is_not_durable_yet_is_not_committed(
         moved = trio.Event()
         written = append(log, [record(1)], 5)
         assert not log.committed(written)
-        assert log.append([record(2)], 5) is not None
+        assert at_once(log, [record(2)], 5) is not None
 
         log.watch(written, moved.set)
         await moved.wait()
@@ -186,10 +188,10 @@ async def test_what_is_committed_at_once_need_not_be_waited_for(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
-        assert log.append([record(1)], 5) is None
+        assert at_once(log, [record(1)], 5) is None
 
         log.partition.isr = (NodeId(1), NodeId(7))
-        written = log.append([record(2)], 5)
+        written = at_once(log, [record(2)], 5)
         assert written is not None
         assert not log.committed(written)
 
@@ -201,10 +203,10 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
         assert log.is_calm
         pace = log.partition.local_log().pace
         pace.took_long(0.0, pace.elapsed())
-        written = log.append([record(1)], 5)
+        written = at_once(log, [record(1)], 5)
         assert not log.is_calm
         with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
-            log.append([record(2, 10_000)], 5)  # its turn would be too late to say so
+            in_steps(log, [record(2, 10_000)], 5)  # its turn would be too late to say so
 
         assert written is not None
         assert not log.committed(written)

@@ -1,5 +1,7 @@
 """Tickets, and the one answer that is made of them."""
 
+from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -9,15 +11,19 @@ from trio.testing import MockClock
 
 from trio_kafka.coordinators.pending_reply import (
     PendingReply,
-    answer_of,
-    answer_of_all,
     deferred_reply,
+    joint_reply,
+    value_or_raise,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 
 ERROR = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def raising(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return partial(value_or_raise, make)
 
 
 class Place:
@@ -35,17 +41,15 @@ class Place:
 
 
 async def test_an_answer_that_is_there_is_given_at_once() -> None:
-    place = Place()
-
-    assert answer_of(PendingReply(3), lambda value: value + 1, place.purgatory, 1.0) == 4
+    assert value_or_raise(lambda value: value + 1, 3) == 4
     with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
-        answer_of(PendingReply(ERROR), lambda value: value, place.purgatory, 1.0)
+        value_or_raise(lambda value: value, ERROR)
 
 
 async def test_one_that_comes_later_is_given_later() -> None:
     place, ticket, wrong = Place(), PendingReply(), PendingReply()
-    place.park(answer_of(ticket, lambda value: value + 1, place.purgatory, 1.0))
-    place.park(answer_of(wrong, lambda value: value, place.purgatory, 1.0))
+    place.park(deferred_reply(ticket, raising(lambda value: value + 1), place.purgatory, 1.0))
+    place.park(deferred_reply(wrong, raising(lambda value: value), place.purgatory, 1.0))
 
     wrong.give(ERROR)
     ticket.give(3)
@@ -81,22 +85,22 @@ async def test_errors_are_told_as_answers_are_where_they_are_wanted(
 async def test_all_answers_are_one_when_the_last_is_there() -> None:
     place, first, last = Place(), PendingReply(), PendingReply()
     tickets = [first, PendingReply(ERROR), last]
-    place.park(answer_of_all(tickets, list, place.purgatory, 1.0))
+    place.park(joint_reply(tickets, list, place.purgatory, 1.0))
 
     last.give(3)
     assert place.told == []
     first.give(1)
 
     assert place.told == [[1, ERROR, 3]]
-    assert answer_of_all([PendingReply(1), PendingReply(2)], sum, place.purgatory, 1.0) == 3
+    assert joint_reply([PendingReply(1), PendingReply(2)], sum, place.purgatory, 1.0) == 3
 
 
 async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock) -> None:
     place, ticket = Place(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
-        place.park(answer_of(ticket, lambda value: value, place.purgatory, 1.0))
-        place.park(answer_of_all([PendingReply(1), PendingReply()], list, place.purgatory, 2.0))
+        place.park(deferred_reply(ticket, raising(lambda value: value), place.purgatory, 1.0))
+        place.park(joint_reply([PendingReply(1), PendingReply()], list, place.purgatory, 2.0))
         await trio.sleep(3.0)
         nursery.cancel_scope.cancel()
 
@@ -113,7 +117,7 @@ async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock)
 async def test_who_has_an_answer_does_not_know_what_waits_for_the_others() -> None:
     place, there, wanting = Place(), PendingReply(1), PendingReply()
 
-    place.park(answer_of_all([there, wanting], list, place.purgatory, 1.0))
+    place.park(joint_reply([there, wanting], list, place.purgatory, 1.0))
     assert there.delayed is None
     assert wanting.delayed is not None
 

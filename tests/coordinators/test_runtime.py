@@ -269,7 +269,7 @@ async def test_one_that_waits_to_be_loaded_begins_at_once_with_a_new_leader_epoc
             groups.shard_of("g").fail()
         held = groups.shard_of("g")
         assert groups.runtime.figures()["held"] == 1
-        timers = groups.runtime._ground.timers
+        timers = groups.runtime._dependencies.timers
         due = timers.waiting
 
         lead(served, number, by=1)

@@ -1,140 +1,139 @@
-"""What a shard gathers: events whose records are replayed, and written together a little later.
+"""Effects of the events whose records become the shard's next batch.
 
-Whoever such an event answers waits for the batch, and so does whoever is answered behind it. With a
-linger a batch is written so long after its first event; without one whoever has it opened has it
-written in the same turn. One that is full is written at once. Power that is lost takes the batch,
-and with it what nobody was told.
+An event is never split. With a linger the batch is due that long after its first event; without
+one the shard decides when to write it. A full batch is written at once. A crash loses the batch,
+and with it only what no client was told.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.effects import AT_ONCE, Effects, Ticket
 from trio_kafka.coordinators.protocols import OpenBatch, ShardLog
 from trio_kafka.errors import InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timer, Timers
+from trio_kafka.scheduling.deferred_batch import Rounds
 
-ADAPTIVE: Final = -1  # the linger of who gathers what has queued up
-_FULL: Final = 300  # events, their records and their answers: to write and to tell them takes 1 ms
+ADAPTIVE: Final = -1  # linger: until the end of the round or of the worker's slice
+_FULL: Final = 300  # events, records and replies: 1 ms to write and to complete
+
+
+@frozen
+class Batching:
+    """When a shard writes its batch. linger_ms: `group.coordinator.append.linger.ms`.
+
+    0 writes the records of each event by themselves. rounds: rounds of the readers, for ADAPTIVE.
+    """
+
+    linger_ms: int = ADAPTIVE
+    rounds: Rounds = field(factory=Rounds)
 
 
 class BatchAccumulator:
-    """At most one open batch. effects: of its events, in order. is_due: its linger is over.
-    writers: how many of the events have records.
-    """
+    """At most one open batch. effects: those in it, in order. is_due: its linger is over."""
 
     def __init__(
-        self,
-        log: ShardLog,
-        timers: Timers,
-        linger_s: float = 0.0,
-        due: Callable[[], None] | None = None,
+        self, log: ShardLog, timers: Timers, linger_ms: int, due: Callable[[], None]
     ) -> None:
-        """due: have it written soon, as its linger is over; None: whoever adds sees to that."""
+        """due: called when the linger of a batch is over; never if `linger_ms` is 0 or less."""
         self.effects: list[Effects] = []
         self.is_due = False
-        self.writers = 0
         self._log = log
         self._timers = timers
-        self._linger_s = linger_s
+        self._linger_s = linger_ms / 1000
         self._due = due
         self._batch: OpenBatch | None = None
         self._timer: Timer | None = None
-        self._weight = self._batches = self._records = 0
+        self._weight = self._batches = 0
 
     @property
     def is_open(self) -> bool:
-        """Something waits to be written."""
+        """True if records wait to be written."""
         return self._batch is not None
 
     @property
     def is_full(self) -> bool:
-        """It is to be written before anything else is done."""
+        """True if the batch must be written before the next event."""
         return self._weight >= _FULL
 
     def add(self, effects: Effects, now_ms: int) -> bool:
-        """Take in what follows from an event; its records are to be replayed next.
+        """Take the effects of one event; return False if nothing was taken.
 
-        False: nothing was taken in, as there is too much of it for one turn, or no room for its
-        records in this batch, or nothing that it would have to wait for. Raises KafkaError: the log
-        takes nothing now.
+        That is so if they are too many for one slice, if the batch has no room for the records, or
+        if there is no batch that an event without records would have to wait for.
+        Raises KafkaError: the log accepts no records now.
         """
         records, answers = effects.records, effects.answers
         if len(records) > AT_ONCE or len(answers) > AT_ONCE:
             return False
+        batch = self._batch
         if records:
-            if not self._add(effects, now_ms):
+            opened = self._log.open() if batch is None else batch
+            if not opened.add(records, now_ms):
                 return False
-            self.writers += 1
-        elif self._batch is None:
+            if batch is None:
+                self._batch = opened
+                if self._linger_s > 0:
+                    due_at = trio.current_time() + self._linger_s
+                    self._timer = self._timers.at(due_at, self._linger_over)
+        elif batch is None:
             return False
         if records or answers or effects.committed is not None:
             self.effects.append(effects)
             self._weight += len(records) + len(answers) + 1
         return True
 
-    def _add(self, effects: Effects, now_ms: int) -> bool:
-        batch = self._batch
-        if batch is not None:
-            return batch.add(effects.records, now_ms)
-        batch = self._log.open()
-        if not batch.add(effects.records, now_ms):
-            return False
-        self._batch = batch
-        if self._due is not None:
-            self._timer = self._timers.at(trio.current_time() + self._linger_s, self._ring)
-        return True
-
     def write(self, now_ms: int) -> Any:
-        """Write what is open: as `ShardLog.append`. Nothing is open then, even if it is refused."""
+        """Write the open batch, see `OpenBatch.append`. It is closed even if it is refused."""
         batch = self._batch
         if batch is None:
-            raise InvariantError("nothing is gathered")
+            raise InvariantError("no batch is open")
         self.drop()
         written = batch.append(now_ms)
         self._batches += 1
-        self._records += len(batch)
         return written
 
     def drop(self) -> None:
-        """Forget what is open, if anything is."""
+        """Discard the open batch, if there is one."""
         if self._timer is not None:
             self._timers.cancel(self._timer)
         self._batch = self._timer = None
-        self.effects, self._weight, self.writers, self.is_due = [], 0, 0, False
+        self.effects, self._weight, self.is_due = [], 0, False
 
     def close(self) -> None:
-        """As `drop`, for good: whoever was to be told is forgotten, as it knows this one."""
+        """Discard the open batch for good, and break the cycle with the owner."""
         self.drop()
-        self._due = None
+        self._due = _ignore
 
-    def _ring(self) -> None:
+    def _linger_over(self) -> None:
         self._timer, self.is_due = None, True
-        if self._due is not None:
-            self._due()
+        self._due()
 
     def figures(self) -> Figures:
-        """For the tree. open: records that are not written yet; gathered: those that were."""
+        """Figures for the tree. open: records that are not written yet."""
         return {
             "open": 0 if self._batch is None else len(self._batch),
             "batches": self._batches,
-            "gathered": self._records,
         }
 
 
-def told_of_loss(effects: Iterable[Effects], error: KafkaError, now_ms: int) -> dict[Ticket, Any]:
-    """What whoever waited for a batch is told that was refused. Who has been answered by two events
-    of the batch is told what the first one makes of it.
-    """
-    told: dict[Ticket, Any] = {}
+def _ignore() -> None:
+    """Receive the end of a linger after `close`."""
+
+
+def loss_replies(effects: Iterable[Effects], error: KafkaError, now_ms: int) -> dict[Ticket, Any]:
+    """Return the replies of a refused batch. The first event that answers a ticket decides."""
+    replies: dict[Ticket, Any] = {}
     for one in effects:
         if one.refused is None:
             answers = [(ticket, error) for ticket, _ in one.answers]
         else:
             answers = one.refused(error, now_ms).answers
         for ticket, answer in answers:
-            told.setdefault(ticket, answer)
-    return told
+            replies.setdefault(ticket, answer)
+    return replies

@@ -1,7 +1,7 @@
-"""The timers of one machine, by their keys.
+"""Timers of one machine, by key.
 
-One that is put off only has a later deadline, and is set again when it is due: members that say
-that they live put theirs off all the time.
+A timer that is put off only notes its later deadline, and is set again when it is due: heartbeats
+put off session timers all the time.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.scheduling.chunked_work import Steps
 
 _SHOWN: Final = 100
-_A_STEP: Final = 100  # alarms
+_A_STEP: Final = 100  # timers that are cancelled in one step
 
 
 @define(eq=False)
@@ -30,20 +30,21 @@ class _KeyedTimer:
 
 
 class KeyedTimers:
-    """`ring` is called with the key of what is due; who works on it asks `take` first."""
+    """Set, cancel and fire timers. A timer that has fired is pending until `claim` takes it."""
 
-    def __init__(self, timers: Timers, ring: Callable[[TimerKey], None]) -> None:
+    def __init__(self, timers: Timers, fire: Callable[[TimerKey], None]) -> None:
+        """fire: called with the key of a timer that is due."""
         self._timers = timers
-        self._ring = ring
-        self._now = trio.lowlevel.current_clock().current_time  # heartbeats ask all the time
-        self._alarms: dict[TimerKey, _KeyedTimer] = {}
-        self._rung: dict[TimerKey, None] = {}  # those that are due and wait for their turn
+        self._fire = fire
+        self._now = trio.lowlevel.current_clock().current_time  # bound once: heartbeats ask for it
+        self._by_key: dict[TimerKey, _KeyedTimer] = {}
+        self._fired: dict[TimerKey, None] = {}  # due, and not claimed yet
 
     def __len__(self) -> int:
-        return len(self._alarms)
+        return len(self._by_key)
 
-    def obey(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
-        """Set and cancel, in this order."""
+    def apply(self, timers: Iterable[SetTimer | CancelTimer]) -> None:
+        """Set and cancel timers, in this order."""
         for timer in timers:
             if isinstance(timer, SetTimer):
                 self.set(timer.key, timer.delay_ms / 1000, keep=timer.keep)
@@ -51,61 +52,58 @@ class KeyedTimers:
                 self.cancel(timer.key)
 
     def set(self, key: TimerKey, delay_s: float, *, keep: bool = False) -> None:
-        """Ring in `delay_s`, in place of what was set for this key; keep: unless something is."""
-        if keep and (key in self._alarms or key in self._rung):
+        """Set the timer of a key, and replace an earlier one unless `keep` is true."""
+        if keep and (key in self._by_key or key in self._fired):
             return
-        self._rung.pop(key, None)
+        self._fired.pop(key, None)
         deadline = self._now() + delay_s
-        alarm = self._alarms.get(key)
-        if alarm is not None:
-            if deadline >= alarm.deadline:
-                alarm.deadline = deadline
+        known = self._by_key.get(key)
+        if known is not None:
+            if deadline >= known.deadline:
+                known.deadline = deadline
                 return
-            self._timers.cancel(alarm.timer)
-        self._alarms[key] = _KeyedTimer(
-            deadline, self._timers.at(deadline, partial(self._due, key))
-        )
+            self._timers.cancel(known.timer)
+        timer = self._timers.at(deadline, partial(self._due, key))
+        self._by_key[key] = _KeyedTimer(deadline, timer)
 
     def cancel(self, key: TimerKey) -> None:
-        """Do not ring, also where it was due and waits for its turn. Idempotent."""
-        self._rung.pop(key, None)
-        alarm = self._alarms.pop(key, None)
-        if alarm is not None:
-            self._timers.cancel(alarm.timer)
+        """Cancel the timer of a key, also one that has fired and is not claimed. Idempotent."""
+        self._fired.pop(key, None)
+        known = self._by_key.pop(key, None)
+        if known is not None:
+            self._timers.cancel(known.timer)
 
-    def take(self, key: TimerKey) -> bool:
-        """Its turn has come: whether nobody has set or cancelled it since it rang."""
-        if key not in self._rung:
+    def claim(self, key: TimerKey) -> bool:
+        """Take a timer that has fired; False if it was set or cancelled since."""
+        if key not in self._fired:
             return False
-        del self._rung[key]
+        del self._fired[key]
         return True
 
     def clear(self) -> Steps[None]:
-        """Cancel all, for good. Whoever was to be told is forgotten: it knows these alarms, and
-        both would wait for the collector.
-        """
-        self._ring = _nobody
-        self._rung.clear()
-        while self._alarms:  # some may become due meanwhile
-            self._timers.cancel(self._alarms.popitem()[1].timer)
-            if not len(self._alarms) % _A_STEP:
+        """Cancel all timers for good, and break the cycle with the owner."""
+        self._fire = _ignore
+        self._fired.clear()
+        while self._by_key:  # some may become due meanwhile
+            self._timers.cancel(self._by_key.popitem()[1].timer)
+            if not len(self._by_key) % _A_STEP:
                 yield
 
     def _due(self, key: TimerKey) -> None:
-        alarm = self._alarms[key]
-        if alarm.deadline > trio.current_time():
-            alarm.timer = self._timers.at(alarm.deadline, partial(self._due, key))
+        known = self._by_key[key]
+        if known.deadline > trio.current_time():
+            known.timer = self._timers.at(known.deadline, partial(self._due, key))
             return
-        del self._alarms[key]
-        self._rung[key] = None
-        self._ring(key)
+        del self._by_key[key]
+        self._fired[key] = None
+        self._fire(key)
 
     def figures(self) -> Figures:
-        """For the tree: seconds until each is due, as many as can be shown."""
+        """Figures for the tree: seconds until each timer is due, for the first hundred."""
         now = trio.current_time()
-        shown = islice(self._alarms.items(), _SHOWN)
-        return {" ".join(map(str, key)): round(alarm.deadline - now, 3) for key, alarm in shown}
+        shown = islice(self._by_key.items(), _SHOWN)
+        return {" ".join(map(str, key)): round(known.deadline - now, 3) for key, known in shown}
 
 
-def _nobody(_key: TimerKey) -> None:
-    """Is told when all is cancelled."""
+def _ignore(_key: TimerKey) -> None:
+    """Receive the keys that are due after `clear`."""

@@ -85,11 +85,7 @@ class PartitionLog:
         log = self.partition.leading
         return log is not None and log.pace.calm and not log.busy
 
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
-        """See `ShardLog`."""
-        return self._append(list(map(encode_record, records)), now_ms, None, now_ms)
-
-    def _append_gathered(self, batch: EncodedBatch, now_ms: int) -> Written | None:
+    def _append_batch(self, batch: EncodedBatch, now_ms: int) -> Written | None:
         return self._append(*batch.content, now_ms)
 
     def _append(
@@ -136,7 +132,7 @@ class PartitionLog:
         room = min(self._limit, _LOOSE)
         if not self._is_plain:
             room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
-        return EncodedBatch(room, self._append_gathered)
+        return EncodedBatch(room, self._append_batch)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True

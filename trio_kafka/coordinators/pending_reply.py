@@ -1,4 +1,4 @@
-"""Requests that wait for their shards: tickets, and the one answer that is made of them."""
+"""Replies of requests that wait for their shards, and the handler's answer made of them."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,8 +16,9 @@ NOT_YET: Final = object()
 
 @define(eq=False)
 class PendingReply:
-    """The ticket of one event. answer: NOT_YET, a value or a KafkaError. soon: it is given at the
-    end of the round, if all goes well.
+    """The ticket of one request. answer: NOT_YET, a value or a KafkaError.
+
+    delayed: what is marked when the answer comes. soon: expected at the end of the round.
     """
 
     answer: Any = NOT_YET
@@ -25,93 +26,76 @@ class PendingReply:
     soon: bool = False
 
     def give(self, answer: Any) -> None:
-        """This is the answer. Whoever waits for it is only told to look. InvariantError where there
-        is one already.
-        """
+        """Set the answer, once, and mark the Delayed. Raises InvariantError the second time."""
         if self.answer is not NOT_YET:
-            raise InvariantError(f"answered before: {self.answer}, and now {answer}")
+            raise InvariantError(f"reply answered twice: first {self.answer}, then {answer}")
         self.answer = answer
         delayed = self.delayed
         if delayed is not None:
-            self.delayed = None  # which knows this ticket: no cycle is to stay
+            self.delayed = None  # breaks the cycle
             delayed.marked()
 
 
-def answer_of(
-    ticket: PendingReply, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
-) -> Any:
-    """What `make` makes of the answer, or a Delayed. Raises KafkaError where that is the answer."""
-    answer = ticket.answer
-    if answer is not NOT_YET:
-        return _told(answer, make) if isinstance(answer, KafkaError) else make(answer)
-
-    def try_complete(timed_out: bool) -> Any:
-        answer = ticket.answer
-        if answer is not NOT_YET:
-            return _told(answer, make)
-        if timed_out:
-            raise _late()
-        return None
-
-    deadline = trio.current_time() + timeout_s
-    ticket.delayed = delayed = Delayed((ticket,), deadline, try_complete, purgatory)
-    delayed.soon = ticket.soon
-    return delayed
+def value_or_raise(make: Callable[[Any], Any], answer: Any) -> Any:
+    """Return what `make` makes of an answer; raise a KafkaError."""
+    if isinstance(answer, KafkaError):
+        # A copy: an error that is raised itself refers to the frames that refer to it.
+        raise KafkaError(answer.code, answer.message)
+    return make(answer)
 
 
 def deferred_reply(
-    ticket: PendingReply, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
+    reply: PendingReply, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
 ) -> Delayed:
-    """What `make` makes of an answer that is not there yet, errors among them."""
-    deadline = inf if timeout_s == inf else trio.current_time() + timeout_s
-    # Its ticket tells it: there is no key that anybody would mark.
-    ticket.delayed = delayed = Delayed((), deadline, partial(_if_told, ticket, make), purgatory)
-    delayed.soon = ticket.soon
+    """Return a Delayed with what `make` makes of an answer that is still to come, or of an error.
+
+    After the timeout the answer is COORDINATOR_NOT_AVAILABLE.
+    """
+    # No key: the reply itself marks the Delayed.
+    delayed = Delayed((), _deadline(timeout_s), partial(_if_answered, reply, make), purgatory)
+    delayed.soon = reply.soon
+    reply.delayed = delayed
     return delayed
 
 
-def _if_told(ticket: PendingReply, make: Callable[[Any], Any], timed_out: bool) -> Any:
-    answer = ticket.answer
+def _if_answered(reply: PendingReply, make: Callable[[Any], Any], timed_out: bool) -> Any:
+    answer = reply.answer
     if answer is not NOT_YET:
         return make(answer)
     return make(_late()) if timed_out else None
 
 
-def answer_of_all(
-    tickets: Sequence[PendingReply],
+def joint_reply(
+    replies: Sequence[PendingReply],
     make: Callable[[list[Any]], Any],
     purgatory: Purgatory,
     timeout_s: float,
 ) -> Any:
-    """What `make` makes of all answers, in their order, errors among them; or a Delayed."""
-    told = 0  # leading tickets that have answers: no look walks over them again
+    """Return what `make` makes of all answers, in order and errors included, or a Delayed."""
+    answered = 0  # leading replies with an answer, not looked at again
 
     def try_complete(timed_out: bool) -> Any:
-        nonlocal told
-        while told < len(tickets) and tickets[told].answer is not NOT_YET:
-            told += 1
-        if told < len(tickets) and not timed_out:
+        nonlocal answered
+        while answered < len(replies) and replies[answered].answer is not NOT_YET:
+            answered += 1
+        if answered < len(replies) and not timed_out:
             return None
-        return make([_late() if one.answer is NOT_YET else one.answer for one in tickets])
+        return make([_late() if one.answer is NOT_YET else one.answer for one in replies])
 
     found = try_complete(False)
     if found is not None:
         return found
-    deadline = trio.current_time() + timeout_s
-    # Each ticket tells it: no key needs to be watched.
-    delayed = Delayed((), deadline, try_complete, purgatory=purgatory)
-    for ticket in tickets:
-        if ticket.answer is NOT_YET:  # whoever has it gives it up again
-            ticket.delayed = delayed
-            delayed.soon = ticket.soon
+    # No key: the replies themselves mark the Delayed.
+    delayed = Delayed((), _deadline(timeout_s), try_complete, purgatory=purgatory)
+    for reply in replies:
+        if reply.answer is NOT_YET:
+            reply.delayed = delayed
+            delayed.soon = reply.soon
     return delayed
 
 
-def _told(answer: Any, make: Callable[[Any], Any]) -> Any:
-    if isinstance(answer, KafkaError):
-        # Another one: raised itself, it would know the frames that know it.
-        raise KafkaError(answer.code, answer.message)
-    return make(answer)
+def _deadline(timeout_s: float) -> float:
+    return inf if timeout_s == inf else trio.current_time() + timeout_s
 
 
 def _late() -> KafkaError:

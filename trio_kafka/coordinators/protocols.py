@@ -1,20 +1,20 @@
-"""What a shard runs, and what it writes to: interfaces, each tested without the other."""
+"""Interfaces between a shard, its machine and its log; the states of a shard."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket, TimerKey
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.errors import ErrorCode
 from trio_kafka.scheduling.chunked_work import Steps
 
 
 class ShardState(Enum):
-    """What a shard is at; others than ACTIVE have their error."""
+    """Life of a shard. It serves requests in ACTIVE only."""
 
     LOADING = "loading"
     ACTIVE = "active"
-    FAILED = "failed"  # it cannot be loaded
+    FAILED = "failed"  # its log cannot be loaded
     UNLOADED = "unloaded"
 
 
@@ -23,66 +23,67 @@ REFUSALS: Final[Mapping[ShardState, ErrorCode]] = {
     ShardState.FAILED: ErrorCode.NOT_COORDINATOR,
     ShardState.UNLOADED: ErrorCode.NOT_COORDINATOR,
 }
+"""Error for a request in each state but ACTIVE."""
 
 
 class Machine(Protocol):
-    """What a shard runs. Sans-IO."""
+    """State machine of a shard. Sans-IO: no clock, no tasks."""
 
-    def replay(self, record: CoordinatorRecord) -> None: ...
+    def replay(self, record: CoordinatorRecord) -> None:
+        """Apply a record, read from the log or just written."""
 
-    def loaded(self, now_ms: int) -> Steps[Effects]: ...
+    def loaded(self, now_ms: int) -> Steps[Effects]:
+        """First event: all records have been replayed."""
 
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]: ...
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+        """A timer is due."""
 
 
 M = TypeVar("M", bound=Machine)
-Event: TypeAlias = Callable[[M, Ticket, int], Effects | Sign | Steps[Effects]]
+Event: TypeAlias = Callable[[M, Ticket, int], Effects | Steps[Effects]]
 
 
 class OpenBatch(Protocol):
-    """Records of several events that will be one batch; its length is how many."""
+    """Records of several events that become one batch. Its length is the number of records."""
 
     def __len__(self) -> int: ...
 
     def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
-        """Take in all of them, of this time; False: they have no room, and nothing was taken in."""
+        """Take all of the records, with this timestamp; False: no room, nothing was taken."""
 
     def append(self, now_ms: int) -> Any:
-        """Write it, once; as `ShardLog.append`."""
+        """Write the batch, once. Return what was written, or None if it is committed already.
+
+        Raises KafkaError: refused, nothing is written.
+        """
 
 
 class ShardLog(Protocol):
-    """Where a shard's records go. `Any` is what was written: the log knows what it is."""
+    """Log of a shard. `Any` stands for what was written, which only the log understands."""
 
     @property
     def is_calm(self) -> bool:
-        """What is written now does not wait for its turn, in which it might be refused."""
-
-    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
-        """Write few records now, as one batch: what was written, or None where that is committed
-        already. Raises KafkaError: refused.
-        """
+        """True if an append is done at once, so that it cannot be refused later in a queue."""
 
     def open(self) -> OpenBatch:
-        """A batch to gather records in. Raises KafkaError: as things are it would be refused."""
+        """Return an empty batch. Raises KafkaError if the log would refuse it now."""
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
     ) -> Steps[Any]:
-        """What `write` takes: one batch where they are `atomic`. Raises KafkaError: refused."""
+        """Return the argument of `write`: one batch if `atomic`. Raises KafkaError: refused."""
 
     def write(self, encoded: Any) -> Steps[Any]:
-        """Append it, now or in its turn; in steps of a batch. Raises KafkaError: refused, nothing
-        is appended.
+        """Append encoded records, now or in a queue, one batch a step. Return what was written.
+
+        Raises KafkaError: refused, nothing is appended.
         """
 
     def committed(self, written: Any) -> bool:
-        """Whether that, and all before it, is. Raises KafkaError where it will never be."""
+        """True if that, and all before it, is committed. Raises KafkaError: it is lost."""
 
     def watch(self, written: Any, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever `committed` may say something new, until `unwatch`: it only notes
-        it. One at a time.
-        """
+        """Call `changed` whenever `committed` may have changed, until `unwatch`. One at a time."""
 
     def unwatch(self) -> None:
-        """Call it no more. Idempotent."""
+        """Stop watching. Idempotent."""

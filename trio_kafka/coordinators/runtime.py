@@ -18,7 +18,7 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.backoff import FIRST_S, Backoff
-from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
+from trio_kafka.coordinators.batch_accumulator import Batching
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
 from trio_kafka.coordinators.partition_log import PartitionLog, Written
@@ -36,7 +36,6 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
-from trio_kafka.scheduling.deferred_batch import Rounds
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
@@ -79,8 +78,7 @@ class CoordinatorDependencies:
     random_bytes: Callable[[int], bytes]
     buffer: int
     codec: Codec = Codec.NONE
-    linger_ms: int = ADAPTIVE
-    rounds: Rounds = field(factory=Rounds)
+    batching: Batching = field(factory=Batching)
 
 
 class ShardRuntime(Generic[M]):
@@ -97,7 +95,7 @@ class ShardRuntime(Generic[M]):
         self.count: int | None = None
         self.image = MetadataImage()
         self._make = make
-        self._ground = dependencies
+        self._dependencies = dependencies
         self._clock = dependencies.clock
         self._replicas = dependencies.replicas
         self._node = node
@@ -144,7 +142,7 @@ class ShardRuntime(Generic[M]):
             led = {
                 number: (topic.id, state.leader_epoch)
                 for number, state in topic.partitions.items()
-                if state.leader == self._ground.broker
+                if state.leader == self._dependencies.broker
             }
             if self.count is None or topic.id != self._topic_id:
                 self.count = len(topic.partitions)
@@ -167,18 +165,16 @@ class ShardRuntime(Generic[M]):
         if partition is None:  # it is made late, or has gone already: the metadata will tell
             self._begin_later(number)
             return
-        log = PartitionLog(partition, epoch, self._replicas.produce, self._ground.codec)
+        log = PartitionLog(partition, epoch, self._replicas.produce, self._dependencies.codec)
         shard: Shard[M] = Shard(
             f"{self.topic}-{number}",
             self._make(),
             log,
-            self._ground.timers,
-            now_ms=self._now_ms,
-            work=self._work,
+            self._dependencies.timers,
+            clock=self._clock,
+            schedule=self._work,
             failed=lambda _shard: self._begin_anew(number),
-            elapsed=self._clock.elapsed,
-            linger_ms=self._ground.linger_ms,
-            rounds=self._ground.rounds,
+            batching=self._dependencies.batching,
         )
         self.shards[number] = shard
         self._nodes[number] = self._node.add(
@@ -201,7 +197,7 @@ class ShardRuntime(Generic[M]):
         self._begin(number, ShardState.LOADING)
 
     def _hold(self, number: int, wait_s: float, call: Callable[[], None]) -> None:
-        self._held[number] = self._ground.timers.at(trio.current_time() + wait_s, call)
+        self._held[number] = self._dependencies.timers.at(trio.current_time() + wait_s, call)
 
     def _ask_to_load(self, number: int, shard: Shard[M], partition: Partition) -> None:
         self._held.pop(number, None)
@@ -225,7 +221,7 @@ class ShardRuntime(Generic[M]):
     def _unload(self, number: int) -> None:
         held = self._held.pop(number, None)
         if held is not None:
-            self._ground.timers.cancel(held)
+            self._dependencies.timers.cancel(held)
         del self._failures[number], self._led[number]
         shard = self.shards.pop(number, None)
         if shard is None:
@@ -281,7 +277,7 @@ class ShardRuntime(Generic[M]):
                 partition.local_log(self._led[number][1]),
                 shard.machine,
                 name=shard.name,
-                buffer=self._ground.buffer,
+                buffer=self._dependencies.buffer,
                 elapsed=self._clock.elapsed,
             )
         except InvariantError:
@@ -332,7 +328,7 @@ class ShardRuntime(Generic[M]):
             await self._woken.wait()
             while self._busy or self._leaving:
                 if self._busy:
-                    self._go_on(elapsed, elapsed() + SLICE_S)
+                    self._go_on(elapsed() + SLICE_S)
                     await trio.lowlevel.checkpoint()
                 if self._leaving:
                     if advance(self._leaving[0], elapsed, elapsed() + SLICE_S) is not None:
@@ -340,19 +336,14 @@ class ShardRuntime(Generic[M]):
                     await trio.lowlevel.checkpoint()
             self._woken = trio.Event()
 
-    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
+    def _go_on(self, ends: float) -> None:
         """With the next that has something to do: most have done it by themselves."""
         while self._busy:
             shard = next(iter(self._busy))
             del self._busy[shard]
             if shard.busy:
-                shard.go_on(elapsed, ends)
-                if shard.busy:
-                    self._busy[shard] = None  # behind the others
+                shard.go_on(ends)  # queues it behind the others if there is more
                 return
-
-    def _now_ms(self) -> int:
-        return int(self._clock.wall() * 1000)
 
     def figures(self) -> Figures:
         """For the tree."""

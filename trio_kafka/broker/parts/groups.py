@@ -6,6 +6,7 @@ from trio_kafka.broker.parts.quorum import Metadata
 from trio_kafka.broker.parts.topic_creation import TopicCreation
 from trio_kafka.broker.site import Site
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.batch_accumulator import Batching
 from trio_kafka.coordinators.runtime import CoordinatorDependencies
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
@@ -29,8 +30,7 @@ def make_groups(
         random_bytes=site.world.random_bytes,
         buffer=site.config.offsets_load_buffer_size,
         codec=Codec(site.config.offsets_topic_compression_codec),
-        linger_ms=site.config.group_coordinator_append_linger_ms,
-        rounds=site.rounds,
+        batching=Batching(site.config.group_coordinator_append_linger_ms, site.rounds),
     )
     return GroupCoordinator(
         site.config, dependencies, site.node, lambda: creation.want([CONSUMER_OFFSETS])

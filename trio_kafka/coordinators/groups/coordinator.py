@@ -38,9 +38,9 @@ from trio_kafka.coordinators.groups.settings import (
 from trio_kafka.coordinators.pending_reply import (
     NOT_YET,
     PendingReply,
-    answer_of,
-    answer_of_all,
     deferred_reply,
+    joint_reply,
+    value_or_raise,
 )
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.coordinators.runtime import CoordinatorDependencies, ShardRuntime
@@ -90,7 +90,7 @@ class GroupCoordinator:
         self.own_settings: dict[str, GroupSettings] = {}
         self.timeout_s = config.offsets_commit_timeout_ms / 1000
         self._config = config
-        self._ground = dependencies
+        self._dependencies = dependencies
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
         self.purgatories = {
@@ -163,7 +163,10 @@ class GroupCoordinator:
         answer = ticket.answer
         if answer is not NOT_YET and type(answer) is not KafkaError:  # nearly always
             return make(answer)
-        return answer_of(ticket, make, self.purgatories[wait], timeout_s)
+        made = partial(value_or_raise, make)
+        if answer is not NOT_YET:
+            return made(answer)
+        return deferred_reply(ticket, made, self.purgatories[wait], timeout_s)
 
     def submit_told(
         self,
@@ -198,7 +201,7 @@ class GroupCoordinator:
         tickets = [self._ask(group_id, event) for group_id, event in islice(rest, _AT_ONCE)]
         if len(tickets) == _AT_ONCE:
             return self._submit_rest(wait, tickets, rest, make, timeout_s)
-        return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        return joint_reply(tickets, make, self.purgatories[wait], timeout_s)
 
     def _submit_rest(
         self,
@@ -212,7 +215,7 @@ class GroupCoordinator:
             yield
             tickets += [self._ask(group_id, event) for group_id, event in some]
         yield
-        answer = answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        answer = joint_reply(tickets, make, self.purgatories[wait], timeout_s)
         return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
     def submit_everywhere(
@@ -220,7 +223,7 @@ class GroupCoordinator:
     ) -> Any:
         """The same for every shard here; one that is being loaded answers with its error."""
         tickets = [shard.ask(event) for shard in self.runtime.shards.values()]
-        return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        return joint_reply(tickets, make, self.purgatories[wait], timeout_s)
 
     def _ask(self, group_id: str, event: Event) -> PendingReply:
         try:
@@ -232,7 +235,7 @@ class GroupCoordinator:
 
     def new_id(self) -> str:
         """What a new member's id ends in: a UUID."""
-        return str(UUID(bytes=self._ground.random_bytes(16), version=4))
+        return str(UUID(bytes=self._dependencies.random_bytes(16), version=4))
 
     def list_groups(
         self, wanted: GroupFilter, make: Callable[[list[list[ListedGroup] | KafkaError]], T]
@@ -253,7 +256,7 @@ class GroupCoordinator:
     def lags(self, group_id: str) -> list[Lag]:
         """How far a group is behind, as this broker knows. Raises KafkaError as `shard_of`."""
         machine = self.shard_of(group_id).machine
-        return list(lags(machine, group_id, ends_of(self._ground.replicas)))
+        return list(lags(machine, group_id, ends_of(self._dependencies.replicas)))
 
     @property
     def machines(self) -> list[Groups]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups.protocols import Event
-from trio_kafka.coordinators.pending_reply import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -29,12 +28,8 @@ class OffsetsService:
 
     def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
         """Store offsets: see `commits.commit`."""
-        groups = self._coordinator
-        ticket = groups.shard_of(asked.group_id).ask(partial(commits.commit, asked))
-        answer = ticket.answer
-        if type(answer) is list:  # nearly always: it is there, and no error
-            return make(answer)
-        return answer_of(ticket, make, groups.purgatories[COMMITS], groups.timeout_s)
+        event, groups = partial(commits.commit, asked), self._coordinator
+        return groups.submit(COMMITS, asked.group_id, event, make, timeout_s=groups.timeout_s)
 
     def fetch(
         self,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket, TimerKey
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
@@ -16,7 +16,7 @@ GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
 # Key; value, or what it was made from where its record says so. None is a tombstone.
 Replay: TypeAlias = Callable[[Any, Any], None]
 # One request's effect on the groups of a shard. Steps where it takes longer than 2 ms.
-Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Sign | Steps[Effects]]"
+Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
 
 
 class SeenMember(Protocol):

@@ -1,8 +1,8 @@
 """One member: what it says, and whether it is heard of."""
 
 import pytest
-from tests.coordinators.groups.classic.test_membership import member
 
+from tests.coordinators.groups.classic.test_membership import member
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
 
 

@@ -6,7 +6,7 @@ Each is an event of the machine of a shard; the answers are those of the modules
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from trio_kafka.coordinators.effects import Effects, Sign, Ticket
+from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic import joining as joins
 from trio_kafka.coordinators.groups.classic import leaving as leaves
 from trio_kafka.coordinators.groups.classic import session
@@ -87,11 +87,11 @@ def sync(
 
 def heartbeat(
     group_id: str, beating: Beating, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Sign | Steps[Effects]:
+) -> Effects | Steps[Effects]:
     """Answer: None; or REBALANCE_IN_PROGRESS."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        return session.heartbeat(group, beating)
+        return session.heartbeat(group, beating, ticket)
     return _required_door(groups, group_id).classic_heartbeat(groups, beating, ticket, now_ms)
 
 

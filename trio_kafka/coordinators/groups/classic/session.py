@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from trio_kafka.coordinators.effects import Sign
+from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
 from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
 from trio_kafka.coordinators.groups.classic.rebalance import complete, prepare_or_complete
 from trio_kafka.coordinators.groups.classic.states import ClassicState
@@ -14,7 +14,7 @@ from trio_kafka.introspect.log import get_logger
 _logger: Final = get_logger(__name__)
 
 
-def heartbeat(group: ClassicGroup, beating: Beating) -> Sign:
+def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
     """Answered with None. Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS is answered: the member lives, and is to join.
     """
@@ -25,7 +25,8 @@ def heartbeat(group: ClassicGroup, beating: Beating) -> Sign:
     group.validate_generation(beating.generation)
     joins = phase is ClassicState.PREPARING_REBALANCE
     answer = KafkaError(ErrorCode.REBALANCE_IN_PROGRESS) if joins else None
-    return answer, (SESSION, group.group_id, member_id), member.session_timeout_ms
+    timer = SetTimer((SESSION, group.group_id, member_id), member.session_timeout_ms)
+    return Effects([], [(ticket, answer)], [timer])
 
 
 def session_timed_out(transition: Transition, member_id: str) -> None:

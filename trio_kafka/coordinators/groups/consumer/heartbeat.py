@@ -9,7 +9,7 @@ Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, Sign, Ticket
+from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.leaving import leave
@@ -48,7 +48,7 @@ _logger: Final = get_logger(__name__)
 
 def heartbeat(
     asked: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Sign | Steps[Effects]:
+) -> Effects | Steps[Effects]:
     """Answer: HeartbeatAnswer. The request has been through `validation.check_heartbeat`.
 
     Raises KafkaError: GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
@@ -83,9 +83,7 @@ def heartbeat(
     return _change(transition, asked, before, after, ticket)
 
 
-def alive(
-    who: Living, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Sign | Steps[Effects]:
+def alive(who: Living, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
     """A heartbeat that says no more than that a member lives: nearly every one, so this is to be
     quick. As `heartbeat`; the ids are not empty, the epoch is above 0.
     """
@@ -141,14 +139,15 @@ def _go_on(
     now_ms: int,
     *,
     owned: Sequence[OwnedTopic] | None,
-) -> Effects | Sign | None:
+) -> Effects | None:
     """It only takes its next step, if there is one; None: the group is to be assigned first."""
     settings = groups.own_settings.get(group.group_id, groups.settings)
     epoch, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
     if is_assigned and member.epoch == epoch and member.state is MemberState.STABLE:
         answer = HeartbeatAnswer(member.member_id, epoch, settings.consumer_heartbeat_interval_ms)
         key = SESSION, group.group_id, member.member_id
-        return answer, key, settings.consumer_session_timeout_ms
+        timer = SetTimer(key, settings.consumer_session_timeout_ms)
+        return Effects([], [(ticket, answer)], [timer])
     transition = Transition(group.door.kind, group, settings, now_ms)
     if not is_assigned and may_assign(transition):
         return None

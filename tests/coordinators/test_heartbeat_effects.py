@@ -5,14 +5,14 @@ import trio
 from trio.testing import MockClock
 
 from tests.coordinators.kit import Stage, Words, drain, lingering, slowly, staged, write
-from trio_kafka.coordinators.effects import Sign, Ticket, TimerKey
+from trio_kafka.coordinators.effects import Effects, Ticket, TimerKey
 from trio_kafka.purgatory import Delayed
 
 KEY: TimerKey = ("session", "g", "m")
 
 
-def lives(_machine: Words, _ticket: Ticket, _now_ms: int) -> Sign:
-    return "lives", KEY, 3000
+def lives(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+    return Effects().answer(ticket, "lives").set_timer(KEY, 3000)
 
 
 @pytest.fixture

@@ -77,7 +77,8 @@ async def drive(
     """All acts on a new shard, until everybody has an answer: these. turns: of a slice. knows: see
     `KeptLog`. What happens without a sleep in between is a round of a reader.
     """
-    stage = Stage(linger_ms=linger_ms)
+    times = count()
+    stage = Stage(times.__next__, linger_ms=linger_ms)
     stage.log.room, stage.log.knows = room, knows
     if any(act.committed is not None for act in acts):
         stage.log.end = 0
@@ -87,7 +88,7 @@ async def drive(
     async def work() -> None:
         while True:
             await trio.sleep(0.0007)
-            stage.shard.go_on(count().__next__, turns)
+            stage.shard.go_on(next(times) + turns)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stage.timers.run)

@@ -1,10 +1,23 @@
 """A shard that gathers the records of several events, by time or behind steps."""
 
+from math import inf
+
 import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.coordinators.kit import Words, drain, lingering, many, read, slowly, staged, write
+from tests.coordinators.kit import (
+    Stage,
+    Words,
+    drain,
+    far_on,
+    lingering,
+    many,
+    read,
+    slowly,
+    staged,
+    write,
+)
 from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.protocols import Event
@@ -32,7 +45,7 @@ async def test_events_of_one_linger_are_one_batch(autojump_clock: MockClock) -> 
         assert stage.log.batches == [["a", "b", "c"]]
         assert stage.told == ["a", "b", "c"]
         figures = stage.shard.figures()
-        assert (figures["open"], figures["batches"], figures["gathered"]) == (0, 1, 3)
+        assert (figures["open"], figures["batches"]) == (0, 1)
         assert (figures["records"], figures["waiting"], stage.timers.waiting) == (3, 0, 0)
 
 
@@ -121,7 +134,7 @@ async def test_what_is_no_part_of_a_batch_goes_its_own_way_behind_it(
     words = [f"w{n}" for n in range(count)]
     assert stage.log.batches == [["a"], words]
     assert stage.machine.words == ["a", *words]
-    assert stage.log.atomic == ([atomic] if count > 100 else [])
+    assert stage.log.atomic == [atomic]
     assert stage.shard.figures()["open"] == stage.shard.figures()["waiting"] == 0
 
 
@@ -152,7 +165,7 @@ async def test_a_batch_is_written_in_time_though_an_event_works_in_steps(
         stage.submit(endless)
         stage.submit(write("b"))
         await trio.sleep(0.006)
-        stage.shard.go_on(trio.current_time, 0.0)
+        stage.shard.go_on(0.0)
         nursery.cancel_scope.cancel()
 
     assert stage.log.batches == [["a"]]
@@ -192,8 +205,8 @@ async def test_what_follows_a_commit_is_the_next_event() -> None:
     stage.submit(follows("a"))
     stage.submit(follows("b"))
     stage.submit(many(2))  # is half done when those before it are written
-    assert stage.machine.words == ["a", "b", "w0", "w1"]
-    assert stage.works == [stage.shard]
+    assert stage.machine.words[:4] == ["a", "b", "w0", "w1"]
+    assert stage.works[-1] is stage.shard
     drain(stage)
 
     assert stage.machine.words == ["a", "b", "w0", "w1", "after a", "after b"]
@@ -226,13 +239,12 @@ async def test_alone_each_event_is_written_and_answered_at_once(linger_ms: int) 
 
     assert [stage.submit(write(word)) for word in "abc"] == ["a", "b", "c"]
     assert stage.log.batches == [["a"], ["b"], ["c"]]
-    assert stage.shard.figures()["batches"] == 0
 
 
 @pytest.mark.parametrize(
     ("linger_ms", "batches"),
     [
-        (ADAPTIVE, [["slow"], ["a", "b", "slow", "c"]]),
+        (ADAPTIVE, [["slow", "a", "b", "slow", "c"]]),
         (0, [["slow"], ["a"], ["b"], ["slow"], ["c"]]),
     ],
 )
@@ -242,7 +254,7 @@ async def test_what_has_queued_up_behind_steps_is_one_batch(
     stage = staged(linger_ms)
     for event in (slowly, write("a"), read, write("b"), slowly, write("c")):
         assert isinstance(stage.submit(event), Delayed)
-    stage.shard.go_on(trio.current_time, trio.current_time() + 1000)
+    stage.shard.go_on(inf)
 
     assert stage.log.batches == batches
     assert stage.told == ["slow", "a", ["slow", "a"], "b", "slow", "c"]
@@ -252,14 +264,16 @@ async def test_what_has_queued_up_behind_steps_is_one_batch(
 
 
 async def test_what_is_gathered_behind_steps_is_written_when_the_slice_ends() -> None:
-    stage = staged(ADAPTIVE)
+    times = [far_on()]
+    stage = Stage(lambda: times.pop(0) if len(times) > 1 else times[0])
+    stage.activate()
     stage.submit(slowly)
     for word in "abcd":
         stage.submit(write(word))
     while not stage.told:
-        stage.shard.go_on(trio.current_time, 0.0)
-    times = iter((0.0, 1.0, 2.0))
-    stage.shard.go_on(lambda: next(times), 1.0)
+        stage.shard.go_on(0.0)
+    times[:] = [0.0, 1.0, far_on()]
+    stage.shard.go_on(1.0)
 
     assert stage.log.batches == [["slow"], ["a", "b"]]
     assert stage.told == ["slow", "a", "b"]
@@ -268,14 +282,14 @@ async def test_what_is_gathered_behind_steps_is_written_when_the_slice_ends() ->
     assert stage.log.batches[2:] == [["c"], ["d"]]
 
 
-async def test_one_that_nobody_waits_behind_is_not_gathered() -> None:
+async def test_one_that_another_waits_behind_is_written_with_it() -> None:
     stage = staged(ADAPTIVE)
     stage.submit(slowly)
     stage.submit(write("a"))
-    drain(stage, trio.current_time() + 1000)
+    drain(stage, inf)
 
     assert stage.told == ["slow", "a"]
-    assert stage.shard.figures()["batches"] == 0
+    assert stage.log.batches == [["slow", "a"]]
 
 
 async def test_a_full_batch_of_what_has_queued_up_is_written_before_the_next() -> None:
@@ -283,7 +297,7 @@ async def test_a_full_batch_of_what_has_queued_up_is_written_before_the_next() -
     stage.submit(slowly)
     for number in range(150):
         stage.submit(write(f"w{number}"))
-    stage.shard.go_on(trio.current_time, trio.current_time() + 1000)
+    stage.shard.go_on(inf)
 
-    assert [len(batch) for batch in stage.log.batches] == [1, 100, 50]
+    assert [len(batch) for batch in stage.log.batches] == [100, 51]
     assert stage.told == ["slow", *(f"w{number}" for number in range(150))]

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.coordinators.kit import REFUSED, Stage, Words, drain, end_round, read, slowly, write
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Sign, Ticket
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
@@ -37,68 +37,45 @@ def answers(tickets: list[PendingReply]) -> list[Any]:
     return [None if ticket.answer is NOT_YET else ticket.answer for ticket in tickets]
 
 
-FEW = ("x", "y")  # are written one by one, if not many came in the round before
+FIRST = "x"  # of a round: it is written alone
 
 
-async def test_few_are_written_at_once_and_the_rest_at_the_end(stage: Stage) -> None:
+async def test_the_first_is_written_at_once_and_the_rest_at_the_end(stage: Stage) -> None:
     with a_round(stage):
         tickets = ask(stage, "a", "b", "c", "d")
-        assert answers(tickets) == ["a", "b", None, None]
-        assert [ticket.soon for ticket in tickets] == [False, False, True, True]
+        assert answers(tickets) == ["a", None, None, None]
+        assert [ticket.soon for ticket in tickets] == [False, True, True, True]
         assert stage.machine.words == ["a", "b", "c", "d"]
-        assert stage.log.batches == [["a"], ["b"]]
+        assert stage.log.batches == [["a"]]
 
     assert answers(tickets) == ["a", "b", "c", "d"]
-    assert stage.log.batches == [["a"], ["b"], ["c", "d"]]
+    assert stage.log.batches == [["a"], ["b", "c", "d"]]
     assert stage.shard.figures()["waiting"] == 0
 
 
-async def test_behind_a_round_of_some_the_first_is_gathered_too(stage: Stage) -> None:
+async def test_reads_wait_for_what_they_have_seen_and_are_not_the_first(stage: Stage) -> None:
     with a_round(stage):
-        ask(stage, "a", "b", "c")
-    with a_round(stage):
-        stage.shard.ask(read)  # brings no records, and says nothing of the next
-    with a_round(stage):
-        tickets = ask(stage, "d", "e", "f")
-        assert answers(tickets) == [None, None, None]
-    with a_round(stage):
-        ask(stage, "g", "h")
-    with a_round(stage):
-        tickets = ask(stage, "i", "j")
-        assert answers(tickets) == ["i", "j"]
-
-    batches = [["a"], ["b"], ["c"], ["d", "e", "f"], ["g", "h"], ["i"], ["j"]]
-    assert stage.log.batches == batches
-
-
-async def test_reads_do_not_make_a_round_one_of_some(stage: Stage) -> None:
-    with a_round(stage):
-        ask(stage, *FEW, "a")
-    with a_round(stage):
-        ask(stage, "b")
+        assert answers([stage.shard.ask(read)]) == [[]]
+        ask(stage, FIRST, "a")
         told = [stage.shard.ask(read) for _ in range(3)]
         assert answers(told) == [None] * 3
-    assert answers(told) == [["x", "y", "a", "b"]] * 3
-    with a_round(stage):
-        (ticket,) = ask(stage, "c")
-        assert ticket.answer == "c"
+    assert answers(told) == [["x", "a"]] * 3
 
 
-async def test_few_in_each_round_are_written_and_answered_at_once(stage: Stage) -> None:
+async def test_one_in_each_round_is_written_and_answered_at_once(stage: Stage) -> None:
     for word in "abc":
         with a_round(stage):
-            assert answers(ask(stage, word, f"{word}2")) == [word, f"{word}2"]
+            assert answers(ask(stage, word)) == [word]
 
-    assert [len(batch) for batch in stage.log.batches] == [1] * 6
-    assert stage.shard.figures()["batches"] == 0
+    assert stage.log.batches == [["a"], ["b"], ["c"]]
 
 
 async def test_a_sign_of_life_waits_for_what_it_has_seen(stage: Stage) -> None:
-    def lives(_machine: Words, _ticket: Ticket, _now_ms: int) -> Sign:
-        return "lives", ("session", "m"), 1000
+    def lives(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
+        return Effects().answer(ticket, "lives").set_timer(("session", "m"), 1000)
 
     with a_round(stage):
-        ask(stage, *FEW, "a")
+        ask(stage, FIRST, "a")
         ticket = stage.shard.ask(lives)
         assert ticket.answer is NOT_YET
         assert ticket.soon
@@ -137,62 +114,62 @@ async def test_where_appends_wait_for_their_turn_each_has_its_own(stage: Stage) 
     """A full queue refuses one of them, before it is replayed, and the shard goes on."""
     stage.log.is_calm, stage.log.end = False, 0
     with a_round(stage):
-        tickets = ask(stage, *FEW, "a")
+        tickets = ask(stage, FIRST, "a")
         stage.log.error = REFUSED
         tickets += ask(stage, "b", "c")
         stage.log.error = None
         tickets += ask(stage, "d")
-    stage.commit(4)
+    stage.commit(3)
 
-    assert answers(tickets) == [*FEW, "a", REFUSED, REFUSED, "d"]
-    assert stage.machine.words == [*FEW, "a", "d"]
+    assert answers(tickets) == [FIRST, "a", REFUSED, REFUSED, "d"]
+    assert stage.machine.words == [FIRST, "a", "d"]
     assert stage.failures == []
 
 
 async def test_what_is_not_committed_at_the_end_is_told_later(stage: Stage) -> None:
     stage.log.end = 0
     with a_round(stage):
-        tickets = ask(stage, *FEW, "a", "b")
-    assert answers(tickets) == [None] * 4
+        tickets = ask(stage, FIRST, "a", "b")
+    assert answers(tickets) == [None] * 3
 
+    stage.commit(2)
+    assert answers(tickets) == [FIRST, None, None]  # one batch
     stage.commit(3)
-    assert answers(tickets) == [*FEW, None, None]  # one batch
-    stage.commit(4)
-    assert answers(tickets) == [*FEW, "a", "b"]
+    assert answers(tickets) == [FIRST, "a", "b"]
 
 
 async def test_a_batch_that_is_refused_is_told_and_the_shard_is_loaded_anew(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, *FEW, "a", "b")
+        tickets = ask(stage, FIRST, "a", "b")
         stage.log.error = REFUSED
 
-    assert answers(tickets) == [*FEW, REFUSED, REFUSED]
+    assert answers(tickets) == [FIRST, REFUSED, REFUSED]
     assert stage.failures == [stage.shard]
 
 
 async def test_a_log_that_takes_nothing_says_so_to_each(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, *FEW)
+        tickets = ask(stage, FIRST)
         stage.log.closed = REFUSED
         tickets += ask(stage, "a", "b")
-        assert answers(tickets) == [*FEW, REFUSED, REFUSED]
+        assert answers(tickets) == [FIRST, REFUSED, REFUSED]
 
-    assert stage.machine.words == [*FEW]
+    assert stage.machine.words == [FIRST]
     assert stage.failures == []
 
 
 async def test_unloaded_in_the_middle_nothing_is_written_and_all_are_told(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, *FEW, "a", "b")
+        tickets = ask(stage, FIRST, "a", "b")
         stage.unload()
 
-    assert stage.log.batches == [["x"], ["y"]]
-    assert [ticket.answer.code for ticket in tickets[2:]] == [ErrorCode.NOT_COORDINATOR] * 2
+    assert stage.log.batches == [["x"]]
+    assert [ticket.answer.code for ticket in tickets[1:]] == [ErrorCode.NOT_COORDINATOR] * 2
 
 
 async def test_what_breaks_when_it_is_written_loads_the_shard_anew(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, *FEW, "a")
+        tickets = ask(stage, FIRST, "a")
         stage.log.committed = broken  # type: ignore[method-assign]
         stage.log.knows = False
 
@@ -211,18 +188,18 @@ async def test_a_broken_invariant_is_not_swallowed(stage: Stage) -> None:
         return made.answer(ticket, "again")
 
     with pytest.raises(InvariantError), a_round(stage):
-        ask(stage, *FEW)
+        ask(stage, FIRST)
         stage.shard.ask(twice)
 
 
 async def test_steps_end_what_was_gathered_before_them(stage: Stage) -> None:
     with a_round(stage):
-        tickets = ask(stage, *FEW, "a")
+        tickets = ask(stage, FIRST, "a")
         tickets.append(stage.shard.ask(slowly))
         tickets += ask(stage, "b", "c")
     drain(stage)
 
-    assert answers(tickets) == [*FEW, "a", "slow", "b", "c"]
+    assert answers(tickets) == [FIRST, "a", "slow", "b", "c"]
     assert [record.key for record in stage.log.records] == answers(tickets)
 
 
@@ -232,9 +209,9 @@ async def test_what_follows_a_commit_of_a_round_is_done(stage: Stage) -> None:
         return Effects(records=[CoordinatorRecord("b")], committed=lambda _now_ms: more)
 
     with a_round(stage):
-        ask(stage, *FEW)
+        ask(stage, FIRST)
         ticket = stage.shard.ask(followed)
     drain(stage)
 
     assert ticket.answer == "c"
-    assert stage.log.batches == [["x"], ["y"], ["b"], ["c"]]
+    assert stage.log.batches == [["x"], ["b"], ["c"]]

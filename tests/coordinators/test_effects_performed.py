@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from tests.coordinators.kit import Stage, Words, read, write
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
@@ -72,7 +73,12 @@ async def test_refused_records_are_not_replayed_and_the_error_is_the_answer(stag
     assert stage.machine.words == []
 
 
-async def test_who_wants_to_know_of_a_refusal_answers_itself(stage: Stage) -> None:
+async def test_who_wants_to_know_of_a_refusal_answers_itself(
+    autojump_clock: MockClock,
+) -> None:
+    stage = Stage(trio.current_time)
+    stage.activate()
+
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects(
             records=[CoordinatorRecord("a")],
@@ -85,7 +91,12 @@ async def test_who_wants_to_know_of_a_refusal_answers_itself(stage: Stage) -> No
     assert stage.submit(event) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-async def test_what_follows_a_commit_follows_it(stage: Stage) -> None:
+async def test_what_follows_a_commit_follows_it(
+    autojump_clock: MockClock,
+) -> None:
+    stage = Stage(trio.current_time)
+    stage.activate()
+
     def event(_machine: Words, ticket: Ticket, _now_ms: int) -> Effects:
         return Effects(
             records=[CoordinatorRecord("a")],
@@ -119,7 +130,7 @@ async def test_much_is_written_in_steps_and_others_wait(stage: Stage) -> None:
 
     passes = 0
     while stage.shard.busy:
-        stage.shard.go_on(trio.current_time, 0.0)
+        stage.shard.go_on(0.0)
         passes += 1
 
     assert passes > 4
@@ -179,7 +190,7 @@ async def test_many_are_answered_and_many_timers_set_in_slices(stage: Stage, way
     slices = []
     while stage.shard.busy:
         before = seen()
-        stage.shard.go_on(trio.current_time, 0.0)
+        stage.shard.go_on(0.0)
         slices.append([now - then for now, then in zip(seen(), before, strict=True)])
 
     assert stage.told == ["told"] * 250
@@ -200,7 +211,7 @@ async def test_the_timers_of_many_that_were_loaded_are_set_in_slices() -> None:
     stage.shard.activate()
     found = [len(stage.shard.keyed_timers)]
     while stage.shard.busy:
-        stage.shard.go_on(trio.current_time, 0.0)
+        stage.shard.go_on(0.0)
         found.append(len(stage.shard.keyed_timers))
 
     assert found == [0, 0, 100, 200, 250]
