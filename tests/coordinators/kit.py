@@ -63,6 +63,11 @@ class KeptLog:
             raise self.closed
         return KeptBatch(self)
 
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> int | None:
+        written = whole(self.write(list(records)))
+        known = self.knows and self.lost is None
+        return None if known and written <= self.end else written
+
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool
     ) -> Steps[list[CoordinatorRecord]]:
@@ -108,10 +113,7 @@ class KeptBatch:
         return True
 
     def append(self, now_ms: int) -> int | None:
-        log = self._log
-        written = whole(log.write(self._records))
-        known = log.knows and log.lost is None
-        return None if known and written <= log.end else written
+        return self._log.append(self._records, now_ms)
 
 
 def far_on() -> float:

@@ -134,7 +134,7 @@ async def test_what_is_no_part_of_a_batch_goes_its_own_way_behind_it(
     words = [f"w{n}" for n in range(count)]
     assert stage.log.batches == [["a"], words]
     assert stage.machine.words == ["a", *words]
-    assert stage.log.atomic == [atomic]
+    assert stage.log.atomic == ([atomic] if count > 100 else [])
     assert stage.shard.figures()["open"] == stage.shard.figures()["waiting"] == 0
 
 

@@ -40,11 +40,9 @@ def in_steps(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int, a
     return whole(log.write(whole(log.encode(records, now_ms, atomic=atomic))))
 
 
-def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written | None:
-    """All of one event, in one batch."""
-    batch = log.open()
-    assert batch.add(records, now_ms)
-    return batch.append(now_ms)
+def at_once(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
+    """A few records; one that says that they are committed is believed."""
+    return believed(log, log.append(records, now_ms), len(records))
 
 
 def gathered(log: PartitionLog, records: list[CoordinatorRecord], now_ms: int) -> Written:
@@ -62,7 +60,7 @@ def believed(log: PartitionLog, written: Written | None, count: int) -> Written:
     return Written(Appended(end - count, end - 1, -1, 0))
 
 
-@pytest.fixture(params=[in_steps, gathered])
+@pytest.fixture(params=[in_steps, at_once, gathered])
 def append(request: pytest.FixtureRequest) -> Append:
     return request.param
 
@@ -109,9 +107,10 @@ async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: Mock
         many = [record(number, 1000) for number in range(25)]
 
         assert not log.open().add(many, 5)
-        with pytest.raises(KafkaError) as error:
-            in_steps(log, many, 5)
-        assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+        for append in (in_steps, at_once):
+            with pytest.raises(KafkaError) as error:
+                append(log, many, 5)
+            assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
         assert await batches(log) == []
 
         assert log.committed(in_steps(log, many, 5, atomic=False))
@@ -149,7 +148,7 @@ async def test_what_is_not_durable_yet_is_not_committed(
         moved = trio.Event()
         written = append(log, [record(1)], 5)
         assert not log.committed(written)
-        assert at_once(log, [record(2)], 5) is not None
+        assert log.append([record(2)], 5) is not None
 
         log.watch(written, moved.set)
         await moved.wait()
@@ -180,7 +179,7 @@ async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
 
         queued.result = Appended(0, 0, -1, 0)
         assert not log.committed(written)  # nothing is there yet
-        at_once(log, [record(1)], 5)
+        log.append([record(1)], 5)
         assert log.committed(written)
 
 
@@ -188,10 +187,10 @@ async def test_what_is_committed_at_once_need_not_be_waited_for(
     autojump_clock: MockClock,
 ) -> None:
     async with a_log() as log:
-        assert at_once(log, [record(1)], 5) is None
+        assert log.append([record(1)], 5) is None
 
         log.partition.isr = (NodeId(1), NodeId(7))
-        written = at_once(log, [record(2)], 5)
+        written = log.append([record(2)], 5)
         assert written is not None
         assert not log.committed(written)
 
@@ -203,10 +202,10 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
         assert log.is_calm
         pace = log.partition.local_log().pace
         pace.took_long(0.0, pace.elapsed())
-        written = at_once(log, [record(1)], 5)
+        written = log.append([record(1)], 5)
         assert not log.is_calm
         with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
-            in_steps(log, [record(2, 10_000)], 5)  # its turn would be too late to say so
+            log.append([record(2, 10_000)], 5)  # its turn would be too late to say so
 
         assert written is not None
         assert not log.committed(written)

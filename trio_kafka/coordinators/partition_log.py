@@ -85,6 +85,10 @@ class PartitionLog:
         log = self.partition.leading
         return log is not None and log.pace.calm and not log.busy
 
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
+        """See `ShardLog`."""
+        return self._append(list(map(encode_record, records)), now_ms, None, now_ms)
+
     def _append_batch(self, batch: EncodedBatch, now_ms: int) -> Written | None:
         return self._append(*batch.content, now_ms)
 

@@ -65,6 +65,9 @@ class ShardLog(Protocol):
     def is_calm(self) -> bool:
         """True if an append is done at once, so that it cannot be refused later in a queue."""
 
+    def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Any:
+        """Write few records as one batch; see `OpenBatch.append`."""
+
     def open(self) -> OpenBatch:
         """Return an empty batch. Raises KafkaError if the log would refuse it now."""
 

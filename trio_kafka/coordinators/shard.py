@@ -232,35 +232,62 @@ class Shard(Generic[M]):
             return self._perform_large(effects)
         if timers:
             self.keyed_timers.apply(timers)
-        if (effects.records or self._accumulator.is_open) and self._accumulate(effects):
+        records, written = effects.records, None
+        if self._accumulate(effects):
             return None
-        if effects.records:
-            return self._append_large(effects)
-        if not self._commits.hold(None, effects):
+        if records:
+            try:
+                written = self.log.append(records, self._now_ms())
+            except KafkaError as error:
+                self._refuse(effects, error)
+                return None
+            self._replay(effects)
+        if not self._commits.hold(written, effects):
             self._answer(effects.answers)
             self._follow(effects)
         return None
 
     def _perform_large(self, effects: Effects) -> Steps[None]:
-        """Do the same in chunks."""
+        """Do the same in chunks. Records that fit into no batch are encoded and written apart."""
         yield
         for number, timers in enumerate(in_slices(effects.timers, AT_ONCE)):
             if number:
                 yield
             self.keyed_timers.apply(timers)
-        if not ((effects.records or self._accumulator.is_open) and self._accumulate(effects)):
-            yield from self._append_large(effects)
+        if self._accumulate(effects):
+            return
+        records, written = effects.records, None
+        if records:
+            try:
+                encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
+                written = yield from self.log.write(encoded)
+            except KafkaError as error:
+                self._refuse(effects, error)
+                return
+            self._records += len(records)
+            yield  # one record may be large
+            if effects.replays:
+                for number, record in enumerate(records, 1):
+                    self.machine.replay(record)
+                    if not number % AT_ONCE:
+                        yield
+        if not self._commits.hold(written, effects):
+            for number, answers in enumerate(in_slices(effects.answers, AT_ONCE)):
+                if number:
+                    yield
+                self._answer(answers)
+            self._follow(effects)
 
     def _accumulate(self, effects: Effects) -> bool:
-        """Put the records into the open batch, or into a new one. The batch is written now, unless
-        it stays open for further events.
+        """Add the effects to the batch that stays open for further events, and replay them.
 
-        Return False for what fits into no batch; then none is open.
+        Return False if there is no such batch, or if it has no room for them: it is written then.
         """
-        accumulator, now_ms = self._accumulator, self._now_ms()
-        stays_open = accumulator.is_open or self._is_lingering()
+        accumulator = self._accumulator
+        if not (accumulator.is_open or (effects.records and self._is_lingering())):
+            return False
         try:
-            while not accumulator.add(effects, now_ms):
+            while not accumulator.add(effects, self._now_ms()):
                 if not accumulator.is_open:
                     return False
                 self._flush()
@@ -269,12 +296,9 @@ class Shard(Generic[M]):
         except KafkaError as error:
             self._refuse(effects, error)
             return True
-        if stays_open:
-            self._replay(effects)
-            if accumulator.is_full:
-                self._flush()
-        else:
-            self._flush(is_replayed=False)
+        self._replay(effects)
+        if accumulator.is_full:
+            self._flush()
         return True
 
     def _is_lingering(self) -> bool:
@@ -301,7 +325,7 @@ class Shard(Generic[M]):
         self._is_in_round = True
         return True
 
-    def _flush(self, *, is_replayed: bool = True) -> None:
+    def _flush(self) -> None:
         """Write the open batch, if there is one, and complete the replies of its events."""
         accumulator = self._accumulator
         if not accumulator.is_open:
@@ -310,41 +334,12 @@ class Shard(Generic[M]):
         try:
             written = accumulator.write(now_ms)
         except KafkaError as error:
-            if not is_replayed:
-                self._refuse(effects[0], error)
-                return
             self._refused += len(effects)
             _logger.warning("batch refused", shard=self.name, reason=str(error))
             self._answer(loss_replies(effects, error.as_value(), now_ms).items())
             self.fail()
             return
-        if not is_replayed:
-            self._replay(effects[0])
         self._complete(one for one in effects if not self._commits.hold(written, one))
-
-    def _append_large(self, effects: Effects) -> Steps[None]:
-        """Encode, write and replay records that fit into no batch with others; then complete."""
-        written, records, answers = None, effects.records, effects.answers
-        if records:
-            try:
-                encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
-                written = yield from self.log.write(encoded)
-            except KafkaError as error:
-                self._refuse(effects, error)
-                return
-            self._records += len(records)
-            yield  # one record may be large
-            if effects.replays:
-                for number, record in enumerate(records, 1):
-                    self.machine.replay(record)
-                    if not number % AT_ONCE:
-                        yield
-        if not self._commits.hold(written, effects):
-            for number, some in enumerate(in_slices(answers, AT_ONCE)):
-                if number:
-                    yield
-                self._answer(some)
-            self._follow(effects)
 
     def _replay(self, effects: Effects) -> None:
         self._records += len(effects.records)
