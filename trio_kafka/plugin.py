@@ -39,14 +39,6 @@ from trio_kafka.coordinators.groups.classic.values import (
     Synced,
     Syncing,
 )
-from trio_kafka.coordinators.groups.commits import (
-    AskedTopic,
-    Commit,
-    FetchedTopic,
-    FetchOffsets,
-    PartitionOffset,
-    TopicOffsets,
-)
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Assignor,
     AssignorError,
@@ -62,6 +54,14 @@ from trio_kafka.coordinators.groups.consumer.values import (
 )
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
 from trio_kafka.coordinators.groups.java_compat import client_host
+from trio_kafka.coordinators.groups.offset_values import (
+    AskedTopic,
+    Commit,
+    FetchedTopic,
+    FetchOffsets,
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.families import Family, Kind, MetricsReporter
 from trio_kafka.introspect.levels import logger_levels

@@ -9,13 +9,13 @@ from tests.apis.kit import broker, delete_topic
 from tests.apis.test_k08_offset_commit import commits, part, stored
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.groups.commits import (
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offset_values import (
     Commit,
     FetchOffsets,
     PartitionOffset,
     TopicOffsets,
 )
-from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta

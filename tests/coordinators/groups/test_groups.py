@@ -26,6 +26,7 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 class Submachine:
     """A kind that notes what it is told."""
 
+    group_type = classic_adapter = None
     timers = frozenset({"mine"})
 
     def __init__(self, _groups: Groups) -> None:

@@ -25,11 +25,10 @@ from trio_kafka.coordinators.groups.administration import (
 from trio_kafka.coordinators.groups.classic.service import ClassicService
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.service import ConsumerService
-from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.java_compat import partition_of
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
 from trio_kafka.coordinators.groups.offsets_service import COMMITS, LOOKUPS, OffsetsService
-from trio_kafka.coordinators.groups.protocols import Event
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
     group_settings,
@@ -159,14 +158,8 @@ class GroupCoordinator:
         Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
         """
-        ticket = self.shard_of(group_id).ask(event)
-        answer = ticket.answer
-        if answer is not NOT_YET and type(answer) is not KafkaError:  # nearly always
-            return make(answer)
-        made = partial(value_or_raise, make)
-        if answer is not NOT_YET:
-            return made(answer)
-        return deferred_reply(ticket, made, self.purgatories[wait], timeout_s)
+        reply = self.shard_of(group_id).ask(event)
+        return self._answer(wait, reply, partial(value_or_raise, make), timeout_s)
 
     def submit_told(
         self,
@@ -178,13 +171,14 @@ class GroupCoordinator:
         timeout_s: float = inf,
     ) -> Any:
         """As `submit`, but errors are told to `make`, as any answer."""
-        try:
-            ticket = self.shard_of(group_id).ask(event)
-        except KafkaError as error:
-            return make(error.as_value())
-        if ticket.answer is not NOT_YET:
-            return make(ticket.answer)
-        return deferred_reply(ticket, make, self.purgatories[wait], timeout_s)
+        return self._answer(wait, self._ask(group_id, event), make, timeout_s)
+
+    def _answer(
+        self, wait: str, reply: PendingReply, make: Callable[[Any], T], timeout_s: float
+    ) -> Any:
+        if reply.answer is not NOT_YET:
+            return make(reply.answer)
+        return deferred_reply(reply, make, self.purgatories[wait], timeout_s)
 
     def submit_many(
         self,

@@ -1,22 +1,18 @@
 """What all groups have in common: the protocols by which the machine of a shard knows them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
+from trio_kafka.coordinators.groups.offset_values import TopicOffsets
+from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
 
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.commits import TopicOffsets
-    from trio_kafka.coordinators.groups.groups import Groups
-
 GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
 # Key; value, or what it was made from where its record says so. None is a tombstone.
 Replay: TypeAlias = Callable[[Any, Any], None]
-# One request's effect on the groups of a shard. Steps where it takes longer than 2 ms.
-Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
 
 
 class SeenMember(Protocol):
@@ -58,7 +54,7 @@ class Group(Protocol):
         instance_id: str | None,
         epoch: int,
         version: int,
-        topics: "Sequence[TopicOffsets]",
+        topics: Sequence[TopicOffsets],
     ) -> Effects:
         """Check who commits, as it says; the effects are those that a sign of life has (timers
         only): a commit keeps the session of a classic member alive.
@@ -100,14 +96,30 @@ class Group(Protocol):
         """For introspection: figures by name."""
 
 
-class Submachine(Protocol):
-    """What one protocol of groups adds to the machine of a shard. Made with the `Groups`.
+class GroupTable(Protocol):
+    """The groups of a shard, as their submachines need them."""
 
-    replays: by class of key. timers: the first parts of the keys of its timers.
+    by_id: dict[str, Group]
+    settings: GroupSettings
+
+    def known(self, group_id: str) -> Group:
+        """Return the group; make one that only has offsets if there is none."""
+
+
+class Submachine(Protocol):
+    """The part of a shard's machine that serves one type of groups, or the offsets.
+
+    group_type: None for the offsets. replays: by class of key. timers: first parts of timer keys.
+    classic_adapter: for members that speak the classic protocol in groups of another type, see
+        `classic.requests.ClassicAdapter`.
     """
 
+    classic_adapter: Any
     replays: Mapping[type[Any], Replay]
     timers: frozenset[str]
+
+    @property
+    def group_type(self) -> GroupType | None: ...
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """All is replayed: timers of members begin anew."""

@@ -15,7 +15,7 @@ from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
 from trio_kafka.coordinators.groups.classic.requests import join, sync
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joining, Syncing
-from trio_kafka.coordinators.groups.protocols import Event
+from trio_kafka.coordinators.groups.groups import Event
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import step
 

@@ -6,7 +6,7 @@ from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
-from trio_kafka.coordinators.groups.expiry import expire
+from trio_kafka.coordinators.groups.expiry import EXPIRY
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode
@@ -119,7 +119,7 @@ def test_a_group_in_which_somebody_is_does_not_expire(phase: str) -> None:
     getattr(kit, phase)(1)
     before = kit.state
 
-    kit.driver.apply(expire)
+    kit.driver.apply(lambda groups, now_ms: groups.timer((EXPIRY,), now_ms))
 
     assert kit.state == before
 
@@ -130,7 +130,7 @@ def test_an_empty_group_without_offsets_expires() -> None:
     kit.leave(member)
     expected = kit.new_id()  # somebody who is only expected does not keep it
 
-    kit.driver.apply(expire)
+    kit.driver.apply(lambda groups, now_ms: groups.timer((EXPIRY,), now_ms))
 
     assert kit.state == "none"
     assert kit.join(expected).code is ErrorCode.UNKNOWN_MEMBER_ID

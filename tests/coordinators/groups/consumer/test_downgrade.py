@@ -8,6 +8,7 @@ from trio_kafka.coordinators.groups.consumer.downgrade import (
     can_go_on_classic,
     can_replace_classic,
 )
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 
 REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
@@ -43,7 +44,7 @@ def test_when_the_last_one_of_kip_848_leaves_the_others_rebalance_as_a_classic_g
     assert group.protocol_name == "range"
     assert group.topics == {"a"}
     assert scene.due == {}
-    assert scene.kind.readers == {}
+    assert scene.state.readers == {}
     assert had == {"a": [2, 3]}
     assert one.beat() is REBALANCE
     joined = one.answer(one.ask_join())
@@ -93,7 +94,7 @@ def test_a_group_that_would_be_too_large_stays() -> None:
     one = mixed(scene)
     two = Member(scene, ["a"])
     two.join(asks_for_id=False, fresh="two")
-    transition = scene.kind.transition(scene.group, scene.driver.now_ms)
+    transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     new = scene.group.by_id["new"]
 
     assert not can_go_on_classic(transition, [new])
@@ -154,7 +155,7 @@ def test_where_nothing_can_be_written_it_stays_a_consumer_group() -> None:
     scene.driver.refuse = None
 
     assert scene.group is before
-    assert scene.kind.readers == {"a": {GROUP: None}}
+    assert scene.state.readers == {"a": {GROUP: None}}
     assert one.beat() is ErrorCode.NONE
     assert len(scene.due) == 2
     assert all("classic" not in str(key[0]) for key in scene.driver.timers)

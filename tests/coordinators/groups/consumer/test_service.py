@@ -101,5 +101,5 @@ def test_all_shards_have_the_same_assignors() -> None:
     kind = one.kind(Scene().driver.machine)
 
     assert isinstance(kind, ConsumerGroups)
-    assert kind.assignors is one.assignors
+    assert kind.state.assignors is one.assignors
     assert one.assignors.names == ("range",)

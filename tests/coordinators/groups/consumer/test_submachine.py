@@ -3,30 +3,9 @@
 import pytest
 
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal, topic_id
-from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, SESSION
-from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord
-
-
-def test_a_shard_without_consumer_groups_says_so() -> None:
-    bare = Groups(simple=Scene().kind.new)
-
-    with refusal(ErrorCode.UNSUPPORTED_VERSION):
-        ConsumerGroups.of(bare)
-
-
-def test_groups_are_told_apart_from_others() -> None:
-    scene = Scene({"a": 1})
-    scene.driver.machine.known("simple")
-
-    with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Group x not found."):
-        scene.kind.existing("x")
-    with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Group simple is not a consumer group."):
-        scene.kind.existing("simple")
-    assert scene.kind.open("x", 0).group.is_empty
-    assert "x" not in scene.driver.machine.by_id
 
 
 def test_a_group_of_yet_another_kind_does_not_make_room() -> None:
@@ -54,8 +33,8 @@ def test_only_groups_that_read_a_topic_look_at_it_again(change: str) -> None:
     scene = Scene({"a": 1, "b": 1})
     scene.join("m1", "a", "new")
     scene.beat("m1")
-    assert scene.kind.readers == {"a": {GROUP: None}, "new": {GROUP: None}}
-    assert scene.kind.hashes.keys() == {"a"}
+    assert scene.state.readers == {"a": {GROUP: None}, "new": {GROUP: None}}
+    assert scene.state.hashes.keys() == {"a"}
 
     scene.create(b=2)
     assert not scene.group.needs_refresh(scene.driver.now_ms)
@@ -67,7 +46,7 @@ def test_only_groups_that_read_a_topic_look_at_it_again(change: str) -> None:
         case "deleted":
             scene.delete("a")
     assert scene.group.needs_refresh(scene.driver.now_ms)
-    assert ("a" in scene.kind.hashes) is (change == "created")
+    assert ("a" in scene.state.hashes) is (change == "created")
 
 
 def test_a_change_that_is_none_for_the_group_gives_no_epoch() -> None:
@@ -86,23 +65,23 @@ def test_a_change_that_is_none_for_the_group_gives_no_epoch() -> None:
 def test_the_newest_topic_is_remembered_by_its_image() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
-    first = scene.kind.new_topics_version
+    first = scene.state.new_topics_version
 
     scene.create(a=2)
-    assert scene.kind.new_topics_version == first
+    assert scene.state.new_topics_version == first
     scene.create(b=1)
-    assert scene.kind.new_topics_version == scene.image.offset > first
+    assert scene.state.new_topics_version == scene.image.offset > first
     scene.create(a=3)
     assert scene.driver.reload().machine.image is scene.image
     scene.driver = scene.driver.reload()
-    assert scene.kind.new_topics_version == scene.image.offset
+    assert scene.state.new_topics_version == scene.image.offset
 
 
 def test_what_is_due_for_a_group_that_is_gone_is_nothing() -> None:
     scene = Scene({"a": 1})
 
     for key in ((SESSION, "x", "m"), (REGEX, "x")):
-        effects = scene.kind.timer(key, 0)
+        effects = scene.submachine.timer(key, 0)
         assert effects.records == []  # type: ignore[union-attr]
 
 

@@ -13,6 +13,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     GroupSpec,
 )
 from trio_kafka.coordinators.groups.consumer.target_assignment import may_assign, preferred_assignor
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupTargetAssignmentMemberKey
 
@@ -154,18 +155,18 @@ def test_members_with_different_wishes_are_assigned_what_they_want() -> None:
 def test_an_interval_of_zero_holds_nothing() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
-    transition = scene.kind.transition(scene.group, scene.driver.now_ms)
+    transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
 
     assert may_assign(transition)
     held = Scene({"a": 1}, at_once=False)
     held.join("m1", "a")
-    assert not may_assign(held.kind.transition(held.group, held.driver.now_ms))
+    assert not may_assign(Transition.begin(held.state, held.group, held.driver.now_ms))
 
 
 def test_a_member_counts_with_what_it_asks_for_now() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", "a", assignor="uniform")
-    transition = scene.kind.transition(scene.group, scene.driver.now_ms)
+    transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     member = scene.group.by_id["m1"]
 
     assert preferred_assignor(transition, member, member) == "uniform"
@@ -175,7 +176,7 @@ def test_who_asks_for_another_one_no_longer_counts_for_the_first() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a", assignor="uniform")
     scene.join("m2", "a", assignor="range")
-    transition = scene.kind.transition(scene.group, scene.driver.now_ms)
+    transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     member = scene.group.by_id["m1"]
 
     assert preferred_assignor(transition, member, member) == "uniform"

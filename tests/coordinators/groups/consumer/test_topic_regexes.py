@@ -191,7 +191,7 @@ def test_a_look_is_in_slices_and_of_one_image() -> None:
     ticks = 0
 
     while (REGEX, GROUP) in scene.due:
-        effects = scene.kind.timer((REGEX, GROUP), scene.driver.now_ms)
+        effects = scene.submachine.timer((REGEX, GROUP), scene.driver.now_ms)
         ticks += 1
         scene.driver._due.pop((REGEX, GROUP))
         scene.driver.apply(lambda _groups, _now_ms, effects=effects: effects)
@@ -217,12 +217,12 @@ def test_an_expression_that_nobody_wants_any_more_is_not_written_down() -> None:
 def test_a_look_of_a_group_that_is_gone_is_over() -> None:
     scene = Scene({"a": 1})
     scene.join("m1", regex="a")
-    scene.kind.searches.clear()
+    scene.state.searches.clear()
 
     scene.wait(0)
 
     assert looks(scene) == 0
-    assert isinstance(scene.kind.timer((REGEX, "other"), 0), topic_regexes.Effects)
+    assert isinstance(scene.submachine.timer((REGEX, "other"), 0), topic_regexes.Effects)
 
 
 def test_what_somebody_took_for_an_expression_matches_nothing(

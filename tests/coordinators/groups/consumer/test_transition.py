@@ -19,7 +19,7 @@ MEMBER = Member(member_id="m", epoch=3, rebalance_timeout_ms=7)
 def an_act() -> Transition:
     scene = Scene({"a": 1})
     scene.join("m1", "a")
-    return scene.kind.transition(scene.group, 1000)
+    return Transition.begin(scene.state, scene.group, 1000)
 
 
 def test_a_new_epoch_is_the_next_one_with_the_hash() -> None:
@@ -68,11 +68,11 @@ def test_a_member_is_followed_while_it_is_to_give_back() -> None:
     transition.follow(MEMBER)
     assert transition.effects.timers == []
     transition.follow(gives)
-    assert (transition.effects.timers, transition.kind.revoking) == ([SetTimer(key, 7)], {key: 3})
+    assert (transition.effects.timers, transition.state.revoking) == ([SetTimer(key, 7)], {key: 3})
     transition.follow(MEMBER)
 
     assert transition.effects.timers[1:] == [CancelTimer(key)]
-    assert transition.kind.revoking == {}
+    assert transition.state.revoking == {}
 
 
 def test_a_member_is_awaited_from_the_first_time_on() -> None:

@@ -6,10 +6,13 @@ import pytest
 
 from tests.coordinators.groups.consumer.kit import refusal, topic_id
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
-from trio_kafka.coordinators.groups.commits import PartitionOffset, TopicOffsets
 from trio_kafka.coordinators.groups.consumer import validation
 from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat
+from trio_kafka.coordinators.groups.offset_values import (
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 

@@ -12,6 +12,7 @@ from trio_kafka.coordinators.groups.classic.joining import join
 from trio_kafka.coordinators.groups.classic.records import empty_group_record
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Joined, Joining
+from trio_kafka.coordinators.groups.expiry import schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -44,5 +45,5 @@ def open_group(
 
     effects.records = [*records, empty_group_record(group)]
     effects.replays, effects.refused = False, refused
-    groups.offsets.look_for_expired(effects)
+    schedule_expiry(effects, groups.settings)
     return effects

@@ -9,7 +9,7 @@ Source: ClassicGroup of Apache Kafka 4.4.0.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import field
 
@@ -23,12 +23,10 @@ from trio_kafka.coordinators.groups.classic.values import (
     GroupProtocol,
     JoinedMember,
 )
+from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.coordinators.groups.protocols import GroupType
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.commits import TopicOffsets
 
 CONSUMER: Final = "consumer"  # the protocol type of consumers
 SESSION: Final = "classic-session"  # ends a member, or an id that is pending
@@ -200,7 +198,7 @@ class ClassicGroup:
         instance_id: str | None,
         epoch: int,
         version: int,
-        topics: "Sequence[TopicOffsets]",
+        topics: Sequence[TopicOffsets],
     ) -> Effects:
         """See `Group`. Whoever is no member may commit only while there is none."""
         del version, topics

@@ -9,7 +9,7 @@ from trio_kafka.coordinators.groups.classic.group import JOIN, SESSION, SYNC, Cl
 from trio_kafka.coordinators.groups.classic.records import stored_group
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.groups.protocols import Replay
+from trio_kafka.coordinators.groups.protocols import GroupType, Replay
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
 from trio_kafka.scheduling.chunked_work import Steps
@@ -26,7 +26,10 @@ def simple_group(group_id: str) -> ClassicGroup:
 
 
 class ClassicGroups:
-    """A `Submachine`."""
+    """The submachine of classic groups."""
+
+    group_type: Final[GroupType] = "classic"
+    classic_adapter = None
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups

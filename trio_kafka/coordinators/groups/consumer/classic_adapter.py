@@ -6,7 +6,7 @@ Source: classicGroupJoinToConsumerGroup and its like, of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -46,29 +46,25 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
     static_member,
     target_for,
 )
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import SYNC, Transition
 from trio_kafka.coordinators.groups.consumer.values import SAME
-from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
 from trio_kafka.scheduling.chunked_work import Steps
 
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
-
 _DISABLED: Final = "disabled"
 
 
 @define(eq=False)
-class Door:
+class ClassicMemberAdapter:
     """Answers are those of classic groups; errors are raised."""
 
-    kind: "ConsumerGroups"
+    state: ConsumerShardState
 
     def join(
         self,
-        groups: Groups,
         group: ConsumerGroup,
         joining: Joining,
         ticket: Ticket,
@@ -79,8 +75,7 @@ class Door:
         Raises KafkaError: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
         """
-        del groups
-        transition = self.kind.transition(group, now_ms)
+        transition = Transition.begin(self.state, group, now_ms)
         _check_migration(transition)
         member_id = joining.member_id or joining.fresh
         check_room(transition, member_id, joining.instance_id)
@@ -98,7 +93,6 @@ class Door:
 
     def sync(
         self,
-        groups: Groups,
         group: ConsumerGroup,
         syncing: Syncing,
         ticket: Ticket,
@@ -109,8 +103,7 @@ class Door:
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
         """
-        del groups
-        transition = self.kind.transition(group, now_ms)
+        transition = Transition.begin(self.state, group, now_ms)
         member, side = _classic_member(group, syncing.member_id, syncing.instance_id)
         _check_generation(member, syncing.generation)
         _check_protocol(member, side, syncing)
@@ -127,7 +120,7 @@ class Door:
         assignment = write_assignment(
             partitions_of(member.assigned),
             version_of(side.protocols[0].metadata),
-            self.kind.image,
+            self.state.image,
         )
         synced = Synced(
             protocol_type=syncing.protocol_type,
@@ -138,7 +131,6 @@ class Door:
 
     def heartbeat(
         self,
-        groups: Groups,
         group: ConsumerGroup,
         beating: Beating,
         ticket: Ticket,
@@ -148,8 +140,7 @@ class Door:
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
         """
-        del groups
-        transition = self.kind.transition(group, now_ms)
+        transition = Transition.begin(self.state, group, now_ms)
         member, side = _classic_member(group, beating.member_id, beating.instance_id)
         _check_generation(member, beating.generation)
         transition.watch(member.member_id, side.session_timeout_ms)
@@ -160,14 +151,12 @@ class Door:
 
     def leave(
         self,
-        groups: Groups,
         group: ConsumerGroup,
         members: Sequence[Leaving],
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
         """Answer: an ErrorCode for each: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
-        del groups
         found: list[ErrorCode] = []
         leaving: dict[str, Member] = {}
         for one in members:
@@ -177,7 +166,9 @@ class Door:
                 found.append(ErrorCode.NONE)
             except KafkaError as error:
                 found.append(error.code)
-        return remove(self.kind.transition(group, now_ms), list(leaving.values()), ticket, found)
+        return remove(
+            Transition.begin(self.state, group, now_ms), list(leaving.values()), ticket, found
+        )
 
 
 def _can_go_on(group: ConsumerGroup, member: Member) -> bool:
@@ -204,7 +195,7 @@ def _join(
     regex = topic_regexes.update(transition, before, after)
     bump = renamed or regex is not topic_regexes.Change.NONE
     plan = yield from look_at_topics(transition, before, after, bump=bump)
-    owned = owned_partitions(subscription, transition.kind.image)
+    owned = owned_partitions(subscription, transition.state.image)
     replaced = group.static_member(joining.instance_id)
     cause: str | None
     if replaced is not None and can_replace_classic(transition, replaced):
@@ -221,7 +212,7 @@ def _join(
 
     def committed(now_ms: int) -> Effects:
         """It has its rebalance timeout to sync; before, nothing is due of it."""
-        later = transition.kind.transition(group, now_ms)
+        later = Transition.begin(transition.state, group, now_ms)
         later.joined(reached.member_id)
         later.watch(reached.member_id, joining.session_timeout_ms)
         key = later.key(SYNC, reached.member_id)

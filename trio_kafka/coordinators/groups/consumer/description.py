@@ -4,7 +4,7 @@ from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member
-from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.values import (
     DescribedGroup,
     DescribedMember,
@@ -20,11 +20,11 @@ _A_STEP = 100  # members
 def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Steps[Effects]:
     """Answer: DescribedGroup. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
     del now_ms
-    kind = ConsumerGroups.of(groups)
-    group = kind.existing(group_id)
+    state = ConsumerShardState.of(groups)
+    group = state.existing(group_id)
     members = []
     for number, member in enumerate(group.by_id.values(), 1):
-        members.append(_member(group, member, kind.image))
+        members.append(_member(group, member, state.image))
         if number % _A_STEP == 0:
             yield
     described = DescribedGroup(
@@ -32,7 +32,7 @@ def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Step
         state=group.state,
         epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
-        assignor=kind.assignors.preferred(group.assignors),
+        assignor=state.assignors.preferred(group.assignors),
         members=members,
     )
     return Effects().answer(ticket, described)

@@ -63,7 +63,7 @@ def downgrade(
     rebalance; None: everybody has what it shall have.
     Raises KafkaError(GROUP_ID_NOT_FOUND) where a member has said what cannot be read.
     """
-    group, kind = transition.group, transition.kind
+    group, state = transition.group, transition.state
     gone = {member.member_id for member in leaving}
     members = [one for one in group.by_id.values() if one.member_id not in gone]
     if joining is not None and replaced is not None:
@@ -95,14 +95,14 @@ def downgrade(
     )
     for member in group.by_id.values():
         transition.unwatch(member.member_id)
-    kind.forget(group)
-    kind.groups.by_id[group.group_id] = classic
+    state.forget(group)
+    state.groups.by_id[group.group_id] = classic
     _logger.info("consumer group becomes a classic group", group=group.group_id, cause=cause)
     return _rebalanced(transition, classic, cause)
 
 
 def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None) -> Effects:
-    group, kind = transition.group, transition.kind
+    group, state = transition.group, transition.state
     later = ClassicTransition(classic, transition.settings, transition.now_ms, transition.effects)
     for one in classic.membership:
         later.watch(one)
@@ -114,9 +114,9 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
     def refused(error: KafkaError, now_ms: int) -> Effects:
         """It is a consumer group still."""
         _logger.warning("group stays", group=group.group_id, reason=str(error))
-        kind.groups.by_id[group.group_id] = group
-        kind.remember(group)
-        again = kind.transition(group, now_ms)
+        state.groups.by_id[group.group_id] = group
+        state.remember(group)
+        again = Transition.begin(state, group, now_ms)
         for key in classic.timers():
             again.effects.cancel_timer(key)
         for member in group.by_id.values():
@@ -151,7 +151,7 @@ def _give(
     """What the target gives, in the version that the member speaks."""
     version = version_of(member.metadata(classic.protocol_name))
     target = transition.group.targets.get(of_member, {})
-    member.assignment = write_assignment(target, version, transition.kind.image)
+    member.assignment = write_assignment(target, version, transition.state.image)
 
 
 def _tombstones(

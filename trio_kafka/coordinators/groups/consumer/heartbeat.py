@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.leaving import leave
@@ -27,10 +28,10 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
     static_member,
     target_for,
 )
-from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.target_assignment import may_assign, preferred_assignor
 from trio_kafka.coordinators.groups.consumer.transition import SESSION, Transition
-from trio_kafka.coordinators.groups.consumer.upgrade import seal
+from trio_kafka.coordinators.groups.consumer.upgrade import seal, upgrade
 from trio_kafka.coordinators.groups.consumer.values import (
     JOIN_EPOCH,
     SAME,
@@ -39,6 +40,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Living,
     OwnedTopic,
 )
+from trio_kafka.coordinators.groups.expiry import schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
@@ -66,13 +68,15 @@ def heartbeat(
             is not None
         ):
             return found
-    kind = ConsumerGroups.of(groups)
+    state = ConsumerShardState.of(groups)
     if asked.epoch < JOIN_EPOCH:
-        return leave(kind.transition(kind.existing(asked.group_id), now_ms), asked, ticket)
+        return leave(Transition.begin(state, state.existing(asked.group_id), now_ms), asked, ticket)
     if asked.epoch == JOIN_EPOCH:
-        transition = kind.open(asked.group_id, now_ms)
+        transition = open_group(state, asked.group_id, now_ms)
     else:
-        transition = kind.transition(kind.existing(asked.group_id, "Consumer group"), now_ms)
+        transition = Transition.begin(
+            state, state.existing(asked.group_id, "Consumer group"), now_ms
+        )
     check_room(transition, asked.member_id, asked.instance_id)
     before = _subscribed(transition, asked)
     after = before.heard(asked)
@@ -148,7 +152,7 @@ def _go_on(
         key = SESSION, group.group_id, member.member_id
         timer = SetTimer(key, settings.consumer_session_timeout_ms)
         return Effects([], [(ticket, answer)], [timer])
-    transition = Transition(group.door.kind, group, settings, now_ms)
+    transition = Transition(ConsumerShardState.of(groups), group, settings, now_ms)
     if not is_assigned and may_assign(transition):
         return None
     target = Target(epoch, group.target_of(member))
@@ -203,7 +207,7 @@ def _change(
         renamed
         or regex is topic_regexes.Change.RESOLVED
         or preferred_assignor(transition, before, after)
-        != transition.kind.assignors.preferred(counts)
+        != transition.state.assignors.preferred(counts)
     )
     plan = yield from look_at_topics(transition, before, after, bump=bump)
     target = yield from target_for(transition, plan, before, after)
@@ -237,3 +241,28 @@ def _wants_all(asked: Heartbeat) -> bool:
         and (asked.topics is not None or asked.regex is not None)
         and asked.owned is not None
     )
+
+
+def open_group(state: ConsumerShardState, group_id: str, now_ms: int) -> Transition:
+    """The group for one who joins, made where there is none. A classic group makes room if it
+    is empty, and becomes a consumer group if it may. Replay will have it so: what is here made
+    new is not in `groups` yet.
+
+    Raises KafkaError(GROUP_ID_NOT_FOUND).
+    """
+    found = state.groups.by_id.get(group_id)
+    if isinstance(found, ConsumerGroup):
+        return Transition.begin(state, found, now_ms)
+    if found is None:
+        transition = Transition.begin(state, state.new(group_id), now_ms)
+        schedule_expiry(transition.effects, state.groups.settings)
+        return transition
+    if not isinstance(found, ClassicGroup):
+        return Transition.begin(state, state.existing(group_id), now_ms)
+    if not found.is_empty:
+        return upgrade(state, found, now_ms)
+    transition = Transition.begin(state, state.new(group_id), now_ms)
+    transition.write(*found.tombstones())
+    for key in found.timers():
+        transition.effects.cancel_timer(key)
+    return transition

@@ -20,15 +20,14 @@ from trio_kafka.coordinators.groups.consumer.values import (
     HeartbeatAnswer,
     Living,
 )
-from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.groups.protocols import Event
+from trio_kafka.coordinators.groups.groups import Event, Groups
+from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
-    from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 
 T = TypeVar("T")
 HEARTBEAT: Final = "ConsumerGroupHeartbeat"
@@ -44,7 +43,7 @@ class ConsumerService:
 
     def __init__(
         self,
-        coordinator: "GroupCoordinator",
+        coordinator: Submitter,
         random_bytes: Callable[[int], bytes],
     ) -> None:
         """random_bytes: for ids of members that have none."""

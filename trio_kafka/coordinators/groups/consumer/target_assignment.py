@@ -39,7 +39,7 @@ def preferred_assignor(transition: Transition, before: Member, after: Member) ->
     counts = dict(transition.group.assignors)
     add_one(counts, before.assignor, -1)
     add_one(counts, after.assignor, 1)
-    return transition.kind.assignors.preferred(counts)
+    return transition.state.assignors.preferred(counts)
 
 
 def may_assign(transition: Transition) -> bool:
@@ -117,7 +117,7 @@ class TopicIds:
 
 def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, int]]:
     """What a member subscribes to and is there: ids, with numbers of partitions."""
-    topics = transition.kind.image.topics
+    topics = transition.state.image.topics
     for name in transition.group.subscriptions.names(member):
         topic = topics.get(name)
         if topic is not None:
@@ -126,7 +126,7 @@ def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, 
 
 def wanted(transition: Transition, member: Member) -> set[TopicId]:
     """Ids of what a member subscribes to and is there."""
-    topics = transition.kind.image.topics
+    topics = transition.state.image.topics
     found = set()
     for name in transition.group.subscriptions.names(member):
         topic = topics.get(name)
@@ -153,7 +153,7 @@ def _spec(
         members=found,
         homogeneous=homogeneous,
         owners=transition.group.owners,
-        racks=_Racks(transition.kind.image),
+        racks=_Racks(transition.state.image),
     )
 
 
@@ -175,7 +175,7 @@ class _Racks:
 
 
 def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssignment]:
-    assignor = transition.kind.assignors.get(name)
+    assignor = transition.state.assignors.get(name)
     if assignor in BUILTIN:
         steps = assignor.assign(spec)
         return (yield from steps) if isgenerator(steps) else steps  # type: ignore[return-value]

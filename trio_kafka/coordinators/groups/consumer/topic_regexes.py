@@ -5,25 +5,21 @@ expression, when topics have been created, and from time to time; all expression
 once, so that it is assigned anew once. Source: TopicRegexResolver, maybeUpdateRegularExpressions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum
-from itertools import islice
 from typing import Any, Final
 
-from attrs import field
-
-from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.regex_search import Search, compiled
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
 _LEAST_INTERVAL_MS: Final = 10_000  # between two looks of one group
-_SLICE: Final = 500  # topics times expressions, in one slice: some 0.9 ms
 _logger: Final = get_logger(__name__)
 
 
@@ -33,43 +29,6 @@ class Change(Enum):
     NONE = "none"
     UPDATED = "updated"
     RESOLVED = "resolved"
-
-
-def compiled(regex: str) -> Any:
-    """Raises KafkaError(INVALID_REGULAR_EXPRESSION)."""
-    import re2  # noqa: PLC0415 - 3 ms, for those who subscribe by expressions
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(regex, options)
-    except re2.error as error:
-        text = error.args[0] if error.args else error
-        reason = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-        raise KafkaError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}.",
-        ) from error
-
-
-@define(eq=False)
-class Search:
-    """A look through all topics of one image, for all expressions of a group."""
-
-    group_id: str
-    names: Iterator[str]
-    version: int
-    began_ms: int
-    patterns: dict[str, Any]
-    found: dict[str, list[str]] = field(factory=dict)
-
-    def go_on(self) -> bool:
-        """Look at some more topics; whether there are more."""
-        names = list(islice(self.names, max(_SLICE // (len(self.patterns) or 1), 1)))
-        for regex, pattern in self.patterns.items():
-            matches = pattern.fullmatch
-            self.found[regex] += [name for name in names if matches(name)]
-        return bool(names)
 
 
 def update(transition: Transition, before: Member, after: Member) -> Change:
@@ -96,14 +55,14 @@ def update(transition: Transition, before: Member, after: Member) -> Change:
 def is_due(transition: Transition, regexes: Iterable[str]) -> bool:
     """Whether topics are to be looked through for these."""
     subscriptions = transition.group.subscriptions
-    if transition.group.group_id in transition.kind.searches:
+    if transition.group.group_id in transition.state.searches:
         return False
     last_ms = subscriptions.refreshed_ms
     if last_ms <= transition.now_ms <= last_ms + _LEAST_INTERVAL_MS:
         return False
     return (
         any(regex not in subscriptions.resolved for regex in regexes)
-        or subscriptions.version < transition.kind.new_topics_version
+        or subscriptions.version < transition.state.new_topics_version
         or not last_ms
         <= transition.now_ms
         <= last_ms + transition.settings.consumer_regex_refresh_interval_ms
@@ -114,14 +73,14 @@ def _search_if_due(transition: Transition, before: Member, after: Member, *, is_
     regexes = transition.group.subscriptions.regexes_with(before, after)
     if not regexes or not (is_due(transition, regexes) or (is_new and _may(transition))):
         return
-    group_id, image = transition.group.group_id, transition.kind.image
+    group_id, image = transition.group.group_id, transition.state.image
     patterns: dict[str, Any] = {}
     for regex in regexes:
         try:
             patterns[regex] = compiled(regex)
         except KafkaError as error:  # written by somebody who took it for one
             _logger.warning("no expression", group=group_id, regex=regex, reason=str(error))
-    transition.kind.searches[group_id] = Search(
+    transition.state.searches[group_id] = Search(
         group_id,
         iter(image.topics),
         image.offset,
@@ -134,19 +93,19 @@ def _search_if_due(transition: Transition, before: Member, after: Member, *, is_
 
 def _may(transition: Transition) -> bool:
     last_ms = transition.group.subscriptions.refreshed_ms
-    searches = transition.group.group_id in transition.kind.searches
+    searches = transition.group.group_id in transition.state.searches
     return not searches and not last_ms <= transition.now_ms <= last_ms + _LEAST_INTERVAL_MS
 
 
 def go_on(transition: Transition) -> Effects | Steps[Effects]:
     """The next slice of a look; after the last one, what it has found."""
     group_id = transition.group.group_id
-    search = transition.kind.searches.get(group_id)
+    search = transition.state.searches.get(group_id)
     if search is None:
         return transition.effects
     if search.go_on():
         return transition.effects.set_timer((REGEX, group_id), 0)
-    del transition.kind.searches[group_id]
+    del transition.state.searches[group_id]
     return _take(transition, search)
 
 

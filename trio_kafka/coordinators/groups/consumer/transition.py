@@ -1,6 +1,6 @@
 """What one event does to one consumer group: the effects as they come together."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 
 from attrs import field
 
@@ -11,13 +11,11 @@ from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member, MemberState
 from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.subscriptions import Counts
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 
 SESSION: Final = "consumer-session"  # a member says nothing
 REBALANCE: Final = "consumer-rebalance"  # a member does not give back
@@ -35,19 +33,24 @@ class Transition:
     upgraded: the classic group that this one takes the place of.
     """
 
-    kind: "ConsumerGroups"
+    state: ConsumerShardState
     group: ConsumerGroup
     settings: GroupSettings
     now_ms: int
     effects: Effects = field(factory=Effects)
     upgraded: ClassicGroup | None = None
 
+    @classmethod
+    def begin(cls, state: ConsumerShardState, group: ConsumerGroup, now_ms: int) -> Self:
+        """Return the transition of an event that begins now."""
+        return cls(state, group, state.settings_of(group.group_id), now_ms)
+
     def write(self, *those: CoordinatorRecord) -> None:
         self.effects.records += those
 
     def metadata_hash(self, topics: Counts) -> Steps[int]:
         """What the topics of these subscriptions look like now."""
-        return metadata_hash(topics, self.kind.image, self.kind.hashes)
+        return metadata_hash(topics, self.state.image, self.state.hashes)
 
     def bump(self, metadata_hash: int) -> int:
         """The group's next epoch: its members are assigned anew."""
@@ -75,9 +78,9 @@ class Transition:
         """A member that is to give back has its rebalance timeout for it."""
         key = self.key(REBALANCE, member.member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
-            self.kind.revoking[key] = member.epoch
+            self.state.revoking[key] = member.epoch
             self.effects.set_timer(key, member.rebalance_timeout_ms)
-        elif self.kind.revoking.pop(key, None) is not None:
+        elif self.state.revoking.pop(key, None) is not None:
             self.effects.cancel_timer(key)
 
     def await_join(self, member: Member) -> None:
@@ -85,19 +88,19 @@ class Transition:
         time on.
         """
         key = self.key(JOIN, member.member_id)
-        if key not in self.kind.joining:
-            self.kind.joining.add(key)
+        if key not in self.state.joining:
+            self.state.joining.add(key)
             self.effects.set_timer(key, member.rebalance_timeout_ms)
 
     def joined(self, member_id: str) -> None:
         """A classic member has joined."""
         key = self.key(JOIN, member_id)
-        self.kind.joining.discard(key)
+        self.state.joining.discard(key)
         self.effects.cancel_timer(key)
 
     def unwatch(self, member_id: str) -> None:
         """Nothing of the member is due any more."""
         self.joined(member_id)
-        self.kind.revoking.pop(self.key(REBALANCE, member_id), None)
+        self.state.revoking.pop(self.key(REBALANCE, member_id), None)
         for name in (SESSION, REBALANCE, SYNC):
             self.effects.cancel_timer(self.key(name, member_id))

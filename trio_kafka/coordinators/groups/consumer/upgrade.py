@@ -4,7 +4,7 @@ The first member that heartbeats does it: the others go on in the classic protoc
 have, and are moved over one by one. Source: convertToConsumerGroup, ConsumerGroup.fromClassicGroup.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
@@ -21,6 +21,7 @@ from trio_kafka.coordinators.groups.consumer.embedded_protocol import (
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, since
 from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -28,25 +29,22 @@ from trio_kafka.model import TopicId
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.scheduling.chunked_work import whole
 
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
-
 UPGRADES: Final = frozenset({"upgrade", "bidirectional"})
 _logger: Final = get_logger(__name__)
 
 
-def upgrade(kind: "ConsumerGroups", classic: ClassicGroup, now_ms: int) -> Transition:
+def upgrade(state: ConsumerShardState, classic: ClassicGroup, now_ms: int) -> Transition:
     """The group as it will be, with the records that make it; more follow in the same batch, and
     `seal` at its end: until then the classic group is as it was.
 
     Raises KafkaError(GROUP_ID_NOT_FOUND) where it cannot be.
     """
-    _check(kind, classic)
+    _check(state, classic)
     try:
-        group = _consumer_group(kind, classic)
+        group = _consumer_group(state, classic)
     except DecodeError as error:
         raise _refusal(classic, "the embedded consumer protocol is malformed") from error
-    transition = kind.transition(group, now_ms)
+    transition = Transition.begin(state, group, now_ms)
     transition.upgraded = classic
     transition.write(
         *classic.tombstones(),
@@ -87,8 +85,8 @@ def seal(transition: Transition) -> None:
     _logger.info("classic group becomes a consumer group", group=classic.group_id)
 
 
-def _check(kind: "ConsumerGroups", classic: ClassicGroup) -> None:
-    settings = kind.settings_of(classic.group_id)
+def _check(state: ConsumerShardState, classic: ClassicGroup) -> None:
+    settings = state.settings_of(classic.group_id)
     if settings.consumer_migration_policy not in UPGRADES:
         raise _refusal(classic, "online upgrade is disabled")
     if classic.protocol_type != CONSUMER:
@@ -103,12 +101,12 @@ def _refusal(classic: ClassicGroup, reason: str) -> KafkaError:
     return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
 
-def _consumer_group(kind: "ConsumerGroups", classic: ClassicGroup) -> ConsumerGroup:
-    group = kind.new(classic.group_id)
+def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> ConsumerGroup:
+    group = state.new(classic.group_id)
     group.epoch = group.assignment_epoch = classic.generation
     taken: set[tuple[TopicId, int]] = set()
     for one in classic.membership:
-        partitions = _given(kind, classic, one)
+        partitions = _given(state, classic, one)
         of_member = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
         if not taken.isdisjoint(of_member):
             raise DecodeError(f"{one.member_id} was given what others have")
@@ -116,11 +114,11 @@ def _consumer_group(kind: "ConsumerGroups", classic: ClassicGroup) -> ConsumerGr
         group.set_target(one.member_id, partitions)
         group.put(_member(classic, one, partitions))
     topics = group.subscriptions.topics
-    group.metadata_hash = whole(metadata_hash(topics, kind.image, kind.hashes))
+    group.metadata_hash = whole(metadata_hash(topics, state.image, state.hashes))
     return group
 
 
-def _given(kind: "ConsumerGroups", classic: ClassicGroup, member: ClassicMember) -> Partitions:
+def _given(state: ConsumerShardState, classic: ClassicGroup, member: ClassicMember) -> Partitions:
     if not member.assignment:
         return {}
     assignment = read_assignment(member.assignment)
@@ -131,7 +129,7 @@ def _given(kind: "ConsumerGroups", classic: ClassicGroup, member: ClassicMember)
             "unsupported custom assignor is in use. Please refer to the documentation or switch to "
             "a default assignor before re-attempting the upgrade.",
         )
-    return assigned_partitions(assignment, kind.image)
+    return assigned_partitions(assignment, state.image)
 
 
 def _member(classic: ClassicGroup, member: ClassicMember, partitions: Partitions) -> Member:

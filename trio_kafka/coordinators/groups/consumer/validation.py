@@ -4,7 +4,7 @@ Source: GroupCoordinatorService, GroupMetadataManager, ConsumerGroup of Apache K
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
 from trio_kafka.coordinators.groups.consumer.values import (
@@ -15,11 +15,9 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     OwnedTopic,
 )
+from trio_kafka.coordinators.groups.offset_values import TopicOffsets
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID, TopicId
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.commits import TopicOffsets
 
 COMMIT_BY_EPOCH_SINCE: Final = 9  # of OffsetCommit
 TopicIdOf = Callable[[str], TopicId | None]
@@ -131,7 +129,7 @@ def check_commit(
     member: Member,
     epoch: int,
     version: int,
-    topics: "Sequence[TopicOffsets]",
+    topics: Sequence[TopicOffsets],
     topic_id_of: TopicIdOf,
 ) -> None:
     """Raises KafkaError: UNSUPPORTED_VERSION, and what `check_commit_epoch` says."""
@@ -145,7 +143,7 @@ def check_commit(
 
 
 def check_commit_epoch(
-    member: Member, epoch: int, topics: "Sequence[TopicOffsets]", topic_id_of: TopicIdOf
+    member: Member, epoch: int, topics: Sequence[TopicOffsets], topic_id_of: TopicIdOf
 ) -> None:
     """An old epoch is right for partitions that the member has had since then (KIP-1251).
 
