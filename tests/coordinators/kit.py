@@ -184,7 +184,7 @@ class Stage:
         if ticket.answer is not NOT_YET:
             return make(ticket.answer)
         found = deferred_reply(ticket, make, self.purgatory, timeout_s)
-        self.purgatory.watch(found, self.purgatory.look, self.told.append)
+        self.purgatory.watch(found, self.purgatory.check, self.told.append)
         return found
 
 
