@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from trio_kafka.cli import main
-from trio_kafka.cli.ask import AskError, parse_address
+from trio_kafka.cli.broker_client import BrokerClientError, parse_address
 from trio_kafka.cli.tree import (
     MORE,
     NO_KINDS,
@@ -222,7 +222,7 @@ def test_a_server_without_a_tree_is_not_asked_for_it() -> None:
         connection.sendall(api_versions_answer(0, 1, 18))
         assert connection.recv(1) == b""
 
-    with server(kafka) as address, pytest.raises(AskError, match="is it trio-kafka"):
+    with server(kafka) as address, pytest.raises(BrokerClientError, match="is it trio-kafka"):
         read_tree(address)
 
 
@@ -233,7 +233,7 @@ def test_a_server_that_cannot_choose_by_kind_is_not_asked_to(keys: tuple[int, ..
         connection.sendall(api_versions_answer(*keys))
         assert connection.recv(1) == b""
 
-    with server(older) as address, pytest.raises(AskError) as raised:
+    with server(older) as address, pytest.raises(BrokerClientError) as raised:
         read_tree(address, kinds=["task"])
 
     assert str(raised.value) == NO_KINDS
@@ -265,7 +265,7 @@ def test_a_server_that_speaks_otherwise_is_an_error(data: bytes, message: str) -
         connection.recv(1 << 16)
         connection.sendall(data)
 
-    with server(answers) as address, pytest.raises(AskError, match=message):
+    with server(answers) as address, pytest.raises(BrokerClientError, match=message):
         read_tree(address)
 
 
@@ -278,7 +278,7 @@ def test_a_silent_server_is_given_up_in_time(drip: bytes) -> None:
 
     with (
         server(silent) as address,
-        pytest.raises(AskError, match=r"no answer in 0\.05 s"),
+        pytest.raises(BrokerClientError, match=r"no answer in 0\.05 s"),
     ):
         read_tree(address, timeout_s=0.05)
 
@@ -298,7 +298,7 @@ def test_a_server_that_drips_does_not_prolong_the_deadline() -> None:
         except ConnectionError:
             pass
 
-    with server(drips) as address, pytest.raises(AskError, match=r"no answer in 0\.1 s"):
+    with server(drips) as address, pytest.raises(BrokerClientError, match=r"no answer in 0\.1 s"):
         read_tree(address, timeout_s=0.1)
 
 
@@ -363,5 +363,8 @@ def test_an_error_without_a_text_is_told_by_its_name() -> None:
         connection.sendall(small_answer(2, body, flexible=False))
 
     for code, message in ((-1, "UNKNOWN_SERVER_ERROR"), (999, "error 999")):
-        with server(partial(refuses, code)) as address, pytest.raises(AskError, match=message):
+        with (
+            server(partial(refuses, code)) as address,
+            pytest.raises(BrokerClientError, match=message),
+        ):
             read_tree(address)

@@ -3,8 +3,8 @@
 import pytest
 
 from trio_kafka.config.connections import overrides_of
+from trio_kafka.config.listener_overrides import value_for
 from trio_kafka.config.load import broker_config
-from trio_kafka.config.of_listener import value_for
 from trio_kafka.config.setting import ConfigError
 
 OVERRIDES = "max.connections.per.ip.overrides"

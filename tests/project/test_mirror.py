@@ -8,7 +8,7 @@ from tests.project.tree import ROOT, modules, place_of_test
 TESTED_ELSEWHERE = {
     "trio_kafka/coordinators/groups/group.py": "interfaces: held by the groups of each kind",
     "trio_kafka/coordinators/roles.py": "interfaces: held by the tests of those who have them",
-    "trio_kafka/config/known": "tables: tests/config/test_known.py holds all of them to Kafka's",
+    "trio_kafka/config/unsupported": "tables: test_unsupported.py compares them with Kafka's",
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",
     "trio_kafka/world/protocols.py": "interfaces: held by the contract tests of both worlds",

@@ -5,7 +5,14 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, name_of, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    declare_broker,
+    name_of,
+    parse_address,
+    report_error,
+    send_request,
+)
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10010_describe_requests import (
@@ -67,8 +74,8 @@ def requests(
         answer = read_requests(
             parse_address(bootstrap), which, api=api, client=client, most=most, timeout_s=timeout
         )
-    except AskError as error:
-        return give_up(bootstrap, error)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     for line in as_json(answer) if json else as_text(answer, which):
         print(line)
     return 0
@@ -83,13 +90,14 @@ def read_requests(
     most: int = -1,
     timeout_s: float = 5.0,
 ) -> DescribeRequestsResponse:
-    """The requests of a broker; this question is one of them.
+    """Return the requests of a broker; this request is one of them.
 
-    api: names of APIs in any case, or keys; none: of all. Raises AskError, also for an unknown API.
+    api: names of APIs, in any case, or keys; empty: all.
+    Raises BrokerClientError, also for an unknown API.
     """
     wanted = DescribeRequestsRequest(KINDS[which], [], client, most, list(api))
     first, unknown = (_NAMES_SINCE, NO_NAMES) if api else (0, NO_REQUESTS)
-    answer: DescribeRequestsResponse = answer_to(
+    answer: DescribeRequestsResponse = send_request(
         wanted, address, timeout_s, unknown=unknown, first=first
     )
     return answer

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import Layer, Loaded, load, options
 from trio_kafka.config.properties import Given, iterate_properties
 from trio_kafka.config.setting import ConfigError

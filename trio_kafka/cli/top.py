@@ -9,7 +9,12 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, declare_broker, give_up, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    declare_broker,
+    parse_address,
+    report_error,
+)
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.cli.tree import read_tree
 from trio_kafka.introspect.snapshots import HOPS, WORKING, Look, api_loads, loops, queues
@@ -54,14 +59,14 @@ def top(*, bootstrap: str, interval: float, times: int, timeout: float) -> int:
             print(flush=True)
             before = after
             time.sleep(interval)
-    except AskError as error:
-        return give_up(bootstrap, error)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     except KeyboardInterrupt:
         return 0
 
 
 def look(address: Endpoint, timeout_s: float) -> Look:
-    """One look at a broker's tree. Raises AskError."""
+    """One look at a broker's tree. Raises BrokerClientError."""
     answer = read_tree(address, kinds=WORKING, timeout_s=timeout_s)
     return look_of(answer, time.monotonic())
 

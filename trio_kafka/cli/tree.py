@@ -9,7 +9,13 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    declare_broker,
+    parse_address,
+    report_error,
+    send_request,
+)
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     NULL,
@@ -67,8 +73,8 @@ def tree(
     try:
         address = parse_address(bootstrap)
         answer = read_tree(address, path=path, depth=depth, kinds=kind, timeout_s=timeout)
-    except AskError as error:
-        return give_up(bootstrap, error)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     for line in as_json(answer) if json else as_text(answer):
         print(line)
     return 0
@@ -85,11 +91,11 @@ def read_tree(
     """The tree of a broker, or a part of it.
 
     kinds: nodes of these kinds, and those that lead to them; none: all.
-    Raises AskError, also where a broker can only give all kinds.
+    Raises BrokerClientError, also where a broker can only give all kinds.
     """
     wanted = DescribeTreeRequest(path, depth, kinds=list(kinds))
     first, unknown = (_KINDS_SINCE, NO_KINDS) if kinds else (0, NO_TREE)
-    answer: DescribeTreeResponse = answer_to(
+    answer: DescribeTreeResponse = send_request(
         wanted, address, timeout_s, unknown=unknown, first=first
     )
     return answer

@@ -12,7 +12,7 @@ from attrs import NOTHING, field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
-from trio_kafka.config.groups import GroupCoordinatorSettings
+from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import (
     BROKER,

@@ -10,16 +10,16 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.gone import instead_of
-from trio_kafka.config.known import (
-    OF_KAFKAS_PLUGINS,
-    Standing,
-    known_settings,
-    why_ignored,
-    why_unheard,
-)
+from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.config.unsupported import (
+    OF_KAFKAS_PLUGINS,
+    Support,
+    unsupported_settings,
+    why_field_unsupported,
+    why_unsupported,
+)
 
 BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 
@@ -40,7 +40,7 @@ _OF_MECHANISMS: Final = (
 
 def every_setting() -> Mapping[str, Setting]:
     """All of them: in the order of their declaration, those first that have an effect."""
-    return {**BROKER_SETTINGS, **known_settings()}
+    return {**BROKER_SETTINGS, **unsupported_settings()}
 
 
 def setting_of(name: str) -> Setting | None:
@@ -48,7 +48,7 @@ def setting_of(name: str) -> Setting | None:
     if name in BROKER_SETTINGS:
         return BROKER_SETTINGS[name]
     base = base_of(name)
-    return known_settings().get(base) or BROKER_SETTINGS.get(base)
+    return unsupported_settings().get(base) or BROKER_SETTINGS.get(base)
 
 
 def base_of(name: str) -> str:
@@ -92,11 +92,11 @@ def is_of_provider(name: str) -> bool:
 def why_without_effect(name: str) -> str | None:
     """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
     if name in BROKER_SETTINGS:
-        return why_unheard(name)
+        return why_field_unsupported(name)
     base = base_of(name)
-    reason = why_ignored(base)
+    reason = why_unsupported(base)
     if reason is None and base not in _BY_LISTENER and setting_of(name) is not None:
-        return f"{Standing.NOT_YET.value}: a setting is the same for all listeners"
+        return f"{Support.NOT_YET.value}: a setting is the same for all listeners"
     return reason
 
 
@@ -105,7 +105,7 @@ def unknown(name: str) -> str:
     if name in TOPIC_SETTINGS:
         server = TOPIC_SETTINGS[name].server
         return "is a setting of topics" + (f": want {server[0][0]}" if server else "")
-    if instead := instead_of(name):
+    if instead := replacement_of(name):
         return f"Kafka 4 has no such setting: {instead}"
     near = get_close_matches(name, every_setting(), n=1, cutoff=0.7)
     return "no such setting" + (f": did you mean {near[0]}?" if near else "")

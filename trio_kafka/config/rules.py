@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import known_settings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import check_topic_defaults
+from trio_kafka.config.unsupported import unsupported_settings
 
 _NO_JAVA: Final = "names a Java class, which cannot be run here"
 # Name to the reason why any value is refused but the empty one and `false`.
@@ -148,6 +148,6 @@ def _check_failed_authentication(config: BrokerConfig) -> None:
 
 def _number(name: str, config: BrokerConfig) -> int:
     """The number of a setting that is no field of the configuration."""
-    setting = known_settings()[name]
+    setting = unsupported_settings()[name]
     value = setting.parse(config.given[name].text) if name in config.given else setting.default
     return int(str(value))

@@ -4,8 +4,14 @@ import sys
 from argparse import ArgumentParser
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, asking, declare_timeout, name_of, parse_address
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    declare_timeout,
+    name_of,
+    open_client,
+    parse_address,
+)
+from trio_kafka.cli.machine import Machine
 from trio_kafka.cli.settings import REFUSED, read_file
 from trio_kafka.config.dynamic import Source
 from trio_kafka.config.load import load
@@ -63,7 +69,7 @@ def diff(
     except ConfigError as error:
         print(f"trio-kafka: {error}", file=sys.stderr)
         return REFUSED
-    except AskError as error:
+    except BrokerClientError as error:
         print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
         return REFUSED
     found = 0
@@ -78,9 +84,9 @@ def diff(
 
 
 def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
-    """What a running broker says of itself. Raises AskError."""
+    """What a running broker says of itself. Raises BrokerClientError."""
     unknown = "this server does not tell its settings"
-    with asking(parse_address(bootstrap), timeout_s, unknown=unknown) as ask:
+    with open_client(parse_address(bootstrap), timeout_s, unknown=unknown) as ask:
         if broker is None:
             broker = _only_one(ask(DescribeClusterRequest()))
         resource = DescribeConfigsResource(
@@ -88,7 +94,7 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
         )
         [result] = ask(DescribeConfigsRequest(resources=[resource])).results
     if result.error_code:
-        raise AskError(result.error_message or name_of(result.error_code))
+        raise BrokerClientError(result.error_message or name_of(result.error_code))
     return side_of_broker(
         (row.name, row.value, _SOURCES.get(row.config_source, "?"), row.is_sensitive)
         for row in result.configs
@@ -98,10 +104,10 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
 def _only_one(answer: object) -> int:
     code = getattr(answer, "error_code", 0)
     if code != ErrorCode.NONE:
-        raise AskError(name_of(code))
+        raise BrokerClientError(name_of(code))
     ids = [one.broker_id for one in getattr(answer, "brokers", [])]
     if len(ids) != 1:
-        raise AskError(f"the cluster has {len(ids)} brokers: want --broker")
+        raise BrokerClientError(f"the cluster has {len(ids)} brokers: want --broker")
     return int(ids[0])
 
 

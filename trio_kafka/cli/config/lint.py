@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
 from trio_kafka.cli.settings import REFUSED, declare_settings, in_order, read_file
 from trio_kafka.config.report.lint import Finding, Level, lint, repeated
 from trio_kafka.config.setting import ConfigError

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    declare_broker,
+    parse_address,
+    report_error,
+    send_request,
+)
 from trio_kafka.cli.columns import LEFT, RIGHT, columns
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
@@ -33,8 +39,8 @@ def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float
     """Show the plugins of a running broker, in the order in which they start."""
     try:
         plugins = read_plugins(parse_address(bootstrap), name, timeout)
-    except AskError as error:
-        return give_up(bootstrap, error)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     if json:
         print(json_.dumps([as_data(one) for one in plugins], indent=2))
     else:
@@ -44,9 +50,9 @@ def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float
 
 
 def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
-    """The plugins of a broker. Raises AskError."""
+    """The plugins of a broker. Raises BrokerClientError."""
     wanted = ListPluginsRequest(name)
-    answer: ListPluginsResponse = answer_to(wanted, address, timeout_s, unknown=UNKNOWN)
+    answer: ListPluginsResponse = send_request(wanted, address, timeout_s, unknown=UNKNOWN)
     return answer.plugins
 
 

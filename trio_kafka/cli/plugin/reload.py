@@ -3,7 +3,13 @@
 from argparse import ArgumentParser
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    declare_broker,
+    parse_address,
+    report_error,
+    send_request,
+)
 from trio_kafka.cli.plugin.list import UNKNOWN
 from trio_kafka.protocol.messages.k10003_reload_plugin import (
     ReloadPluginRequest,
@@ -26,8 +32,8 @@ def reload(*, name: str, bootstrap: str, timeout: float) -> int:
     """
     try:
         address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
-        answer: ReloadPluginResponse = answer_to(wanted, address, timeout, unknown=UNKNOWN)
-    except AskError as error:
-        return give_up(bootstrap, error)
+        answer: ReloadPluginResponse = send_request(wanted, address, timeout, unknown=UNKNOWN)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     print(f"plugin {name}: generation {answer.generation} serves")
     return 0

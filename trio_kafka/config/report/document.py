@@ -9,11 +9,7 @@ from textwrap import wrap
 from typing import Final
 
 from trio_kafka.config.catalogue import BROKER_SETTINGS
-from trio_kafka.config.known import UNHEARD, VALUES_NOT_YET, Standing
-from trio_kafka.config.known.others import OTHERS
-from trio_kafka.config.known.tables import TABLES
 from trio_kafka.config.load import EMBEDDED
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.report.explain import (
     HONOURED,
@@ -25,6 +21,10 @@ from trio_kafka.config.report.explain import (
 from trio_kafka.config.rules import REFUSED
 from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.config.trio_settings import TrioSettings
+from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, VALUES_NOT_YET, Support
+from trio_kafka.config.unsupported.non_broker import NON_BROKER_SETTINGS
+from trio_kafka.config.unsupported.tables import TABLES
 
 _HEAD: Final = """\
 # Configuration
@@ -50,9 +50,9 @@ _UPDATES: Final = {
     Update.CLUSTER_WIDE: "cluster",
 }
 _FATES: Final = {
-    Standing.HONOURED: "obeyed",
-    Standing.NOT_YET: "not yet",
-    Standing.MEANINGLESS: "without meaning here",
+    Support.HONOURED: "obeyed",
+    Support.NOT_YET: "not yet",
+    Support.MEANINGLESS: "without meaning here",
 }
 _COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "Changed", "What it says")
 
@@ -63,14 +63,14 @@ def document() -> str:
 
 
 def _lines() -> Iterator[str]:
-    own = settings_of(OwnSettings)
+    own = settings_of(TrioSettings)
     kafkas = {name: one for name, one in BROKER_SETTINGS.items() if name not in own}
     yield _HEAD
     yield from _section(
         "Honoured",
         f"Without `process.roles` a node is a cluster of its own, and these have other defaults:"
         f" {_embedded()}.",
-        [one for name, one in kafkas.items() if name not in UNHEARD],
+        [one for name, one in kafkas.items() if name not in UNSUPPORTED_FIELDS],
     )
     yield from _section(
         "Of trio-kafka itself",
@@ -85,7 +85,7 @@ def _lines() -> Iterator[str]:
         HOST_SETTINGS.values(),
     )
     yield from _section(
-        "Not yet", "Each says why.", [kafkas[name] for name in sorted(UNHEARD)], why=True
+        "Not yet", "Each says why.", [kafkas[name] for name in sorted(UNSUPPORTED_FIELDS)], why=True
     )
     for table in TABLES:
         yield from _section(
@@ -152,7 +152,7 @@ def _topics() -> Iterator[str]:
 
 
 def _others() -> Iterator[str]:
-    for others in OTHERS:
+    for others in NON_BROKER_SETTINGS:
         yield f"\n## {others.title}: {_FATES[others.standing]}\n"
         yield f"{_sentence(others.why)}\n"
         yield from wrap(

@@ -5,11 +5,11 @@ from typing import Final
 
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
-from trio_kafka.config.gone import DEPRECATED
-from trio_kafka.config.known import UNHEARD_OF_TOPICS, VALUES_NOT_YET, Standing
 from trio_kafka.config.properties import Given
+from trio_kafka.config.removed_settings import DEPRECATED
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
+from trio_kafka.config.unsupported import UNSUPPORTED_TOPIC_SETTINGS, VALUES_NOT_YET, Support
 from trio_kafka.config.values import Kind
 
 HONOURED: Final = "is honoured"
@@ -114,15 +114,15 @@ def standing_of(name: str) -> str:
 
 def standing_of_topics(name: str) -> str:
     """What becomes of a topic's setting here."""
-    why = UNHEARD_OF_TOPICS.get(name)
-    return f"{Standing.NOT_YET.value}: {why}" if why else _honoured(name)
+    why = UNSUPPORTED_TOPIC_SETTINGS.get(name)
+    return f"{Support.NOT_YET.value}: {why}" if why else _honoured(name)
 
 
 def _honoured(name: str) -> str:
     """Words for a setting that some part obeys, with the values that none obeys yet."""
     values = VALUES_NOT_YET.get(name, {}).items()
     return ", ".join(
-        [HONOURED, *(f"but {one} {Standing.NOT_YET.value} ({why})" for one, why in values)]
+        [HONOURED, *(f"but {one} {Support.NOT_YET.value} ({why})" for one, why in values)]
     )
 
 

@@ -8,9 +8,9 @@ from enum import Enum
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
-from trio_kafka.config.gone import DEPRECATED
 from trio_kafka.config.load import Layer, check_name, load, told
 from trio_kafka.config.properties import Given
+from trio_kafka.config.removed_settings import DEPRECATED
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.providers import Outside, resolve
 

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.catalogue import every_setting, is_name, unknown
-from trio_kafka.config.gone import instead_of
 from trio_kafka.config.properties import Given
+from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import ConfigError
 
 PREFIX: Final = "KAFKA_"
@@ -57,5 +57,5 @@ def _is_meant(name: str) -> bool:
 
     A single word never is one that Kafka had once: a container's KAFKA_PORT is of its orchestrator.
     """
-    was_one = "." in name and instead_of(name) is not None
+    was_one = "." in name and replacement_of(name) is not None
     return was_one or bool(get_close_matches(name, every_setting(), n=1, cutoff=_SLIP))

@@ -1,6 +1,6 @@
 import pytest
 
-from trio_kafka.config.changes import check_broker_change
+from trio_kafka.config.change_rules import check_broker_change
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.load import broker_config
 from trio_kafka.config.setting import ConfigError

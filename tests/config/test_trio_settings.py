@@ -1,13 +1,13 @@
 import pytest
 
 from trio_kafka.config.load import broker_config
-from trio_kafka.config.own import MOST_FILTERS, OwnSettings
 from trio_kafka.config.setting import ConfigError, settings_of
+from trio_kafka.config.trio_settings import MOST_FILTERS, TrioSettings
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 
 def test_every_setting_of_ours_begins_with_trio_and_has_a_default():
-    for name, setting in settings_of(OwnSettings).items():
+    for name, setting in settings_of(TrioSettings).items():
         assert name.startswith("trio.") or name == "control.plane.listener.name"
         assert setting.doc
         shown = setting.show(setting.default)

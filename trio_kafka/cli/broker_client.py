@@ -20,11 +20,11 @@ from trio_kafka.wire.client import ClientSide, common_version
 FAILED: Final = 1
 _CHUNK: Final = 1 << 16
 
-Ask = Callable[[object], Any]
+SendRequest = Callable[[object], Any]
 """Sends a request and waits for its response."""
 
 
-class AskError(Exception):
+class BrokerClientError(Exception):
     """There is no answer to be had; the message is one line for the user."""
 
 
@@ -51,24 +51,26 @@ def declare_timeout(parser: ArgumentParser, timeout_s: float = 5.0) -> None:
 
 
 def parse_address(text: str) -> Endpoint:
-    """HOST:PORT, an IPv6 address in brackets. Raises AskError."""
+    """HOST:PORT, an IPv6 address in brackets. Raises BrokerClientError."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise AskError("an IPv6 address stands in brackets")
+        raise BrokerClientError("an IPv6 address stands in brackets")
     if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-        raise AskError("want HOST:PORT")
+        raise BrokerClientError("want HOST:PORT")
     return Endpoint(host, int(port))
 
 
 @contextmanager
-def asking(address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0) -> Iterator[Ask]:
+def open_client(
+    address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
+) -> Iterator[SendRequest]:
     """A function that asks, while the block runs: in the best version that both sides know.
 
     timeout_s: for all of it. first: the first version that can carry what is asked. unknown: what
     to say of a broker that has no such API, or only earlier versions of it.
-    Raises AskError for all that goes wrong with connection and protocol.
+    Raises BrokerClientError for all that goes wrong with connection and protocol.
     """
     try:
         with _connected(address, timeout_s) as exchange:
@@ -77,32 +79,35 @@ def asking(address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0)
             def ask(request: object) -> Any:
                 version = common_version(type(request), served)
                 if version is None or version < first:
-                    raise AskError(unknown)
+                    raise BrokerClientError(unknown)
                 return exchange(request, version)
 
             yield ask
     except TimeoutError as error:
-        raise AskError(f"no answer in {timeout_s:g} s") from error
+        raise BrokerClientError(f"no answer in {timeout_s:g} s") from error
     except OSError as error:
-        raise AskError(error.strerror or str(error)) from error
+        raise BrokerClientError(error.strerror or str(error)) from error
     except UnicodeError as error:
-        raise AskError(f"{address.host!r} is no name of a host") from error
+        raise BrokerClientError(f"{address.host!r} is no name of a host") from error
     except ProtocolError as error:
-        raise AskError(f"this is not Kafka's protocol: {error}") from error
+        raise BrokerClientError(f"this is not Kafka's protocol: {error}") from error
 
 
-def answer_to(
+def send_request(
     request: object, address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
 ) -> Any:
-    """The response to a single request, as `asking`. Raises AskError, also for an error code."""
-    with asking(address, timeout_s, unknown=unknown, first=first) as ask:
+    """Send one request and return its response.
+
+    Raises BrokerClientError, also for an error code in the response.
+    """
+    with open_client(address, timeout_s, unknown=unknown, first=first) as ask:
         answer = ask(request)
     if answer.error_code:
-        raise AskError(answer.error_message or name_of(answer.error_code))
+        raise BrokerClientError(answer.error_message or name_of(answer.error_code))
     return answer
 
 
-def give_up(bootstrap: str, error: AskError) -> int:
+def report_error(bootstrap: str, error: BrokerClientError) -> int:
     """Tell the user why there is no answer: the status to end with."""
     print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
     return FAILED

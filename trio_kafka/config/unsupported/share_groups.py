@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.groups import as_of_consumer_groups
+from trio_kafka.config.group_coordinator import as_of_consumer_groups
 from trio_kafka.config.setting import CLUSTER, boolean, int16, int32, string, texts
 
 _as_of_consumers: Final = partial(as_of_consumer_groups, "share")

@@ -39,7 +39,7 @@ DEPRECATED: Final[Mapping[str, str]] = {
 }
 
 
-def instead_of(name: str) -> str | None:
+def replacement_of(name: str) -> str | None:
     """What to do about a name that Kafka had once; None for any other."""
     for prefix, instead in _PREFIXES.items():
         if name.startswith(prefix):

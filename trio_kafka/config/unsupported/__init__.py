@@ -1,10 +1,10 @@
-"""Kafka's other broker settings: checked like any, but without an effect here, and why.
+"""Kafka settings that are checked but have no effect here, each with the reason.
 
-Together with the fields of `BrokerConfig` these are all broker settings of Apache Kafka 4.4.0 and
-the two of its own authorizer; a test compares them. `UNHEARD` has those fields of `BrokerConfig`,
-`UNHEARD_OF_TOPICS` those of `TopicConfig`, that no part obeys yet; a test compares them with what
-the code reads. Tables of settings are imported
-when one of them is asked for: a start with settings that are obeyed does without.
+Together with the fields of `BrokerConfig` the tables hold all broker settings of Apache Kafka 4.4.0
+and the two settings of its authorizer; a test compares them. `UNSUPPORTED_FIELDS` names the fields
+of `BrokerConfig` that no code reads yet, `UNSUPPORTED_TOPIC_SETTINGS` those of `TopicConfig`; a
+test compares both with the code. The tables are imported on first use, so that a start without such
+settings does not pay for them.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from typing import Final
 from trio_kafka.config.setting import Setting
 
 
-class Standing(Enum):
+class Support(Enum):
     """What becomes of a setting here."""
 
     HONOURED = "honoured"
@@ -89,54 +89,56 @@ def _by_name(reasons: Mapping[str, str]) -> Mapping[str, str]:
     return {name: why for why, names in reasons.items() for name in names.split()}
 
 
-_WHY_UNHEARD: Final = _by_name(_FIELDS_NOT_YET)
-UNHEARD: Final = frozenset(_WHY_UNHEARD)
-UNHEARD_OF_TOPICS: Final = _by_name(_TOPICS_NOT_YET)
+_WHY_UNSUPPORTED: Final = _by_name(_FIELDS_NOT_YET)
+UNSUPPORTED_FIELDS: Final = frozenset(_WHY_UNSUPPORTED)
+UNSUPPORTED_TOPIC_SETTINGS: Final = _by_name(_TOPICS_NOT_YET)
 
 
 @cache
-def known_settings() -> Mapping[str, Setting]:
+def unsupported_settings() -> Mapping[str, Setting]:
     """Kafka's broker settings that are no fields of `BrokerConfig`, by name."""
-    from trio_kafka.config.known.tables import TABLES  # noqa: PLC0415 - see above
+    from trio_kafka.config.unsupported.tables import TABLES  # noqa: PLC0415 - see above
 
     return {setting.name: setting for table in TABLES for setting in table.settings.values()}
 
 
-def standing(name: str) -> tuple[Standing, str]:
+def standing(name: str) -> tuple[Support, str]:
     """What becomes of a setting, and why it has no effect; HONOURED if Kafka has none so called."""
-    if name in UNHEARD:
-        return Standing.NOT_YET, _WHY_UNHEARD[name]
+    if name in UNSUPPORTED_FIELDS:
+        return Support.NOT_YET, _WHY_UNSUPPORTED[name]
     if name.startswith(OF_KAFKAS_PLUGINS):
-        return Standing.NOT_YET, _TIERED
-    if name in known_settings():
+        return Support.NOT_YET, _TIERED
+    if name in unsupported_settings():
         return _tables()[name]
-    return Standing.HONOURED, ""
+    return Support.HONOURED, ""
 
 
-def why_unheard(name: str) -> str | None:
+def why_field_unsupported(name: str) -> str | None:
     """Why a field of `BrokerConfig` has no effect here; None for one that has."""
-    return f"{Standing.NOT_YET.value}: {_WHY_UNHEARD[name]}" if name in UNHEARD else None
+    return (
+        f"{Support.NOT_YET.value}: {_WHY_UNSUPPORTED[name]}" if name in UNSUPPORTED_FIELDS else None
+    )
 
 
-def why_ignored(name: str) -> str | None:
+def why_unsupported(name: str) -> str | None:
     """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
     found, why = standing(name)
-    return None if found is Standing.HONOURED else f"{found.value}: {why}"
+    return None if found is Support.HONOURED else f"{found.value}: {why}"
 
 
-def why_value_ignored(name: str, text: str) -> str | None:
+def why_value_unsupported(name: str, text: str) -> str | None:
     """Why a part of a value has no effect here; None if all of it has.
 
     name: a setting of brokers or topics; text: its value, a list separated by commas.
     """
     for value in (one.strip() for one in text.split(",")):
         if why := VALUES_NOT_YET.get(name, {}).get(value):
-            return f"has the value {value}, which {Standing.NOT_YET.value}: {why}"
+            return f"has the value {value}, which {Support.NOT_YET.value}: {why}"
     return None
 
 
 @cache
-def _tables() -> Mapping[str, tuple[Standing, str]]:
-    from trio_kafka.config.known.tables import TABLES  # noqa: PLC0415 - see above
+def _tables() -> Mapping[str, tuple[Support, str]]:
+    from trio_kafka.config.unsupported.tables import TABLES  # noqa: PLC0415 - see above
 
     return {name: (table.standing, table.why) for table in TABLES for name in table.settings}

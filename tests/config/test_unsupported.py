@@ -9,8 +9,14 @@ import pytest
 
 from tests.config.test_broker import in_order, valid
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import UNHEARD, Standing, known_settings, standing, why_ignored
 from trio_kafka.config.setting import ConfigError, settings_of
+from trio_kafka.config.unsupported import (
+    UNSUPPORTED_FIELDS,
+    Support,
+    standing,
+    unsupported_settings,
+    why_unsupported,
+)
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 OF_THE_AUTHORIZER = {
@@ -22,7 +28,7 @@ OF_THE_AUTHORIZER = {
     },
 }
 BROKER = {r["name"]: r for r in FACTS["broker"] + FACTS["brokerDynamicOnly"]} | OF_THE_AUTHORIZER
-KNOWN = known_settings()
+KNOWN = unsupported_settings()
 
 
 def test_each_setting_of_kafka_is_honoured_or_known_and_not_both():
@@ -32,7 +38,7 @@ def test_each_setting_of_kafka_is_honoured_or_known_and_not_both():
 
 
 def test_what_no_part_obeys_is_declared_all_the_same():
-    assert settings_of(BrokerConfig).keys() > UNHEARD
+    assert settings_of(BrokerConfig).keys() > UNSUPPORTED_FIELDS
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
@@ -64,7 +70,7 @@ def in_words(text):
 def test_a_known_setting_says_why_it_has_no_effect(name):
     found, why = standing(name)
 
-    assert found in (Standing.NOT_YET, Standing.MEANINGLESS)
+    assert found in (Support.NOT_YET, Support.MEANINGLESS)
     assert why
     assert not why.endswith(".")
 
@@ -93,14 +99,14 @@ def test_a_known_setting_says_why_it_has_no_effect(name):
     ],
 )
 def test_a_setting_without_effect_has_a_reason(name, why):
-    assert why_ignored(name) == why
+    assert why_unsupported(name) == why
 
 
 def test_a_start_with_settings_that_are_obeyed_does_without_the_tables():
     code = """
 import sys
 from trio_kafka.config.load import broker_config
-tables = "trio_kafka.config.known.tables"
+tables = "trio_kafka.config.unsupported.tables"
 broker_config({"num.partitions": "3", "log.preallocate": "true", "plugin.a.b": "c"})
 assert tables not in sys.modules
 broker_config({"log.cleaner.threads": "3"})

@@ -6,7 +6,7 @@ from trio_kafka.config.values import MAX_LONG
 
 
 @frozen(kw_only=True)
-class OtherSettings:
+class DevelopmentSettings:
     """What stands alone: secrets, and settings for those who develop Kafka."""
 
     internal_metadata_delete_delay_millis: int = int64(

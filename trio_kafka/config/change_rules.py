@@ -16,9 +16,9 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import why_without_effect
 from trio_kafka.config.dynamic import Layers, check_dynamic, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
-from trio_kafka.config.known import why_value_ignored
-from trio_kafka.config.of_listener import has_own, name_of, value_for
+from trio_kafka.config.listener_overrides import has_override, override_name, value_for
 from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.unsupported import why_value_unsupported
 
 # Pools that grow or shrink by at most a factor of two in one change.
 _POOLS: Final = (
@@ -53,7 +53,7 @@ def check_broker_change(
     for name, text in wanted.items():
         if before.get(name) != text:
             check_dynamic(name, text, per_broker=per_broker)
-            if reason := why_without_effect(name) or why_value_ignored(name, text):
+            if reason := why_without_effect(name) or why_value_unsupported(name, text):
                 warnings.append(f"{name} {reason}")
     if per_broker:
         after = attrs.evolve(layers, dynamic=wanted)
@@ -110,11 +110,11 @@ def _check_processors(before: BrokerConfig, after: BrokerConfig) -> None:
     served = {one.name for one in before.endpoints.broker} - {before.endpoints.control}
     for listener in (one.name for one in after.endpoints.broker):
         if listener in served:
-            own = has_own(after, listener, _PROCESSORS)
+            own = has_override(after, listener, _PROCESSORS)
             old, new = (
                 int(str(value_for(config, listener, _PROCESSORS))) for config in (before, after)
             )
-            _check_pool(name_of(listener, _PROCESSORS) if own else _PROCESSORS, old, new)
+            _check_pool(override_name(listener, _PROCESSORS) if own else _PROCESSORS, old, new)
 
 
 def _check_pool(name: str, old: int, new: int) -> None:
@@ -133,8 +133,8 @@ def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
         _check_limit(name, getattr(before, field), getattr(after, field))
         for listener in (one.name for one in after.endpoints.broker):
             old, new = (int(str(value_for(one, listener, name))) for one in (before, after))
-            own = has_own(after, listener, name)
-            _check_limit(name_of(listener, name) if own else name, old, new)
+            own = has_override(after, listener, name)
+            _check_limit(override_name(listener, name) if own else name, old, new)
 
 
 def _check_limit(name: str, old: int, new: int) -> None:

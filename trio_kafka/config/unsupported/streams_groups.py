@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.groups import as_of_consumer_groups
+from trio_kafka.config.group_coordinator import as_of_consumer_groups
 from trio_kafka.config.setting import CLUSTER, boolean, int32, int64, texts
 
 _as_of_consumers: Final = partial(as_of_consumer_groups, "streams")

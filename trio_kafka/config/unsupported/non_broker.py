@@ -3,27 +3,27 @@
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.known import Standing
+from trio_kafka.config.unsupported import Support
 
 
 @frozen
-class Others:
+class NonBrokerSettings:
     """Settings of one kind of resource or program; `why` they have no effect here."""
 
     title: str
-    standing: Standing
+    standing: Support
     why: str
     names: tuple[str, ...]
 
 
-def _others(title: str, standing: Standing, why: str, names: str) -> Others:
-    return Others(title, standing, why, tuple(names.split()))
+def _settings(title: str, standing: Support, why: str, names: str) -> NonBrokerSettings:
+    return NonBrokerSettings(title, standing, why, tuple(names.split()))
 
 
-OTHERS: Final = (
-    _others(
+NON_BROKER_SETTINGS: Final = (
+    _settings(
         "Of consumer groups",
-        Standing.HONOURED,
+        Support.HONOURED,
         "each goes over the broker's `group.consumer.…`, within its bounds; "
         "kafka-configs.sh sets them while a broker runs",
         """
@@ -31,17 +31,17 @@ OTHERS: Final = (
             consumer.session.timeout.ms
         """,
     ),
-    _others(
+    _settings(
         "Of the assignors of consumer groups",
-        Standing.MEANINGLESS,
+        Support.MEANINGLESS,
         "one loop serves all groups",
         """
             consumer.assignor.offload.enable
         """,
     ),
-    _others(
+    _settings(
         "Of other groups",
-        Standing.NOT_YET,
+        Support.NOT_YET,
         "share and streams groups are not served",
         """
             errors.deadletterqueue.copy.record.enable errors.deadletterqueue.topic.name
@@ -56,34 +56,34 @@ OTHERS: Final = (
             streams.session.timeout.ms streams.task.offset.interval.ms
         """,
     ),
-    _others(
+    _settings(
         "Of subscriptions to metrics of clients",
-        Standing.NOT_YET,
+        Support.NOT_YET,
         "metrics are not served",
         """
             interval.ms match metrics
         """,
     ),
-    _others(
+    _settings(
         "Quotas of users, clients and addresses",
-        Standing.MEANINGLESS,
+        Support.MEANINGLESS,
         "quotas are no settings of files: kafka-configs.sh sets them while a broker runs",
         """
             connection_creation_rate consumer_byte_rate controller_mutation_rate
             producer_byte_rate request_percentage
         """,
     ),
-    _others(
+    _settings(
         "Credentials of users",
-        Standing.NOT_YET,
+        Support.NOT_YET,
         "SASL is not served",
         """
             SCRAM-SHA-256 SCRAM-SHA-512
         """,
     ),
-    _others(
+    _settings(
         "Of remote log metadata, with the prefix `rlmm.config.`",
-        Standing.NOT_YET,
+        Support.NOT_YET,
         "tiered storage is not served",
         """
             remote.log.metadata.consume.wait.ms
@@ -93,9 +93,9 @@ OTHERS: Final = (
             remote.log.metadata.topic.replication.factor remote.log.metadata.topic.retention.ms
         """,
     ),
-    _others(
+    _settings(
         "Of producers, consumers and admin clients",
-        Standing.MEANINGLESS,
+        Support.MEANINGLESS,
         "they are those of a client, which has them in its own process: a broker never sees them",
         """
             acks allow.auto.create.topics auto.commit.interval.ms auto.offset.reset batch.size

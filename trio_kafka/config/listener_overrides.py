@@ -9,20 +9,20 @@ from trio_kafka.config.catalogue import BROKER_SETTINGS
 from trio_kafka.config.values import Value
 
 
-def name_of(listener: str, name: str) -> str:
+def override_name(listener: str, name: str) -> str:
     """The setting's name with the listener's prefix, which is in lower case."""
     return f"listener.name.{listener.lower()}.{name}"
 
 
-def has_own(config: BrokerConfig, listener: str, name: str) -> bool:
+def has_override(config: BrokerConfig, listener: str, name: str) -> bool:
     """The listener has a value of its own."""
-    own = name_of(listener, name)
+    own = override_name(listener, name)
     return own in config.changed or own in config.given
 
 
 def value_for(config: BrokerConfig, listener: str, name: str) -> Value:
     """The value in force; `name` is a setting that `BrokerConfig` has."""
-    setting, own = BROKER_SETTINGS[name], name_of(listener, name)
+    setting, own = BROKER_SETTINGS[name], override_name(listener, name)
     if own in config.changed:
         return setting.parse(config.changed[own])
     if own in config.given:

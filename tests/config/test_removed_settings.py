@@ -4,15 +4,15 @@ from pathlib import Path
 import pytest
 
 from trio_kafka.config.catalogue import every_setting, unknown
-from trio_kafka.config.gone import DEPRECATED, instead_of
+from trio_kafka.config.removed_settings import DEPRECATED, replacement_of
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 NAMES = {fact["name"] for fact in FACTS["broker"]}
 
 
 def test_what_is_gone_is_none_of_kafkas_settings():
-    assert [name for name in NAMES if instead_of(name)] == []
-    assert [name for name in every_setting() if instead_of(name)] == []
+    assert [name for name in NAMES if replacement_of(name)] == []
+    assert [name for name in every_setting() if replacement_of(name)] == []
 
 
 def test_what_is_deprecated_is_there_still():
@@ -28,7 +28,7 @@ def test_what_is_deprecated_is_there_still():
     ],
 )
 def test_what_is_gone_is_told_with_what_to_do(name, message):
-    assert unknown(name) == (message or f"Kafka 4 has no such setting: {instead_of(name)}")
+    assert unknown(name) == (message or f"Kafka 4 has no such setting: {replacement_of(name)}")
 
 
 def test_a_setting_of_topics_is_told_with_the_brokers():

@@ -37,7 +37,7 @@ def _check_filter(items: tuple[str, ...]) -> None:
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
-class OwnSettings:
+class TrioSettings:
     """What `BrokerConfig` has beside Kafka's settings."""
 
     control_plane_listener_name: str | None = string(

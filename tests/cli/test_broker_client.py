@@ -5,7 +5,13 @@ import time
 
 import pytest
 
-from trio_kafka.cli.ask import AskError, _wait_until, give_up, name_of, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    _wait_until,
+    name_of,
+    parse_address,
+    report_error,
+)
 from trio_kafka.model import Endpoint
 
 
@@ -23,7 +29,7 @@ def test_an_address_is_host_and_port(text, address):
 
 @pytest.mark.parametrize("text", ["", "h", "h:", ":1", "h:0", "h:65536", "h:x", "::1:1", "h:²"])
 def test_anything_else_is_refused(text):
-    with pytest.raises(AskError):
+    with pytest.raises(BrokerClientError):
         parse_address(text)
 
 
@@ -43,6 +49,6 @@ def test_what_blocks_ends_at_the_deadline_and_not_after_it():
 
 
 def test_what_a_broker_says_cannot_command_the_terminal(capsys):
-    give_up("h:1", AskError("no topic \x1b[2J\x9b\r\n\u2028"))
+    report_error("h:1", BrokerClientError("no topic \x1b[2J\x9b\r\n\u2028"))
 
     assert capsys.readouterr().err == "trio-kafka: h:1: no topic \\x1b[2J\\x9b\\r\\n\\u2028\n"

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
 
 
 def test_a_machine_has_the_environment_of_the_process_at_that_time(monkeypatch):
