@@ -7,8 +7,8 @@ import pytest
 
 from trio_kafka.cli.broker_client import (
     BrokerClientError,
-    _wait_until,
-    name_of,
+    _limit_wait,
+    error_name,
     parse_address,
     report_error,
 )
@@ -34,18 +34,18 @@ def test_anything_else_is_refused(text):
 
 
 def test_an_error_code_has_its_name():
-    assert name_of(3) == "UNKNOWN_TOPIC_OR_PARTITION"
-    assert name_of(12345) == "error 12345"
+    assert error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert error_name(12345) == "error 12345"
 
 
 def test_what_blocks_ends_at_the_deadline_and_not_after_it():
     one, other = socket.socketpair()
     with one, other:
-        _wait_until(one, time.monotonic() + 5)
+        _limit_wait(one, time.monotonic() + 5)
         assert 4 < one.gettimeout() <= 5
         for late in (0, 1):
             with pytest.raises(TimeoutError):
-                _wait_until(one, time.monotonic() - late)
+                _limit_wait(one, time.monotonic() - late)
 
 
 def test_what_a_broker_says_cannot_command_the_terminal(capsys):

@@ -25,7 +25,9 @@ def test_what_all_brokers_may_have_one_may_have_too(per_broker):
 def test_a_value_without_effect_is_a_warning():
     (warning,) = change({"log.cleanup.policy": "compact"}, per_broker=False)
 
-    assert warning.startswith("log.cleanup.policy has the value compact, which is not honoured yet")
+    assert warning.startswith(
+        "log.cleanup.policy has the value compact, which is not supported yet"
+    )
 
 
 def test_what_is_read_only_is_refused():
@@ -46,7 +48,7 @@ def test_what_is_one_brokers_own_needs_its_id(name):
     assert refusal({name: "x"}, per_broker=False) == (
         f"{name}: is one broker's own: want the broker's id"
     )
-    assert change({name: "x"}) == (f"{name} is not honoured yet: SASL is not served",)
+    assert change({name: "x"}) == (f"{name} is not supported yet: SASL is not served",)
 
 
 def test_settings_of_tls_are_changed_by_listener():
@@ -55,7 +57,7 @@ def test_settings_of_tls_are_changed_by_listener():
         " want listener.name.<listener>.ssl.keystore.type"
     )
     assert change({"listener.name.a.ssl.keystore.type": "PEM"}) == (
-        "listener.name.a.ssl.keystore.type is not honoured yet: TLS is not served",
+        "listener.name.a.ssl.keystore.type is not supported yet: TLS is not served",
     )
 
 

@@ -31,7 +31,7 @@ def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
 
     assert loaded.config.num_network_threads == 4
     assert [str(e) for e in loaded.config.endpoints.advertised] == ["PLAINTEXT://localhost:9092"]
-    assert [warning.partition(" is not honoured yet: ")[0] for warning in loaded.warnings] == [
+    assert [warning.partition(" is not supported yet: ")[0] for warning in loaded.warnings] == [
         "server.properties:13: share.coordinator.state.topic.replication.factor",
         "server.properties:14: transaction.state.log.replication.factor",
         "server.properties:15: transaction.state.log.min.isr",
@@ -111,8 +111,8 @@ def test_each_setting_without_effect_is_one_warning():
     loaded = load(options(["metric.reporters=A", "log.cleaner.threads=2", "num.partitions=2"]))
 
     assert loaded.warnings == (
-        "-c: metric.reporters has no meaning here: it is about Java classes, which do not run here",
-        "-c: log.cleaner.threads is not honoured yet: compacted topics are not compacted",
+        "-c: metric.reporters does not apply here: it is about Java classes, which do not run here",
+        "-c: log.cleaner.threads is not supported yet: compacted topics are not compacted",
     )
     assert loaded.config.given["log.cleaner.threads"].text == "2"
 

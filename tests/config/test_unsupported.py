@@ -13,7 +13,7 @@ from trio_kafka.config.setting import ConfigError, settings_of
 from trio_kafka.config.unsupported import (
     UNSUPPORTED_FIELDS,
     Support,
-    standing,
+    support,
     unsupported_settings,
     why_unsupported,
 )
@@ -68,9 +68,9 @@ def in_words(text):
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_a_known_setting_says_why_it_has_no_effect(name):
-    found, why = standing(name)
+    found, why = support(name)
 
-    assert found in (Support.NOT_YET, Support.MEANINGLESS)
+    assert found in (Support.NOT_YET, Support.NOT_APPLICABLE)
     assert why
     assert not why.endswith(".")
 
@@ -78,20 +78,20 @@ def test_a_known_setting_says_why_it_has_no_effect(name):
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("log.cleaner.threads", "is not honoured yet: compacted topics are not compacted"),
-        ("super.users", "is not honoured yet: ACLs are not served"),
-        ("rlmm.config.any", "is not honoured yet: tiered storage is not served"),
+        ("log.cleaner.threads", "is not supported yet: compacted topics are not compacted"),
+        ("super.users", "is not supported yet: ACLs are not served"),
+        ("rlmm.config.any", "is not supported yet: tiered storage is not served"),
         (
             "metric.reporters",
-            "has no meaning here: it is about Java classes, which do not run here",
+            "does not apply here: it is about Java classes, which do not run here",
         ),
         (
             "fetch.purgatory.purge.interval.requests",
-            "has no meaning here: what is done leaves its purgatory at once",
+            "does not apply here: what is done leaves its purgatory at once",
         ),
         (
             "replica.lag.time.max.ms",
-            "is not honoured yet: there are no followers while a cluster has one broker",
+            "is not supported yet: there are no followers while a cluster has one broker",
         ),
         ("num.io.threads", None),
         ("zookeeper.connect", None),

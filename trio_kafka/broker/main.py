@@ -63,17 +63,26 @@ def serve(
 
 
 def format_directories(
-    config: BrokerConfig, *, cluster_id: str | None, ignore_formatted: bool
+    config: BrokerConfig,
+    *,
+    cluster_id: str | None,
+    ignore_formatted: bool,
+    formatted: Callable[[str], None] | None = None,
 ) -> int:
     """Give empty data directories their identity and the metadata log they begin with.
 
-    cluster_id: None: a new one. The exit status.
+    cluster_id: None: a new one. formatted: called with the cluster id at the end.
+    Returns the exit status.
     """
     clock = MachineClock()
 
     async def run() -> int:
         world = RealWorld(clock)
-        await format_in(world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted)
+        found = await format_in(
+            world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted
+        )
+        if formatted is not None:
+            formatted(found)
         return STOPPED
 
     return status_of(lambda: trio.run(run, clock=clock), refused="nothing was formatted")
@@ -81,8 +90,11 @@ def format_directories(
 
 async def format_in(
     world: World, config: BrokerConfig, *, cluster_id: str | None, ignore_formatted: bool
-) -> None:
-    """As `format_directories`, on any World. Raises StartError."""
+) -> str:
+    """Format as `format_directories` does, on any World, and return the cluster id.
+
+    Raises StartError.
+    """
     logs = LogManager(world, config.directories, Node("format", "part"))
     try:
         storage = await open_storage(
@@ -103,3 +115,4 @@ async def format_in(
         cluster=storage.identity.cluster_id,
         directories=",".join(config.directories),
     )
+    return storage.identity.cluster_id

@@ -32,9 +32,9 @@ def test_people_see_a_table_and_what_there_is_to_say() -> None:
     assert lines[3].split()[1] == "disabled"
     assert lines[4:] == [
         "\ngood",
-        "  gives       api:A(1)",
+        "  adds        api:A(1)",
         "  settings    word=hi",
-        "  still there 1 generations before this one",
+        "  draining    1 earlier generations",
         "\nbad\\n",
         "  error       no\\x1b[1m",
     ]

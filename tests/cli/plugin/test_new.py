@@ -161,14 +161,14 @@ def test_a_name_that_no_plugin_can_have(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plugin", "new", name, "--directory", str(tmp_path / "x")]) == 1
-    assert "want a-z" in capsys.readouterr().err
+    assert "use a-z" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_that_is_not_for_plugins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["plugin", "new", "x", "--directory", str(tmp_path / "x"), "--key", "10001"]
     assert main(arguments) == 1
-    assert "want 10100 to 32767" in capsys.readouterr().err
+    assert "plugins have 10100 to 32767" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

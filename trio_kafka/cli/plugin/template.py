@@ -38,8 +38,8 @@ counts its requests.
     pytest
     trio-kafka plugin check
     trio-kafka start --embedded -c plugin.@NAME@.greeting="Good day"
-    trio-kafka plugin list --bootstrap 127.0.0.1:9092
-    trio-kafka plugin reload @NAME@ --bootstrap 127.0.0.1:9092
+    trio-kafka plugin list
+    trio-kafka plugin reload @NAME@
 
 | Setting | Default | What it says |
 | --- | --- | --- |

@@ -12,11 +12,11 @@ from trio_kafka.config.catalogue import BROKER_SETTINGS
 from trio_kafka.config.load import EMBEDDED
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.report.explain import (
-    HONOURED,
+    SUPPORTED,
     bounds_of,
     default_of_kafka,
-    standing_of,
-    standing_of_topics,
+    support_of,
+    topic_support,
 )
 from trio_kafka.config.rules import REFUSED
 from trio_kafka.config.setting import Setting, Update, settings_of
@@ -36,10 +36,10 @@ where settings come from; `trio-kafka config explain NAME` shows one with its va
 Names, types, defaults and bounds are those of Apache Kafka 4.4. Every setting has one of these
 fates:
 
-- **honoured**: some part obeys it.
+- **supported**: some part obeys it.
 - **not yet**: it is accepted and checked, a start warns of it, and it has no effect for the reason
   given.
-- **without meaning here**: the same, and it will stay so.
+- **not applicable**: the same, and it will stay so.
 
 Changed: `start` is read when the broker starts, `broker` may be changed for one broker while it
 runs, `cluster` for one or for all.
@@ -50,9 +50,9 @@ _UPDATES: Final = {
     Update.CLUSTER_WIDE: "cluster",
 }
 _FATES: Final = {
-    Support.HONOURED: "obeyed",
+    Support.SUPPORTED: "obeyed",
     Support.NOT_YET: "not yet",
-    Support.MEANINGLESS: "without meaning here",
+    Support.NOT_APPLICABLE: "not applicable",
 }
 _COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "Changed", "What it says")
 
@@ -67,7 +67,7 @@ def _lines() -> Iterator[str]:
     kafkas = {name: one for name, one in BROKER_SETTINGS.items() if name not in own}
     yield _HEAD
     yield from _section(
-        "Honoured",
+        "Supported",
         f"Without `process.roles` a node is a cluster of its own, and these have other defaults:"
         f" {_embedded()}.",
         [one for name, one in kafkas.items() if name not in UNSUPPORTED_FIELDS],
@@ -89,7 +89,7 @@ def _lines() -> Iterator[str]:
     )
     for table in TABLES:
         yield from _section(
-            f"{table.title}: {_FATES[table.standing]}",
+            f"{table.title}: {_FATES[table.support]}",
             _sentence(table.why),
             table.settings.values(),
         )
@@ -104,7 +104,7 @@ def _section(title: str, text: str, rows: Iterable[Setting], *, why: bool = Fals
     yield _row(_COLUMNS)
     yield _row(["---"] * len(_COLUMNS))
     for one in rows:
-        here = standing_of(one.name)
+        here = support_of(one.name)
         told = why or one.name in VALUES_NOT_YET
         yield _row(_cells(one, f" It {here}." if told else ""))
     yield ""
@@ -145,15 +145,15 @@ def _topics() -> Iterator[str]:
     yield _row(["---"] * len(columns))
     for one in TOPIC_SETTINGS.values():
         name, kind, default, bounds, _, text = _cells(one)
-        here = standing_of_topics(one.name)
-        more = "" if here == HONOURED else f" It {here}."
+        here = topic_support(one.name)
+        more = "" if here == SUPPORTED else f" It {here}."
         server = ", ".join(_code(server) for server, _ in one.server)
         yield _row([name, kind, default, bounds, server, text + more])
 
 
 def _others() -> Iterator[str]:
     for others in NON_BROKER_SETTINGS:
-        yield f"\n## {others.title}: {_FATES[others.standing]}\n"
+        yield f"\n## {others.title}: {_FATES[others.support]}\n"
         yield f"{_sentence(others.why)}\n"
         yield from wrap(
             ", ".join(map(_code, others.names)) + ".",

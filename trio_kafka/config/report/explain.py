@@ -12,7 +12,7 @@ from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
 from trio_kafka.config.unsupported import UNSUPPORTED_TOPIC_SETTINGS, VALUES_NOT_YET, Support
 from trio_kafka.config.values import Kind
 
-HONOURED: Final = "is honoured"
+SUPPORTED: Final = "is supported"
 HIDDEN: Final = "(hidden)"
 UNSET: Final = "(not set)"
 QUOTES: Final = '""'
@@ -32,9 +32,10 @@ def explain_broker(name: str, layers: Layers) -> Lines:
         raise KeyError(name)
     update = update_of(name)
     yield from _facts(setting)
-    yield "value", f"{shown_value(name, layers)}, {source_of(name, layers)}"
+    yield "value", shown_value(name, layers)
+    yield "source", source_of(name, layers)
     yield "changed", _CHANGE[update or Update.READ_ONLY]
-    yield "here", standing_of(name)
+    yield "support", support_of(name)
     if setting.synonyms:
         yield "or", f"the first of {', '.join(setting.synonyms)} that is given"
     topics = topics_of(setting.name)
@@ -47,12 +48,13 @@ def explain_topic(name: str, layers: Layers) -> Lines:
     setting = TOPIC_SETTINGS[name]
     yield from _facts(setting)
     value = setting.show(getattr(topic_defaults(layers.config), setting.field))
-    yield "value", f"{UNSET if value is None else value}, of a topic that does not set it"
+    yield "value", UNSET if value is None else value or QUOTES
+    yield "source", "the value of a topic that does not set it"
     yield "changed", "while the broker runs, for one topic"
     if setting.server:
         names = ", ".join(one for one, _ in setting.server)
         yield "broker", f"its default is that of {names}"
-    yield "here", standing_of_topics(name)
+    yield "support", topic_support(name)
 
 
 def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
@@ -64,7 +66,8 @@ def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
     else:
         shown, source = given.written or given.text, f"from {given.where}"
     hidden = setting.sensitive and shown != UNSET and (given is None or given.written is None)
-    yield "value", f"{HIDDEN if hidden else shown or QUOTES}, {source}"
+    yield "value", HIDDEN if hidden else shown or QUOTES
+    yield "source", source
     yield "changed", "when the plugin starts, or is reloaded"
 
 
@@ -105,24 +108,24 @@ def default_of_kafka(setting: Setting) -> str:
     return HIDDEN if setting.sensitive else setting.show(setting.default) or '""'
 
 
-def standing_of(name: str) -> str:
+def support_of(name: str) -> str:
     """What becomes of a setting here, and whether Kafka is going to forget it."""
-    text = why_without_effect(name) or _honoured(name)
+    text = why_without_effect(name) or _supported(name)
     instead = DEPRECATED.get(base_of(name))
     return f"{text}; deprecated: {instead}" if instead else text
 
 
-def standing_of_topics(name: str) -> str:
+def topic_support(name: str) -> str:
     """What becomes of a topic's setting here."""
     why = UNSUPPORTED_TOPIC_SETTINGS.get(name)
-    return f"{Support.NOT_YET.value}: {why}" if why else _honoured(name)
+    return f"{Support.NOT_YET.value}: {why}" if why else _supported(name)
 
 
-def _honoured(name: str) -> str:
+def _supported(name: str) -> str:
     """Words for a setting that some part obeys, with the values that none obeys yet."""
     values = VALUES_NOT_YET.get(name, {}).items()
     return ", ".join(
-        [HONOURED, *(f"but {one} {Support.NOT_YET.value} ({why})" for one, why in values)]
+        [SUPPORTED, *(f"but {one} {Support.NOT_YET.value} ({why})" for one, why in values)]
     )
 
 

@@ -16,21 +16,21 @@ from trio_kafka.config.setting import Setting
 
 
 class Support(Enum):
-    """What becomes of a setting here."""
+    """Degree of support for a setting."""
 
-    HONOURED = "honoured"
-    NOT_YET = "is not honoured yet"
-    MEANINGLESS = "has no meaning here"
+    SUPPORTED = "supported"
+    NOT_YET = "is not supported yet"
+    NOT_APPLICABLE = "does not apply here"
 
 
-# Settings of Kafka's own plugins, those of tiered storage: what their names begin with.
+# Prefixes of settings that Kafka passes to plugins for tiered storage.
 OF_KAFKAS_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 _TIERED: Final = "tiered storage is not served"
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
 _ONE_VOTER: Final = "a quorum has one voter"
 _NO_COMPACTION: Final = "compacted topics are not compacted"
 _NO_TRANSACTIONS: Final = "transactions are not served, so there is no transactions topic"
-# Fields of BrokerConfig that no part obeys, by the reason.
+# Fields of BrokerConfig that no code reads, by reason.
 _FIELDS_NOT_YET: Final = {
     "the broker and its controller are one process": """
         broker.heartbeat.interval.ms
@@ -61,7 +61,7 @@ _FIELDS_NOT_YET: Final = {
         transaction.state.log.replication.factor transaction.state.log.segment.bytes
     """,
 }
-# Settings of topics that no part obeys, by the reason.
+# Settings of topics that no code reads, by reason.
 _TOPICS_NOT_YET: Final = {
     _NO_COMPACTION: """
         delete.retention.ms max.compaction.lag.ms min.cleanable.dirty.ratio min.compaction.lag.ms
@@ -78,7 +78,7 @@ _TOPICS_NOT_YET: Final = {
 }
 
 
-# Values of honoured settings that have no effect yet. Both settings are lists.
+# Values without an effect, of supported settings. Both settings are lists.
 VALUES_NOT_YET: Final[Mapping[str, Mapping[str, str]]] = {
     name: {"compact": f"{_NO_COMPACTION}: all their records stay"}
     for name in ("log.cleanup.policy", "cleanup.policy")
@@ -96,38 +96,41 @@ UNSUPPORTED_TOPIC_SETTINGS: Final = _by_name(_TOPICS_NOT_YET)
 
 @cache
 def unsupported_settings() -> Mapping[str, Setting]:
-    """Kafka's broker settings that are no fields of `BrokerConfig`, by name."""
+    """Return Kafka's broker settings that are not fields of `BrokerConfig`, by name."""
     from trio_kafka.config.unsupported.tables import TABLES  # noqa: PLC0415 - see above
 
     return {setting.name: setting for table in TABLES for setting in table.settings.values()}
 
 
-def standing(name: str) -> tuple[Support, str]:
-    """What becomes of a setting, and why it has no effect; HONOURED if Kafka has none so called."""
+def support(name: str) -> tuple[Support, str]:
+    """Return how far a setting is supported, and why it has no effect.
+
+    A name that Kafka does not have counts as supported.
+    """
     if name in UNSUPPORTED_FIELDS:
         return Support.NOT_YET, _WHY_UNSUPPORTED[name]
     if name.startswith(OF_KAFKAS_PLUGINS):
         return Support.NOT_YET, _TIERED
     if name in unsupported_settings():
         return _tables()[name]
-    return Support.HONOURED, ""
+    return Support.SUPPORTED, ""
 
 
 def why_field_unsupported(name: str) -> str | None:
-    """Why a field of `BrokerConfig` has no effect here; None for one that has."""
+    """Return why a field of `BrokerConfig` has no effect; None if it has one."""
     return (
         f"{Support.NOT_YET.value}: {_WHY_UNSUPPORTED[name]}" if name in UNSUPPORTED_FIELDS else None
     )
 
 
 def why_unsupported(name: str) -> str | None:
-    """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
-    found, why = standing(name)
-    return None if found is Support.HONOURED else f"{found.value}: {why}"
+    """Return why a setting has no effect; None if it has one, or if Kafka does not have it."""
+    found, why = support(name)
+    return None if found is Support.SUPPORTED else f"{found.value}: {why}"
 
 
 def why_value_unsupported(name: str, text: str) -> str | None:
-    """Why a part of a value has no effect here; None if all of it has.
+    """Return why a part of a value has no effect; None if the whole value has one.
 
     name: a setting of brokers or topics; text: its value, a list separated by commas.
     """
@@ -141,4 +144,4 @@ def why_value_unsupported(name: str, text: str) -> str | None:
 def _tables() -> Mapping[str, tuple[Support, str]]:
     from trio_kafka.config.unsupported.tables import TABLES  # noqa: PLC0415 - see above
 
-    return {name: (table.standing, table.why) for table in TABLES for name in table.settings}
+    return {name: (table.support, table.why) for table in TABLES for name in table.settings}

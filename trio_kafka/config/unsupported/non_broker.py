@@ -11,19 +11,19 @@ class NonBrokerSettings:
     """Settings of one kind of resource or program; `why` they have no effect here."""
 
     title: str
-    standing: Support
+    support: Support
     why: str
     names: tuple[str, ...]
 
 
-def _settings(title: str, standing: Support, why: str, names: str) -> NonBrokerSettings:
-    return NonBrokerSettings(title, standing, why, tuple(names.split()))
+def _settings(title: str, support: Support, why: str, names: str) -> NonBrokerSettings:
+    return NonBrokerSettings(title, support, why, tuple(names.split()))
 
 
 NON_BROKER_SETTINGS: Final = (
     _settings(
         "Of consumer groups",
-        Support.HONOURED,
+        Support.SUPPORTED,
         "each goes over the broker's `group.consumer.…`, within its bounds; "
         "kafka-configs.sh sets them while a broker runs",
         """
@@ -33,7 +33,7 @@ NON_BROKER_SETTINGS: Final = (
     ),
     _settings(
         "Of the assignors of consumer groups",
-        Support.MEANINGLESS,
+        Support.NOT_APPLICABLE,
         "one loop serves all groups",
         """
             consumer.assignor.offload.enable
@@ -66,7 +66,7 @@ NON_BROKER_SETTINGS: Final = (
     ),
     _settings(
         "Quotas of users, clients and addresses",
-        Support.MEANINGLESS,
+        Support.NOT_APPLICABLE,
         "quotas are no settings of files: kafka-configs.sh sets them while a broker runs",
         """
             connection_creation_rate consumer_byte_rate controller_mutation_rate
@@ -95,7 +95,7 @@ NON_BROKER_SETTINGS: Final = (
     ),
     _settings(
         "Of producers, consumers and admin clients",
-        Support.MEANINGLESS,
+        Support.NOT_APPLICABLE,
         "they are those of a client, which has them in its own process: a broker never sees them",
         """
             acks allow.auto.create.topics auto.commit.interval.ms auto.offset.reset batch.size

@@ -31,7 +31,7 @@ class Table:
 
     cls: type
     title: str
-    standing: Support
+    support: Support
     why: str
 
     @property
@@ -63,20 +63,20 @@ TABLES: Final = (
     Table(
         JavaClassSettings,
         "Java classes",
-        Support.MEANINGLESS,
+        Support.NOT_APPLICABLE,
         "it is about Java classes, which do not run here",
     ),
     Table(
         CoordinatorThreadSettings,
         "Threads of the group coordinator",
-        Support.MEANINGLESS,
+        Support.NOT_APPLICABLE,
         "one loop serves all groups, and what an event decides is written at once",
     ),
-    Table(JvmSettings, "The Java runtime", Support.MEANINGLESS, "it is about the Java runtime"),
+    Table(JvmSettings, "The Java runtime", Support.NOT_APPLICABLE, "it is about the Java runtime"),
     Table(
         PurgatorySettings,
         "Purgatories",
-        Support.MEANINGLESS,
+        Support.NOT_APPLICABLE,
         "what is done leaves its purgatory at once",
     ),
 )

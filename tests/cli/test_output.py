@@ -1,6 +1,6 @@
 """Tables for terminals."""
 
-from trio_kafka.cli.columns import LEFT, RIGHT, columns
+from trio_kafka.cli.output import LEFT, RIGHT, columns
 
 
 def test_columns_are_as_wide_as_they_must_be() -> None:
