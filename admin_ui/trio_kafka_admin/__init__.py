@@ -1,1 +1,1 @@
-"""The admin UI: pages that show what a broker does now, each with its JSON twin. It only looks."""
+"""The admin UI: read-only pages about a running broker, each with a JSON twin."""

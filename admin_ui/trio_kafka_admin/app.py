@@ -1,6 +1,6 @@
-"""The ASGI app: pages, their JSON twins, and static files. It only looks: GET and HEAD.
+"""The ASGI app: pages, their JSON twins and static files. Read-only: GET and HEAD.
 
-`<path>` and `<path>/<page>` are pages, `<path>/api/<page>` is what the page shows, as JSON.
+`<path>` and `<path>/<page>` are pages; `<path>/api/<page>` is the same content as JSON.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +12,10 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.layout import foot, head
 from trio_kafka_admin.page import Data, Place
+from trio_kafka_admin.page_registry import PageRegistry
 from trio_kafka_admin.plugin import AdminSettings
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.responses import (
@@ -24,7 +25,6 @@ from trio_kafka_admin.responses import (
     send_refusal,
     send_static,
 )
-from trio_kafka_admin.shelf import Shelf
 from trio_kafka_admin.static_files import StaticFile, read_static_files
 from trio_kafka_builtin.answers import HttpError, InHand, send_json
 
@@ -35,12 +35,12 @@ _STATUS: Final = {
 
 
 def prepare() -> Callable[[PluginContext[AdminSettings]], "AdminApp"]:
-    """Return a function that makes an app. Call it in a thread: it reads files."""
+    """Return a function that creates the app. Reads files: call it in a thread."""
     return partial(AdminApp, static=read_static_files())
 
 
 class AdminApp:
-    """One app; the plane in front of it sees to names, tokens and the deadline of a request."""
+    """The app of one broker. The HTTP plane checks host names, tokens and deadlines before it."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class AdminApp:
         static: Mapping[str, StaticFile],
     ) -> None:
         self._settings = context.settings
-        self._asker = Asker(context)
-        self._shelf = Shelf(context.pages, context.world.run_in_thread, context.name)
+        self._reader = BrokerReader(context)
+        self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
         self._in_hand = InHand(context.settings.max_requests)
         context.node.add("admin-requests", "channel", self._in_hand.figures)
@@ -76,34 +76,34 @@ class AdminApp:
             await send_refusal(scope, send, place, 503, str(error))
 
     async def _route(self, scope: Scope, send: Send, place: Place) -> None:
-        """Raises what is an answer, too, but not once it has begun."""
+        """Serve a page, its twin or a file. Raises HttpError only before the answer begins."""
         if scope["method"] not in ("GET", "HEAD"):
-            raise HttpError(405, "the admin UI only looks: GET and HEAD")
+            raise HttpError(405, "the admin UI is read-only: use GET or HEAD")
         names = scope["path"].removeprefix(place.root).strip("/").split("/")
         match names:
             case ["static", name] if name in self._static:
                 await send_static(scope, send, self._static[name])
             case ["api"]:
                 await self._send_data(scope, send, await self._index(place))
-            case ["api", name] if found := await self._shelf.find(name):
+            case ["api", name] if found := await self._registry.find(name):
                 query = Query(scope["query_string"])
                 await self._send_data(
-                    scope, send, await self._shelf.read(found, self._asker, query)
+                    scope, send, await self._registry.read(found, self._reader, query)
                 )
-            case [name] if found := await self._shelf.find(name or await self._first()):
+            case [name] if found := await self._registry.find(name or await self._first()):
                 await self._show(found, scope, send, place)
             case _:
                 raise HttpError(404, "nothing is here")
 
     async def _first(self) -> str:
         """Return the name of the page at the root."""
-        return (await self._shelf.listed())[0].name
+        return (await self._registry.listed())[0].name
 
     async def _index(self, place: Place) -> dict[str, Any]:
-        """What there is to ask for."""
+        """List the pages and their addresses."""
         pages = [
             {"title": page.title, "about": page.about, "path": place.address(f"api/{page.name}")}
-            for page in await self._shelf.listed()
+            for page in await self._registry.listed()
         ]
         return {"pages": pages}
 
@@ -112,15 +112,15 @@ class AdminApp:
 
     async def _show(self, one: AdminPage, scope: Scope, send: Send, place: Place) -> None:
         query = Query(scope["query_string"])
-        data = await self._shelf.read(one, self._asker, query)
-        pieces = await self._shelf.show(one, data, place)
+        data = await self._registry.read(one, self._reader, query)
+        pieces = await self._registry.show(one, data, place)
         begun = head(
             one.page,
-            await self._shelf.listed(),
+            await self._registry.listed(),
             place,
             query=scope["query_string"].decode(),
             refresh_ms=self._settings.refresh_ms,
-            asked=self._shelf.ask(one, query, place),
+            asked=self._registry.ask(one, query, place),
         )
         await send_page(scope, send, begun, chain(pieces, [foot()]))
 

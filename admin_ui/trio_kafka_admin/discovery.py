@@ -1,4 +1,4 @@
-"""The admin UI's own pages: the modules in `pages`, imported when they are first asked for."""
+"""The admin UI's own pages: the modules in `pages`, imported on first use."""
 
 import importlib
 import pkgutil
@@ -11,17 +11,17 @@ _PAGES = f"{__package__}.pages"  # a generation of a plugin has a private name
 
 
 def page_names() -> list[str]:
-    """The names of the modules; a page has the name of its module."""
+    """Return the names of the modules; a page has the name of its module."""
     folder = f"{__file__.rpartition('/')[0]}/pages"
     return [one.name for one in pkgutil.iter_modules([folder])]
 
 
 def load_page(name: str) -> "Page":
-    """Import a page. It reads files: for a thread."""
+    """Import a page. Reads files: call it in a thread."""
     page: Page = importlib.import_module(f"{_PAGES}.{name}").PAGE
     return page
 
 
 def all_pages() -> "tuple[Page, ...]":
-    """In their order; the first is what the app shows at its root."""
+    """Return all pages in their order; the app shows the first at its root."""
     return tuple(sorted(map(load_page, page_names()), key=lambda page: page.order))

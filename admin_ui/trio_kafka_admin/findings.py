@@ -1,7 +1,7 @@
-"""What is wrong with a broker just now, in words: rules over two looks at its tree.
+"""Current problems of a broker in words: rules over two snapshots of its tree.
 
-A finding is about now, or about what happened between the looks: what is over is told by nobody, as
-false alarms cost trust. A rule is a function of one node; the list below is all there is to add to.
+A finding is about the present or about the time between the snapshots. Problems that are over are
+left out, since false alarms cost trust. A rule is a function of one node; add it to the list below.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from attrs import frozen
 
 from trio_kafka.introspect.snapshots import HOPS, Look, NodeLook, Path
 from trio_kafka.introspect.tree import Figure
-from trio_kafka_admin.waits import BESIDE, GROUP_LAG, LONG_S, LONG_WAIT
+from trio_kafka_admin.derived_nodes import BESIDE, GROUP_LAG, LONG_S, LONG_WAIT
 
-_LATE_S: Final = 5.0  # in a queue of a plane
+_LATE_S: Final = 5.0  # bound for a queue of a plane
 _BUSY_PERCENT: Final = 90.0
-_SLOW_MS: Final = 100.0  # a mean, of APIs that are prompt as a rule, and of calls of interceptors
+_SLOW_MS: Final = 100.0  # a mean: of APIs that answer promptly, and of interceptor calls
 _PROMPT: Final = frozenset(
     {
         *("ApiVersions", "ConsumerGroupHeartbeat", "FindCoordinator", "Heartbeat"),
@@ -35,7 +35,7 @@ _STUCK_LAG: Final = 10_000  # records: a group with members that does not reduce
 
 @frozen
 class Finding:
-    """words: one sentence without its stop. node: the path of what it is about."""
+    """One problem. words: a sentence without its full stop. node: path of the node concerned."""
 
     words: str
     node: str
@@ -43,29 +43,29 @@ class Finding:
 
 @frozen(kw_only=True)
 class Place:
-    """One node of two looks."""
+    """One node in two snapshots."""
 
     path: Path
     now: NodeLook
     past: NodeLook | None
-    seconds: float | None  # between the looks
+    seconds: float | None  # between the snapshots
 
     @property
     def name(self) -> str:
-        """As a person calls it: its path without the root's name."""
+        """Path of the node without the root's name."""
         return "/".join(self.path[1:])
 
     def __getitem__(self, figure: str) -> Figure:
         return self.now.figures.get(figure)
 
     def number(self, figure: str) -> float:
-        """A figure that is a number; 0 for any other, and where there is none."""
+        """Return a numeric figure; 0 if it is missing or not a number."""
         return self.now.number(figure)
 
     def grown(self, figure: str) -> float:
-        """By how much, since the look before; 0 if there is none.
+        """Return the growth of a figure since the earlier snapshot; 0 if there is none.
 
-        All of it for a node that has come since then.
+        For a node that is new since then, return the whole figure.
         """
         if self.seconds is None:
             return 0.0
@@ -73,7 +73,7 @@ class Place:
 
 
 def findings(before: Look | None, after: Look) -> list[Finding]:
-    """In the order of the tree."""
+    """Return the findings in the order of the tree."""
     found = []
     seconds = None if before is None else after.at - before.at
     for path, node in after.nodes.items():
@@ -133,7 +133,7 @@ def busy_loop(place: Place) -> str | None:
         return None
     percent = 100 * place.grown("busy_s") / place.seconds
     if percent > _BUSY_PERCENT:
-        return f"the loop of {place.path[-2]} hardly ever sleeps: it is busy for {percent:.0f} %"
+        return f"the loop of {place.path[-2]} is rarely idle: it is busy for {percent:.0f} %"
     return None
 
 
@@ -183,9 +183,8 @@ def fault_rule(place: Place) -> str | None:
     struck = place.grown("done")
     if place["rule"] is None or struck <= 0:
         return None
-    return (
-        f"rule {place.now.name} of plugin faults has struck {struck:,.0f} requests: {place['rule']}"
-    )
+    rule = f"rule {place.now.name} of plugin faults"
+    return f"{rule} has matched {struck:,.0f} requests: {place['rule']}"
 
 
 def long_wait(place: Place) -> str | None:
@@ -200,7 +199,7 @@ def long_wait(place: Place) -> str | None:
 
 
 def lagging_group(place: Place) -> str | None:
-    """Growing, or large and not reduced by members that are there."""
+    """Report a growing lag, or a large one that members do not reduce."""
     if place.now.kind != GROUP_LAG or not place.seconds:
         return None
     lag, members = place.number("lag"), place.number("members")

@@ -1,4 +1,4 @@
-"""What stands around every page, and pages of one sentence."""
+"""The frame of every page, and pages of one sentence."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ _VIEWPORT = "width=device-width, initial-scale=1"
 def head(
     page: Page, pages: Iterable[Page], place: Place, *, query: str, refresh_ms: int, asked: Html
 ) -> Html:
-    """All above what is read. query: of the page's address. refresh_ms: of what stands below."""
+    """Return the HTML above the content. refresh_ms: refresh interval of that content."""
     links = [
         tag(
             "a",
@@ -23,7 +23,7 @@ def head(
     ]
     data = place.address(f"api/{page.name}") + (f"?{query}" if query else "")
     tools = [
-        begin("input", type="search", id="filter", placeholder="filter what is shown", hidden=True),
+        begin("input", type="search", id="filter", placeholder="filter the rows", hidden=True),
         tag("button", text("pause"), id="pause", type="button", hidden=True),
         tag("a", text("JSON"), href=data),
         tag("output", id="said"),
@@ -41,12 +41,12 @@ def head(
 
 
 def foot() -> Html:
-    """All below it."""
+    """Return the HTML below the content."""
     return Html("</main></body></html>")
 
 
 def sentence(title: str, words: str, place: Place) -> Html:
-    """A page that says what is wrong."""
+    """Return a page that states a problem."""
     way = tag("p", place.link("to the overview", "overview"))
     body = [tag("h1", text(title)), tag("p", text(words)), way]
     return join([_top(title, place), *body, Html("</body></html>")])

@@ -1,5 +1,5 @@
-"""HTML, made of elements. What is no `Html` cannot become a part of a page but by `text`, which
-escapes it: the type checker sees to that.
+"""HTML built from elements. Only `Html` can become part of a page, and `text` makes it by escaping:
+the type checker enforces that.
 """
 
 from collections.abc import Iterable
@@ -9,32 +9,32 @@ from typing import Final, NewType
 from trio_kafka.protocol.texts import printable
 
 Html = NewType("Html", str)
-"""Text that a browser may take for HTML."""
+"""Text that is safe as HTML."""
 
 NOTHING: Final = Html("")
 Value = str | float | bool | None
 
 
 def text(value: object) -> Html:
-    """A value as text, whatever characters a client has put into it."""
+    """Escape a value; it may hold any characters that a client chose."""
     return Html(escape(printable(str(value))))
 
 
 def join(parts: Iterable[Html]) -> Html:
-    """One after the other."""
+    """Concatenate pieces."""
     return Html("".join(parts))
 
 
 def tag(name: str, /, *content: Html, **attributes: Value) -> Html:
-    """An element. Attributes: see `begin`."""
+    """Return an element. Attributes: see `begin`."""
     return Html(f"{begin(name, **attributes)}{''.join(content)}</{name}>")
 
 
 def begin(name: str, /, **attributes: Value) -> Html:
-    """The begin of an element, or one that has no end.
+    """Return the start tag of an element, or a void element.
 
-    attributes: None and False leave one out, True has no value; `class_` is `class`, and `data_x`
-    is `data-x`.
+    attributes: None and False omit the attribute, True gives it no value; `class_` is `class`,
+    `data_x` is `data-x`.
     """
     found = [name]
     for key, value in attributes.items():

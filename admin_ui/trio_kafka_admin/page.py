@@ -1,6 +1,6 @@
-"""What a page is: something that reads, and something that shows what was read.
+"""The interface of a page: one function reads its data, another one renders them.
 
-What is read is JSON-ready, and is what the page's JSON twin answers: a page shows nothing else.
+The data are JSON-ready and are the answer of the page's JSON twin: a page shows nothing else.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from attrs import frozen
 
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.query import Query
 
@@ -18,33 +18,33 @@ Data = Mapping[str, Any]
 
 @frozen
 class Place:
-    """Where the app is mounted: what links begin with."""
+    """Path at which the app is mounted; links begin with it."""
 
     root: str
 
     def link(self, words: str, page: str, **query: str | int) -> Html:
-        """To a page, with what its address asks for."""
+        """Return a link to a page, with a query."""
         return tag("a", text(words), href=self.address(page, **query))
 
     def address(self, page: str, **query: str | int) -> str:
-        """Of a page."""
+        """Return the address of a page."""
         asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
         return f"{self.root}/{page}{asked}"
 
 
 @frozen(kw_only=True)
 class Page:
-    """name: the last part of its address. order: among the others. about: a sentence under its
-    head.
+    """One page. name: last part of its address. order: position among the pages. about: sentence
+    under its heading.
 
-    read: waits for the broker; raises KafkaError, and HttpError for what the query asks. show: in
-    pieces of at most 0.1 ms. ask: what stands above and does not change, such as a form.
+    read: returns the data; raises KafkaError, and HttpError for a bad query. show: renders them in
+    pieces of at most 0.1 ms. ask: renders what does not change, such as a form.
     """
 
     name: str
     title: str
     order: int
     about: str
-    read: Callable[[Asker, Query], Awaitable[Data]]
+    read: Callable[[BrokerReader, Query], Awaitable[Data]]
     show: Callable[[Data, Place], Iterator[Html]]
     ask: Callable[[Query, Place], Html] | None = None

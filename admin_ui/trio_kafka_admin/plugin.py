@@ -1,4 +1,4 @@
-"""The plugin `admin`: its settings and its life. The pages are imported when somebody asks."""
+"""The plugin `admin`: its settings and its lifetime. Pages are imported on the first request."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,25 +19,26 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class AdminSettings:
-    """`plugin.admin.<name>`."""
+    """Settings `plugin.admin.<name>`."""
 
-    path: str = string("/admin", "Where it is mounted on the HTTP plane.")
-    refresh_ms: int = int32(
-        2000, "How often a page that is looked at asks again; 0: when it is told to.", low=0
-    )
+    path: str = string("/admin", "Path at which the admin UI is mounted on the HTTP plane.")
+    refresh_ms: int = int32(2000, "Refresh interval of an open page; 0 disables refresh.", low=0)
     max_rows: int = int32(
-        500, "The most rows of a page, where its address says nothing else.", low=1, high=5000
+        500, "Most rows of a page, unless its address sets ?limit=.", low=1, high=5000
     )
     max_requests: int = int32(
-        16, "Requests in hand at once; others are told to wait.", low=2, high=1000
+        16,
+        "Most requests in flight; further ones are answered 503 with Retry-After.",
+        low=2,
+        high=1000,
     )
 
 
-# Before plugins without an order: its pages have their names first.
+# Before plugins without an order, so that its own pages take their names first.
 @plugin("admin", settings=AdminSettings, order=90)
 @asynccontextmanager
 async def admin(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
-    """Shows the tree, queues, requests, connections and plugins: pages for people, and JSON."""
+    """Serve pages and JSON about the tree, queues, requests, connections and plugins."""
     context.mount(context.settings.path, _when_asked(context))
     for name in page_names():
         context.add_admin_page(name, partial(load_page, name))
@@ -45,7 +46,7 @@ async def admin(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
 
 
 def _when_asked(context: PluginContext[AdminSettings]) -> App:
-    """The app, which is imported with the first request: in a thread, as hypercorn is."""
+    """Return the app; the first request imports it in a thread, like hypercorn."""
     made: list[AdminApp] = []
     making = trio.Lock()
 
@@ -60,7 +61,7 @@ def _when_asked(context: PluginContext[AdminSettings]) -> App:
 
 
 def _prepare() -> "Callable[[PluginContext[AdminSettings]], AdminApp]":
-    # Not by import_module: this package may be imported under another name.
+    # Not by import_module: a reload imports this package under another name.
     from trio_kafka_admin.app import prepare  # noqa: PLC0415 - see `_when_asked`
 
     return prepare()

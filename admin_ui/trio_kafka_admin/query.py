@@ -1,38 +1,38 @@
-"""What the address of a page asks for."""
+"""The query of a page's address."""
 
 from typing import Final
 from urllib.parse import parse_qs
 
 from trio_kafka_builtin.answers import HttpError, read_number
 
-MOST_ROWS: Final = 5000  # as the broker gives at most
+MOST_ROWS: Final = 5000  # the broker's own limit
 
 
 class Query:
-    """Of a request; of a name that is given twice the last counts."""
+    """Parameters of a request; the last value of a repeated name counts."""
 
     def __init__(self, query: bytes) -> None:
-        """query: percent-encoded. Raises HttpError where it is no text."""
+        """query: percent-encoded. Raises HttpError if it is not UTF-8."""
         try:
             given = parse_qs(query.decode("ascii"), errors="strict", max_num_fields=20)
         except ValueError as error:
-            raise HttpError(400, f"the query cannot be read: {error}") from None
+            raise HttpError(400, f"the query cannot be decoded: {error}") from None
         self._values = {name: values[-1] for name, values in given.items()}
 
     def text(self, name: str, default: str = "") -> str:
-        """What is given, or the default."""
+        """Return the value, or the default."""
         return self._values.get(name, default)
 
     def number(self, name: str, default: int, *, low: int, high: int) -> int:
-        """Raises HttpError for what is none, or beyond its bounds."""
+        """Return an integer. Raises HttpError if it is none or out of bounds."""
         return read_number(self._values, name, default, low=low, high=high)
 
     def limit(self, default: int) -> int:
-        """The most rows that are wanted. Raises HttpError."""
+        """Return the most rows wanted. Raises HttpError."""
         return self.number("limit", default, low=1, high=MOST_ROWS)
 
     def one_of(self, name: str, words: tuple[str, ...]) -> str:
-        """One of these; the first where nothing is given. Raises HttpError."""
+        """Return one of these choices; the first by default. Raises HttpError."""
         found = self._values.get(name) or words[0]
         if found not in words:
             raise HttpError(400, f"{name}={found[:40]!r}: want one of {', '.join(words)}")

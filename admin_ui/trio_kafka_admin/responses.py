@@ -1,4 +1,4 @@
-"""What the app answers with: pages in pieces, static files, what is wrong."""
+"""Answers of the app: pages in pieces, static files, errors."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -25,7 +25,7 @@ _POLICY: Final = (
     b"base-uri 'none'",
     b"frame-ancestors 'none'",
 )
-# Pages run no script and load nothing that is not ours, and no other page shows them in a frame.
+# Pages run no inline script, load nothing from other origins and cannot be framed.
 GUARDS: Final = (
     (b"content-security-policy", b"; ".join(_POLICY)),
     (b"x-content-type-options", b"nosniff"),
@@ -40,12 +40,12 @@ _OF_A_PAGE: Final = (
 
 
 def is_head(scope: Scope) -> bool:
-    """Whether an answer is all but its body."""
+    """Return True for HEAD, whose answer has no body."""
     return bool(scope["method"] == "HEAD")
 
 
 async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html]) -> None:
-    """A page: its begin, and pieces, which are made while others run."""
+    """Send a page: its head, then pieces that are rendered while other tasks run."""
     await send({"type": "http.response.start", "status": 200, "headers": [*_OF_A_PAGE]})
     if is_head(scope):
         await send({"type": "http.response.body", "body": b""})
@@ -64,7 +64,7 @@ async def send_page(scope: Scope, send: Send, begun: Html, pieces: Iterable[Html
 
 
 async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
-    """A file, unless the browser has it already (RFC 9110 §13.1.2)."""
+    """Send a file, or 304 if the browser has it (RFC 9110 §13.1.2)."""
     known = dict(scope["headers"]).get(b"if-none-match", b"")
     status = 304 if file.etag in known or known == b"*" else 200
     headers = [
@@ -79,7 +79,7 @@ async def send_static(scope: Scope, send: Send, file: StaticFile) -> None:
 
 
 async def send_refusal(scope: Scope, send: Send, place: Place, status: int, message: str) -> None:
-    """What is wrong: as JSON below `api`, as a page elsewhere."""
+    """Send an error: as JSON below `api`, as a page elsewhere."""
     more = {405: [(b"allow", b"GET, HEAD")], 503: [(b"retry-after", b"1")]}.get(status, [])
     if f"{scope['path']}/".startswith(f"{place.root}/api/"):
         told = {"error_code": status, "message": message}

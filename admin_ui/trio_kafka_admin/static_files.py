@@ -1,4 +1,4 @@
-"""What a browser needs besides a page: read once, and known by what it contains."""
+"""Static files of the pages: read once, with an ETag of their content."""
 
 from hashlib import blake2b
 from importlib.resources import files
@@ -15,7 +15,7 @@ _KINDS: Final = {
 
 @frozen
 class StaticFile:
-    """content_type and etag: as headers have them."""
+    """One file. content_type, etag: values of the headers."""
 
     content: bytes
     content_type: bytes
@@ -23,7 +23,7 @@ class StaticFile:
 
 
 def read_static_files() -> dict[str, StaticFile]:
-    """By name. It reads files: for a thread."""
+    """Return the files by name. Reads files: call it in a thread."""
     found = {}
     for name, kind in _KINDS.items():
         content = files(__package__).joinpath("static", name).read_bytes()

@@ -1,6 +1,6 @@
-"""Tables: columns are declared, rows are what the JSON twin gives.
+"""HTML tables: declared columns over the rows of the JSON twin.
 
-A cell may have a value to sort by, which a browser needs where its text does not tell.
+A cell may carry a value to sort by, where its text does not sort well.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ DASH: Final = Html("&ndash;")
 
 @frozen(kw_only=True)
 class Column:
-    """show: the content of a cell. sort: what it is sorted by; None: its text."""
+    """One column. show: renders a cell. sort: returns its sort key; None: the text."""
 
     head: str
     show: Callable[[Row], Html]
@@ -26,12 +26,12 @@ class Column:
 
 
 def words(key: str, head: str, about: str = "") -> Column:
-    """A column of texts; nothing, and an empty one, is a dash."""
+    """Return a column of texts; None and empty texts are a dash."""
     return Column(head=head, show=lambda row: shown(row[key]), about=about)
 
 
 def figures(key: str, head: str, digits: int = 0, about: str = "") -> Column:
-    """A column of numbers, with so many digits behind the point; None is a dash."""
+    """Return a column of numbers with a number of decimals; None is a dash."""
     return Column(
         head=head,
         show=lambda row: number(row[key], digits),
@@ -42,12 +42,12 @@ def figures(key: str, head: str, digits: int = 0, about: str = "") -> Column:
 
 
 def shown(value: object) -> Html:
-    """A text, or a dash where there is none."""
+    """Return a text, or a dash for none."""
     return DASH if value is None or value == "" else text(value)
 
 
 def number(value: float | None, digits: int = 0) -> Html:
-    """With a thin space between thousands."""
+    """Format a number with a thin space between thousands."""
     if value is None:
         return DASH
     return Html(f"{value:,.{digits}f}".replace(",", "&#8239;"))
@@ -61,10 +61,10 @@ def table(
     key: Callable[[Row], object],
     empty: str,
 ) -> Iterator[Html]:
-    """The table in pieces, a row each; or a sentence that there is nothing.
+    """Render the table in pieces of one row, or a sentence if there are no rows.
 
-    name: by which a browser remembers how it was sorted. key: what a row is about, by which a
-    browser knows it again: another row never takes its place under somebody's finger.
+    name: key under which a browser remembers the order. key: identity of a row, which keeps it
+    in place when the page refreshes, so that a click never hits another row.
     """
     begun = False
     for row in rows:

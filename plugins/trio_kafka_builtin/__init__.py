@@ -1,1 +1,1 @@
-"""Plugins that come with the broker and are off until a setting turns them on."""
+"""Built-in plugins, disabled until a setting enables them."""

@@ -1,4 +1,4 @@
-"""What the ASGI apps of these plugins have in common: queries, JSON, how much at once."""
+"""Shared parts of the plugins' ASGI apps: queries, JSON bodies, limit of requests in flight."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,14 +9,14 @@ import trio
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.plugin_host.mounts import Receive, Send
 
-# A piece of an answer ends with the first of these. An item of 500 bytes takes 4.3 µs to dump, the
-# least one 1 µs: a piece takes 0.5 ms. To pause after each item would cost 2.7 µs, 60 % more.
+# A piece of a response ends with the first of these. An item of 500 bytes takes 4.3 µs to dump, the
+# smallest 1 µs: a piece takes 0.5 ms. A pause after each item would cost 2.7 µs, 60 % more.
 _ITEMS: Final = 100
 _SIZE: Final = 50_000
 
 
 class HttpError(Exception):
-    """An answer that says what is wrong with a request."""
+    """An error response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -24,8 +24,8 @@ class HttpError(Exception):
 
 
 class InHand:
-    """How many requests of an app are in hand, each for as long as its block runs. bound: more than
-    these are to be refused, which is for the app to do: `full`.
+    """Count of an app's requests in flight. bound: limit above which the app must reject requests:
+    see `full`.
     """
 
     def __init__(self, bound: int) -> None:
@@ -45,7 +45,7 @@ class InHand:
         self._served += 1
 
     def figures(self) -> Figures:
-        """Of a node of the kind `channel`."""
+        """Return figures of a node of kind `channel`."""
         return {
             "depth": self._count,
             "bound": self._bound,
@@ -55,7 +55,7 @@ class InHand:
 
 
 async def read_json(receive: Receive, most: int) -> Any:
-    """The body of a request. most: bytes; it is parsed in one turn of the loop.
+    """Read and parse the body of a request, in one step. most: bytes.
 
     Raises HttpError.
     """
@@ -72,13 +72,13 @@ async def read_json(receive: Receive, most: int) -> Any:
     try:
         return json.loads(body.decode())
     except (ValueError, RecursionError) as error:
-        raise HttpError(400, f"the body is no JSON: {error}") from None
+        raise HttpError(400, f"the body is not JSON: {error}") from None
 
 
 def read_number(
     query: Mapping[str, str], name: str, default: int, *, low: int = 0, high: int = (1 << 63) - 1
 ) -> int:
-    """A number of a query, or the default. Raises HttpError for what is none, or out of bounds."""
+    """Return an integer of a query, or the default. Raises HttpError for a bad one."""
     text = query.get(name)
     if text is None:
         return default
@@ -97,11 +97,11 @@ async def send_json(
     headers: Iterable[tuple[bytes, bytes]] = (),
     head_only: bool = False,
 ) -> None:
-    """Answer with `body` as `json.dumps` writes it, or with nothing if it is None.
+    """Send `body` as JSON, or an empty response if it is None.
 
-    Lists right below it may be long: others run in between. One item of such a list, and
-    any other value, is dumped in one turn of the loop. Nobody may change the body meanwhile.
-    head_only: the answer to HEAD, which is all but the body.
+    Lists directly below it may be long: other tasks run between their items. One item of such a
+    list, and any other value, is dumped in one step. The body must not change meanwhile.
+    head_only: omit the body, for HEAD.
     """
     told = [(b"cache-control", b"no-store"), *headers]
     if body is not None:
@@ -114,7 +114,7 @@ async def send_json(
 
 
 def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
-    """What is to be sent, and whether more follows."""
+    """Yield the bytes to send, and True if more follow."""
     waiting, size = list[str](), 0
     for text in _texts(body):
         waiting.append(text)
@@ -126,7 +126,7 @@ def _pieces(body: Mapping[str, Any]) -> Iterator[tuple[bytes, bool]]:
 
 
 def _texts(body: Mapping[str, Any]) -> Iterator[str]:
-    """All but the end: a text for each item of a list, and for each value that is none."""
+    """Yield a text for each item of a list and each other value, without the closing bracket."""
     begin = "{"
     for name, value in body.items():
         begin += f"{json.dumps(name)}: "

@@ -1,1 +1,1 @@
-"""The HTTP plane: serves the ASGI apps that plugins mount, and says whether the broker is well."""
+"""The HTTP plane: serves the ASGI apps that plugins mount, and health checks."""

@@ -1,9 +1,9 @@
-"""Who a request says it is for: the Host and Origin headers, against what this plane is called.
+"""Checks of the Host and Origin headers against the names of this plane.
 
-A page of a stranger can make a browser ask this machine, by a name of its own that it has bound to
-this machine's address (DNS rebinding), or by the right name from a page of its own (CSRF): the
-first shows in `Host`, the second in `Origin`. Nobody else is kept out by this; that is the token's
-part. Source: RFC 9110 §7.2, RFC 6454 §7.
+A hostile page can make a browser send requests to this machine: under a name of its own that it
+has bound to this address (DNS rebinding), or under the right name from its own origin (CSRF). The
+first shows in `Host`, the second in `Origin`. All other access control is the token's job.
+Source: RFC 9110 §7.2, RFC 6454 §7.
 """
 
 import re
@@ -18,27 +18,27 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`; names but localhost may be anything."""
+    """Return True if only this machine reaches `host`; of names, only localhost counts."""
     return host == "localhost" or is_loopback_address(host)
 
 
 def host_of(authority: str) -> str | None:
-    """The host in `HOST[:PORT]`, lower case, an IPv6 address without its brackets."""
+    """Return the host in `HOST[:PORT]`, lower case, an IPv6 address without its brackets."""
     match = _AUTHORITY.fullmatch(authority.lower())
     return (match[1] or match[2].rstrip(".")) if match else None
 
 
 @frozen
 class Names:
-    """What this plane may be called: the hosts it was told to bind, and those it was told of."""
+    """Names of this plane: the hosts of its listeners, and those of `plugin.http.hosts`."""
 
     names: frozenset[str]
 
     def accepts(self, authority: str, local: str) -> bool:
-        """Whether a Host header names this plane.
+        """Return True if a Host header names this plane.
 
-        local: the address by which the client has reached it. An address is no name that a
-        stranger could have bound.
+        local: the address that the client connected to; always accepted, as DNS cannot rebind
+        an address.
         """
         host = host_of(authority)
         if host is None:
@@ -49,9 +49,9 @@ class Names:
 
 
 def same_origin(origin: str, authority: str) -> bool:
-    """Whether a page of `origin` is one of this plane's own, which was asked for as `authority`.
+    """Return True if `origin` is this plane under the name `authority`.
 
-    The scheme may differ: a proxy may speak TLS.
+    The scheme may differ, as a proxy may terminate TLS.
     """
     scheme, _, rest = origin.lower().partition("://")
     return scheme in ("http", "https") and rest == authority.lower()

@@ -1,4 +1,4 @@
-"""One client of the plane: its socket, its place in the tree, and how it ends."""
+"""One connection of the plane: its socket, its node in the tree, and its end."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -15,15 +15,15 @@ from trio_kafka_http.stream import Stream
 if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
 
-_GRACE_S: Final = 1.0  # for hypercorn to close what is idle by itself
-_PROBE_S: Final = 2.0  # for the head of a probe
+_GRACE_S: Final = 1.0  # time for hypercorn to close an idle connection by itself
+_PROBE_S: Final = 2.0  # time for the head of a probe
 
 
 class Connection:
-    """Takes `socket` over. It is the `Peer` of its requests.
+    """A connection; takes ownership of `socket`. The `Peer` of its requests.
 
-    probes_only: it came when the plane was full, so it may ask for the broker's health and nothing
-        else, once, and soon.
+    probes_only: accepted while the plane was full, so it may send one health check, soon, and
+        nothing else.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Connection:
         return self._stream.is_busy
 
     def refuse(self) -> None:
-        """The client wants more than this connection may have."""
+        """Close: a connection reserved for probes asked for something else."""
         self.was_refused = True
 
     def answer_by(self, deadline: float) -> None:
@@ -64,12 +64,12 @@ class Connection:
         self._stream.when_left(call)
 
     def abort(self) -> None:
-        """Reset it, and end its tasks, wherever they wait. Idempotent."""
+        """Reset the connection and cancel its tasks. Idempotent."""
         self._stream.abort()
         self._scope.cancel()
 
     async def run(self, engine: "Engine", front: Front) -> None:
-        """Until it is closed. Raises what hypercorn trips over, which no other need notice."""
+        """Serve until closed. Raises hypercorn's failures, which concern this connection only."""
 
         async def app(scope: Message, receive: Receive, send: Send) -> None:
             self._requests += 1

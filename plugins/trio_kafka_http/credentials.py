@@ -1,8 +1,8 @@
-"""The token in an Authorization header: by Bearer, or by Basic, which a browser can send.
+"""The token in an Authorization header: Bearer, or Basic, which browsers support.
 
-A browser repeats Basic credentials by itself, for requests of strangers' pages too (CSRF). The
-plane bears that: what such a page sends has an Origin, which `authority` refuses, but for plain
-GETs, whose answers the page cannot read. So no GET may change anything.
+A browser repeats Basic credentials by itself, also for requests of hostile pages (CSRF). Those are
+rejected by their Origin (`authority`), except plain GETs, whose answers the page cannot read. So no
+GET may change anything.
 Source: RFC 6750 §2.1, RFC 7617 §2.
 """
 
@@ -16,9 +16,9 @@ CHALLENGES: Final = (
 
 
 def token_of(authorization: bytes) -> bytes | None:
-    """What the header gives as a token, whatever the user's name; None for one that gives none.
+    """Return the token of a header, ignoring the user name; None if there is none.
 
-    The token may have colons, the name has none. Bytes are not decoded: in UTF-8 a colon is no
+    A token may contain colons, a name may not. Bytes are not decoded: in UTF-8 a colon is never
     part of another character.
     """
     scheme, _, given = authorization.partition(b" ")

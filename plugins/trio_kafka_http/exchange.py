@@ -1,8 +1,8 @@
-"""One request and its answer, as an app's `receive` and `send` see them.
+"""One request and its response: the `receive` and `send` of an app.
 
-The app is held to ASGI, and the client to the size of a body: what breaks either is an exception
-here, and never bytes on a connection that cannot be understood. The head of an answer is kept back
-until its first bytes come, so that an app which fails before them still gets a whole answer of 500.
+The app must obey ASGI, and the client the limit of a body: a violation raises here, and never puts
+malformed bytes on the connection. The head of a response is held back until its first body bytes,
+so that an app that fails before them still results in a complete 500.
 """
 
 import json
@@ -17,7 +17,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
-LINGER_S: Final = 2.0  # for a body that nobody has read
+LINGER_S: Final = 2.0  # time to read a body that the app did not read
 _UNSAFE: Final = frozenset(b"\r\n\0")
 
 
@@ -26,43 +26,43 @@ class Peer(Protocol):
 
     @property
     def local(self) -> str:
-        """The address that the client has reached."""
+        """Address that the client connected to."""
 
     @property
     def gone(self) -> bool: ...
     @property
     def node(self) -> Node:
-        """Its place in the tree."""
+        """Node of the connection in the tree."""
 
     @property
     def probes_only(self) -> bool:
-        """True if it may ask for the broker's health only, and is closed after one answer."""
+        """True if only one health check is allowed."""
 
     def refuse(self) -> None:
-        """Note that it asked for something else."""
+        """Note a request that is no health check."""
 
     def answer_by(self, deadline: float) -> None:
-        """From this time on what is sent may be cut off."""
+        """Set the time from which sending may be cut off."""
 
     def when_left(self, call: Callable[[], None]) -> None:
-        """Have this called if the client leaves before the answer has ended."""
+        """Register a call for a client that leaves before the response has ended."""
 
     def abort(self) -> None:
-        """End the connection as it is."""
+        """Reset the connection."""
 
 
 class BodyTooLargeError(Exception):
-    """The client sends more than it may."""
+    """The body exceeds its limit."""
 
 
 class ClientGoneError(OSError):
-    """Nobody takes the answer any more."""
+    """The client has left."""
 
 
 class Exchange:
-    """status: of the answer, once it has begun. mount: the path of the app that has it.
+    """One request. status: of the response, once begun. mount: mount path of the app.
 
-    starved: it was cancelled while the client owed a part of the body.
+    starved: cancelled while a part of the body was still missing.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Exchange:
 
     @property
     def gone(self) -> bool:
-        """Whether the client has left."""
+        """True if the client has left."""
         return self._disconnected or self._peer.gone
 
     def leave(self) -> None:
-        """The client has left."""
+        """Note that the client has left."""
         self._disconnected = True
 
     async def receive(self) -> Message:
@@ -120,21 +120,21 @@ class Exchange:
         kind = message["type"]
         if kind == "http.response.start":
             if self._head is not None:
-                raise ValueError("the answer has begun already")
+                raise ValueError("http.response.start was sent twice")
             self._head = _checked(message)
         elif kind != "http.response.body":
-            raise ValueError(f"{kind} is not served here")
+            raise ValueError(f"{kind} is not supported")
         elif self._head is None:
-            raise ValueError("a body before http.response.start")
+            raise ValueError("http.response.body before http.response.start")
         elif self.ended:
-            raise ValueError("the answer has ended already")
+            raise ValueError("http.response.body after the last one")
         else:
             await self._send_body(
                 bytes(message.get("body", b"")), more=bool(message.get("more_body", False))
             )
 
     async def answer(self, status: int, document: object, headers: Headers = ()) -> None:
-        """A whole answer in JSON; nothing if one has begun."""
+        """Send a complete JSON response; nothing if one has begun."""
         if self.begun:
             return
         body = json.dumps(document).encode() + b"\n"
@@ -148,7 +148,7 @@ class Exchange:
         await self._send_body(body, more=False)
 
     async def refuse(self, status: int, message: str, headers: Headers = ()) -> None:
-        """An error; in the shape that Kafka Connect's REST interface has."""
+        """Send an error, in the shape of Kafka Connect's REST interface."""
         document = {"error_code": status, "message": message, "request_id": self.request_id}
         await self.answer(status, document, headers)
 
@@ -167,7 +167,7 @@ class Exchange:
         if more:
             return
         if not self._body_read and not await self._read_rest():
-            # hypercorn would wait for a reader of what is left.
+            # hypercorn would wait until the rest is read.
             self.ended = True
             self._peer.abort()
             return
@@ -175,9 +175,9 @@ class Exchange:
         self.ended = True
 
     async def _read_rest(self) -> bool:
-        """Take the rest of the body, which nobody wants; whether it came to its end.
+        """Discard the rest of the body; return True if it was complete.
 
-        To close while the client still sends would reset the connection before it has read.
+        Closing while the client still sends would reset the connection before it has read.
         """
         with trio.move_on_after(LINGER_S):
             while not self._body_read and not self._disconnected:
@@ -193,7 +193,7 @@ class Exchange:
 
 
 def _checked(message: Message) -> Message:
-    """The head of an answer. Raises ValueError for one that would break the connection."""
+    """Check the head of a response. Raises ValueError for one that would break the connection."""
     status = message["status"]
     if not isinstance(status, int) or not 200 <= status <= 599:
         raise ValueError(f"status {status!r}: want 200 to 599")

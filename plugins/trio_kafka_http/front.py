@@ -1,7 +1,7 @@
-"""What every request meets before an app, and every failure of an app before the client.
+"""Checks of requests before an app, and handling of an app's failures.
 
-An ASGI app itself, which knows neither sockets nor hypercorn: in the simulated world it is called
-as it is. Apps are mounted by path; `/healthz` and `/readyz` are its own.
+An ASGI app itself, without sockets and hypercorn: the simulated world calls it directly. Apps are
+mounted by path; `/healthz` and `/readyz` are its own.
 """
 
 import hmac
@@ -39,7 +39,7 @@ _ALLOW: Final = ((b"allow", b"GET, HEAD"),)
 
 
 class RefusedError(Exception):
-    """A request that no app gets to see."""
+    """A request that is rejected before any app."""
 
     def __init__(self, status: int, message: str, headers: Headers = ()) -> None:
         super().__init__(message)
@@ -49,9 +49,9 @@ class RefusedError(Exception):
 
 
 class Front:
-    """unready: why the broker does not serve just now; nothing if it does.
+    """The front of a plane. unready: returns why the broker is not ready, or an empty text.
 
-    deadline_s: the most that a request takes, from its head to the end of its answer.
+    deadline_s: limit of a request, from its head to the end of its response.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class Front:
         self._logger = logger
 
     async def serve(self, scope: Message, receive: Receive, send: Send, peer: Peer) -> None:
-        """Answer one request, whatever becomes of it; end the connection where that is not
-        possible.
+        """Answer one request, also if the app fails; close the connection if that is
+        impossible.
         """
         if scope["type"] != "http":
             await _refuse_websocket(send)
@@ -121,20 +121,19 @@ class Front:
             await self._run(mount, self._scope_of(scope, mount, exchange, peer, limit), exchange)
 
     def _admit(self, scope: Message, headers: Mapping[bytes, bytes], peer: Peer) -> None:
-        """Whether the request is for this plane. Raises RefusedError."""
+        """Check that the request may be served. Raises RefusedError."""
         if scope["http_version"] not in ("1.0", "1.1"):
-            raise RefusedError(505, "only HTTP/1.1 is served")
-        # hypercorn bounds a head that is not whole yet: one that is complete may be larger by what
-        # was received last.
+            raise RefusedError(505, "only HTTP/1.1 is supported")
+        # hypercorn bounds incomplete heads; a complete one may exceed that by the last receive.
         most = self._settings.max_header_bytes
         if _size_of_head(scope) > most:
             raise RefusedError(431, f"the head is larger than {most} bytes: max.header.bytes")
         host = headers.get(b"host", b"").decode("latin1")
         if not self._names.accepts(host, peer.local):
-            raise RefusedError(421, "not the name of this server: see plugin.http.hosts")
+            raise RefusedError(421, "not a name of this server: add it to plugin.http.hosts")
         origin = headers.get(b"origin")
         if origin is not None and not same_origin(origin.decode("latin1"), host):
-            raise RefusedError(403, "pages of other origins may not ask")
+            raise RefusedError(403, "requests from pages of other origins are not allowed")
 
     def _authorize(self, headers: Mapping[bytes, bytes]) -> None:
         if not self._token:
@@ -154,7 +153,7 @@ class Front:
         return mount
 
     async def _say(self, path: str, method: str, exchange: Exchange) -> None:
-        """How the broker is: `/healthz`, that the process is alive; `/readyz`, that it serves."""
+        """Answer health checks: `/healthz`: the process is alive; `/readyz`: it serves clients."""
         if method not in _READ:
             raise RefusedError(405, "only GET and HEAD", _ALLOW)
         if path == "/healthz":
@@ -172,7 +171,7 @@ class Front:
         peer: Peer,
         limit: trio.CancelScope,
     ) -> Message:
-        """As the app sees it: mounted, without the plane's token, with the plane's extension."""
+        """Return the app's scope: mounted, without the token, with the plane's extension."""
 
         def unlimited() -> None:
             limit.deadline = inf
@@ -180,7 +179,7 @@ class Front:
             peer.when_left(left)
 
         def left() -> None:
-            # Nothing else would end an app that waits for something to tell.
+            # Nothing else would end an app that waits for events.
             exchange.leave()
             limit.cancel()
 
@@ -201,7 +200,7 @@ class Front:
         }
 
     async def _run(self, mount: Mount, scope: Message, exchange: Exchange) -> None:
-        """Call the app; its failure ends here."""
+        """Call the app, and handle its failure."""
         exchange.mount = mount.path
         tell = partial(self._failed, mount, scope, exchange)
         try:
@@ -212,7 +211,7 @@ class Front:
                 tell(rest)
             if stopped is not None:
                 raise stopped from None
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - of an app
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - an app's failure
             tell(error)
         else:
             if not exchange.ended and not exchange.gone:
@@ -221,13 +220,13 @@ class Front:
     def _failed(
         self, mount: Mount, scope: Message, exchange: Exchange, error: BaseException | None
     ) -> None:
-        """error: None: it returned before its answer was whole."""
+        """Log and answer a failure. error: None: the app returned too early."""
         if exchange.too_large:
             return
         level = logging.DEBUG if exchange.gone else logging.ERROR
         self._logger.log(
             level,
-            "an app failed" if error is not None else "an app gave no whole answer",
+            "an app failed" if error is not None else "app sent an incomplete response",
             plugin=mount.owner,
             mount=mount.path,
             method=scope["method"],
@@ -237,10 +236,10 @@ class Front:
         )
 
     async def _give_up(self, scope: Message, exchange: Exchange, *, late: bool) -> None:
-        """An answer in place of the one that has not come, if none has begun."""
+        """Answer a request that ran out of time, unless a response has begun."""
         if late:
             self._logger.warning(
-                "a request took too long",
+                "request deadline expired",
                 mount=exchange.mount,
                 method=scope["method"],
                 path=scope["path"],
@@ -252,17 +251,17 @@ class Front:
                     most = self._settings.max_body_bytes
                     await exchange.refuse(413, f"the body is larger than {most}")
                 elif late and exchange.starved:
-                    await exchange.refuse(408, "the body did not come in time")
+                    await exchange.refuse(408, "the body did not arrive in time")
                 elif late:
-                    await exchange.refuse(503, "no answer in time: plugin.http.deadline.ms")
+                    await exchange.refuse(503, "no response within plugin.http.deadline.ms")
                 else:
-                    await exchange.refuse(500, "the app failed; the log says why")
+                    await exchange.refuse(500, "the app failed; see the broker's log")
             except ClientGoneError:
                 pass
 
 
 def _size_of_head(scope: Message) -> int:
-    """Bytes of a request's head, as HTTP/1.1 has it on the wire with single spaces."""
+    """Return the bytes of a request's head as HTTP/1.1 on the wire, with single spaces."""
     path = len(scope["raw_path"]) + len(scope["query_string"])
     line = len(scope["method"]) + path + len(" ? HTTP/1.1\r\n")
     return line + sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])

@@ -1,7 +1,7 @@
-"""The plane: listeners, and the connections that they accepted, each with tasks of its own.
+"""The plane: listeners and their connections, each with its own tasks.
 
-A connection that breaks, whatever way, is closed, and no other notices. To cancel the plane resets
-all of them at once: none can keep it by not reading.
+A connection that fails is closed, and no other is affected. Cancelling the plane resets all of them
+at once: a client that does not read cannot delay that.
 """
 
 import errno
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
 
 NAME: Final = "plane http"
-_EXHAUSTED_S: Final = 0.1  # pause when no descriptor is left
+_EXHAUSTED_S: Final = 0.1  # pause while descriptors are exhausted
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-_RESERVED: Final = 8  # connections for probes, beside `max.connections`
+_RESERVED: Final = 8  # connections reserved for probes, beside `max.connections`
 _FULL: Final = b'{"error_code": 503, "message": "too many connections"}\n'
 _RESETS: Final = (ConnectionError, trio.BrokenResourceError, trio.ClosedResourceError)
 _REFUSAL: Final = (
@@ -40,7 +40,7 @@ _REFUSAL: Final = (
 
 
 class HttpPlane:
-    """node: under which the plane hangs, with its listeners and their connections."""
+    """The plane. node: parent of its listeners and connections in the tree."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class HttpPlane:
     async def run(
         self, endpoints: Sequence[Endpoint], *, task_status: trio.TaskStatus[list[Endpoint]]
     ) -> None:
-        """Serve until drained or cancelled; started with the addresses. OSError: cannot bind."""
+        """Serve until drained or cancelled; started with the addresses. Raises OSError."""
         with self._node.child(NAME, "plane", self._figures) as node:
             async with trio.open_nursery() as nursery:
                 try:
@@ -84,7 +84,7 @@ class HttpPlane:
                         connection.abort()
 
     async def drain(self) -> None:
-        """Accept nobody, answer what is in hand, and return when nobody is left."""
+        """Stop accepting, answer requests in flight, and return when all connections are closed."""
         self._accepting.cancel()
         if self._engine is not None:
             await self._engine.finish()
@@ -123,11 +123,11 @@ class HttpPlane:
                 socket = await listener.accept()
             except OSError as error:
                 if isinstance(error, ConnectionError):
-                    continue  # it left before it was accepted
+                    continue  # the client left before it was accepted
                 if error.errno not in _EXHAUSTED:
                     raise
                 if not self._exhausted:
-                    self._logger.error("no descriptor left for new connections", error=error)  # noqa: TRY400
+                    self._logger.error("descriptors exhausted", error=error)  # noqa: TRY400
                 self._exhausted += 1
                 await trio.sleep(_EXHAUSTED_S)
                 continue
@@ -146,10 +146,10 @@ class HttpPlane:
         return len(self._connections) - len(self._probes)
 
     def _make_room_for_probe(self) -> bool:
-        """True if one more connection for a probe may come.
+        """Return True if another connection for a probe is allowed.
 
-        The oldest one that has asked for nothing is closed for it: slow clients cannot keep probes
-        out, as a probe sends its request at once.
+        The oldest one without a request is closed for it: slow clients cannot keep probes out, as a
+        probe sends its request at once.
         """
         waiting = [one for one in self._probes if not one.gone]
         if len(waiting) < _RESERVED:
@@ -161,7 +161,7 @@ class HttpPlane:
         return False
 
     def _refuse(self, socket: Socket) -> None:
-        """Send 503 as far as it is possible without waiting for the client, and close."""
+        """Send 503 as far as possible without waiting for the client, and close."""
         self._refused.value += 1
         try:
             socket.send(_REFUSAL)
@@ -175,9 +175,9 @@ class HttpPlane:
         try:
             engine = self._engine or await self._load()
             await connection.run(engine, self._front)
-        except* Exception as errors:  # noqa: BLE001 - of this connection alone
+        except* Exception as errors:  # noqa: BLE001 - one connection fails
             found = leaves(errors)
-            # A client that resets its connection is no defect here.
+            # A client that resets its connection is no error here.
             is_reset = all(isinstance(one, _RESETS) for one in found)
             if not is_reset:
                 self._broken.value += 1
@@ -194,10 +194,9 @@ class HttpPlane:
             self._changed = trio.Event()
 
     async def _load(self) -> "Engine":
-        """hypercorn, when somebody is there whom it can serve.
+        """Import hypercorn for the first client.
 
-        In a thread, though imports are Python's work: p99 of the loop's turns is 5 ms meanwhile,
-        where in the loop the 0.2 s would be one of them.
+        In a thread: the loop's passes then have a p99 of 5 ms, instead of one pass of 0.2 s.
         """
         async with self._loading:
             if self._engine is None:
@@ -207,7 +206,7 @@ class HttpPlane:
 
     @property
     def _probes(self) -> list[Connection]:
-        """Connections that may only probe, the oldest first."""
+        """Return the connections reserved for probes, the oldest first."""
         return [one for one in self._connections if one.probes_only]
 
     def _figures(self) -> Figures:
@@ -224,7 +223,7 @@ class HttpPlane:
 
 
 def _engine() -> "type[Engine]":
-    # Not by import_module: this package may be imported under another name.
+    # Not by import_module: a reload imports this package under another name.
     from trio_kafka_http.serving import Engine  # noqa: PLC0415 - see `_load`
 
     return Engine

@@ -1,4 +1,4 @@
-"""The plugin `http`: the plane's life in a broker."""
+"""The plugin `http`: lifetime of the plane in a broker."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,18 +18,18 @@ from trio_kafka_http.settings import (
 from trio_kafka_http.tally import Tally
 
 _SERVER: Final = "hypercorn"
-_DRAIN_S: Final = 2.0  # for requests in hand when the plane goes
+_DRAIN_S: Final = 2.0  # time for requests in flight at the stop
 
 
 class NoServerError(Exception):
-    """The plane is asked for, and what it is made with is not installed."""
+    """The plane is configured, but its packages are not installed."""
 
 
-# Among the first to start and the last to go, so that it can say how the others are.
+# Among the first to start and the last to stop, so that it can report on the others.
 @plugin("http", settings=HttpSettings, order=10, deadline_s=30.0, beside=False)
 @asynccontextmanager
 async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
-    """Serves the ASGI apps that plugins mount, and `/healthz` and `/readyz`, over HTTP."""
+    """Serve the ASGI apps that plugins mount, and `/healthz` and `/readyz`, over HTTP."""
     settings = context.settings
     if not _is_on(context):
         yield
@@ -63,7 +63,7 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
 
 
 def _is_on(context: PluginContext[HttpSettings]) -> bool:
-    """Raises NoServerError."""
+    """Tell if the plane is on. Raises NoServerError."""
     listeners = context.settings.listeners
     if not listeners:
         return False
@@ -71,12 +71,12 @@ def _is_on(context: PluginContext[HttpSettings]) -> bool:
         return True
     if listeners != DEFAULT_LISTENERS:
         raise NoServerError(f"{_SERVER} is not installed: install trio-kafka[http]")
-    context.logger.info("no HTTP plane: install trio-kafka[http] to have one")
+    context.logger.info("HTTP plane is off: install trio-kafka[http] to enable it")
     return False
 
 
 def unready(parts: Parts) -> Sequence[str]:
-    """Why clients of the broker should go elsewhere just now; nothing if they are served."""
+    """Return why the broker is not ready for clients; empty if it is."""
     state = parts.lifecycle.state
     reasons = [] if state == "running" else [state]
     registered = parts.metadata.image.brokers.get(parts.node_id)

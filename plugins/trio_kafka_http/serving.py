@@ -1,10 +1,10 @@
-"""hypercorn, one connection at a time; nothing else imports it.
+"""Serves one connection with hypercorn; the only importer of hypercorn.
 
-Imported when the first client has come (`plane`): it costs 0.2 s of CPU time and 6 MB.
+`plane` imports it for the first client: that costs 0.2 s of CPU time and 6 MB.
 
-`hypercorn.trio.serve` is not used, but what it starts for each connection is. `serve` accepts any
-number of connections, ends as a whole when one of them breaks hypercorn, and keeps its connections
-to itself. Lifespan is not spoken: a mounted app has the life of its plugin.
+hypercorn's server of one connection is used, `hypercorn.trio.serve` is not: that accepts any number
+of connections, ends as a whole when one of them breaks hypercorn, and hides its connections. The
+lifespan protocol is not supported: a mounted app lives as long as its plugin.
 """
 
 import logging
@@ -24,7 +24,7 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class _Config(Config):
-    """Headers of every answer: the date by World's clock, and no word on who made it."""
+    """Headers of every response: the date by World's clock, and no server name."""
 
     def __init__(self, settings: HttpSettings, wall: Callable[[], float]) -> None:
         self._wall = wall
@@ -42,23 +42,23 @@ class _Config(Config):
 
 
 class Engine:
-    """Serves connections until each is closed."""
+    """Serves connections."""
 
     def __init__(self, settings: HttpSettings, wall: Callable[[], float]) -> None:
         self._config = _Config(settings, wall)
         self._context = WorkerContext(None)
 
     async def serve(self, app: App, stream: Stream) -> None:
-        """All requests of a connection, one after the other. Raises what hypercorn trips over."""
+        """Serve all requests of a connection in turn. Raises hypercorn's failures."""
         server = TCPServer(
             ASGIWrapper(app),
             self._config,
             self._context,
             {},
-            stream,  # type: ignore[arg-type]  # all that it uses of one
+            stream,  # type: ignore[arg-type]  # the part that hypercorn uses
         )
         await server.run()
 
     async def finish(self) -> None:
-        """Close each connection when it has no request in hand; take none after it."""
+        """Close each connection after its request in flight."""
         await self._context.terminated.set()

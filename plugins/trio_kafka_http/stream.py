@@ -1,10 +1,10 @@
-"""A socket of World in the words of Trio's streams, for hypercorn's server of one connection.
+"""A socket of World as a Trio stream, for hypercorn's server of one connection.
 
-hypercorn sends inside a shielded scope and without a time-out: a client that has stopped reading
-would hold it for good, and with it whoever stops the plane. So the bounds are here: a send ends
-when its client has taken nothing for a while, when its answer has no time left, and at once when
-the connection is aborted. And a connection without a request ends when its client has left, or has
-been silent for too long, whatever state hypercorn believes it to be in.
+hypercorn sends in a shielded scope without a timeout: a client that stops reading would block it,
+and the stop of the plane, forever. The timeouts are therefore here. A send ends when its client has
+read nothing for `stall_s`, when the deadline of its response has passed, and at once when the
+connection is aborted. An idle connection ends when its client leaves or the idle timeout expires,
+whatever state hypercorn assumes.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ import trio
 from trio_kafka.model import Endpoint
 from trio_kafka.world.protocols import Socket
 
-_AF_INET: Final = 2  # by it hypercorn takes an address as host and port, of either family
-_MOST: Final = 16 * 1024  # bytes received at once: heads are small, and bodies come in order
-_DROPPED: Final = 1 << 20  # bytes that a client has sent in vain and still gets its answer
-_SLICE: Final = 256 * 1024  # bytes offered at once: a copy of them is one turn's work
+_AF_INET: Final = 2  # makes hypercorn treat an address as host and port, of either family
+_MOST: Final = 16 * 1024  # bytes per receive: heads are small, and bodies arrive in order
+_DROPPED: Final = 1 << 20  # unread bytes up to which a client still gets its response
+_SLICE: Final = 256 * 1024  # bytes per send: copying them takes one short step
 
 
 class Addresses:
-    """What hypercorn asks the socket of a stream."""
+    """The socket methods that hypercorn calls."""
 
     def __init__(self, local: Endpoint, peer: Endpoint) -> None:
         self.family = _AF_INET
@@ -38,11 +38,11 @@ class Addresses:
 
 
 class Stream:
-    """Of one connection; takes `socket` over. One task receives, one at a time sends.
+    """The stream of one connection; takes ownership of `socket`. One task receives, one sends.
 
-    stall_s: how long the peer may take nothing. idle_s: how long it may have no request. over: told
-    when nothing more is to come. answer_by: the time of the run when what is being sent must have
-    been taken. gone: nobody gets what is sent any more.
+    stall_s: time without progress after which a send fails. idle_s: idle timeout between requests.
+    over: called when no more bytes will arrive. answer_by: run time by which the response must be
+    sent. gone: True when the peer has left.
     """
 
     def __init__(
@@ -68,18 +68,18 @@ class Stream:
         return self._busy > 0
 
     def begin_request(self) -> None:
-        """There is a request: what is to come may take as long as that may."""
+        """Begin a request: the idle timeout stops."""
         self._busy += 1
         self._patience.deadline = inf
 
     def when_left(self, call: Callable[[], None]) -> None:
-        """Have this called if the client leaves during the request."""
+        """Register a call for a client that leaves during the request."""
         self._left = call
         if self._done:
             call()
 
     def end_request(self) -> None:
-        """Without one, the client has a while for the next."""
+        """End a request: the idle timeout starts."""
         self._busy -= 1
         self._left = None
         if self._busy:
@@ -89,7 +89,7 @@ class Stream:
             self._over()
 
     async def receive_some(self, most: int) -> bytes:
-        """Some bytes; none at the end. BrokenResourceError, ClosedResourceError."""
+        """Receive some bytes, none at the end. Raises BrokenResourceError, ClosedResourceError."""
         buffer = bytearray(min(most, _MOST))
         await trio.lowlevel.checkpoint()
         while True:
@@ -111,7 +111,7 @@ class Stream:
                 return bytes(memoryview(buffer)[:count])
 
     async def send_all(self, data: bytes) -> None:
-        """All of it, or BrokenResourceError, ClosedResourceError: the connection is closed then."""
+        """Send all bytes, or close. Raises BrokenResourceError, ClosedResourceError."""
         left = memoryview(data)
         while left:
             self._check()
@@ -128,7 +128,7 @@ class Stream:
                 await trio.lowlevel.checkpoint()
 
     async def send_eof(self) -> None:
-        """No more will be sent. BrokenResourceError, ClosedResourceError."""
+        """Send end-of-stream. Raises BrokenResourceError, ClosedResourceError."""
         self._check()
         try:
             self._socket.shutdown_write()
@@ -137,26 +137,26 @@ class Stream:
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
-        """As `close`."""
+        """Close, after a checkpoint."""
         self._drop_received()
         self.close()
         self._finish()
-        # It may have cancelled its caller, who may have an error to tell of.
+        # This may have cancelled the caller, which may have an error to raise.
         await trio.lowlevel.cancel_shielded_checkpoint()
 
     def abort(self) -> None:
-        """Reset the connection: who waits on it gets ClosedResourceError. Idempotent."""
+        """Reset the connection; waiters get ClosedResourceError. Idempotent."""
         if not self.gone:
             self.gone = True
             self._socket.abort()
 
     def close(self) -> None:
-        """What was sent still arrives. Idempotent."""
+        """Close; bytes already sent still arrive. Idempotent."""
         self.gone = True
         self._socket.close()
 
     def _drop_received(self) -> None:
-        """What is unread at the close would reset the connection, before the client has read."""
+        """Discard received bytes: unread ones would turn the close into a reset."""
         buffer = bytearray(_MOST)
         for _ in range(_DROPPED // _MOST):
             try:
@@ -166,14 +166,14 @@ class Stream:
                 return
 
     async def _wait_readable(self) -> bool:
-        """False: the client had no request, and took too long for the next one."""
+        """Wait for bytes. False: the idle timeout expired."""
         patience = self._patience = trio.CancelScope(deadline=self._patience.deadline)
         with patience:
             await self._socket.wait_readable()
         return not patience.cancelled_caught
 
     def _finish(self) -> None:
-        """Nothing more comes; the answer to what came may still go."""
+        """Note the end of input; the response may still be sent."""
         self._done = True
         if not self._busy:
             self._over()
@@ -186,7 +186,7 @@ class Stream:
             await self._socket.wait_writable()
         if scope.cancelled_caught:
             self.abort()
-            raise trio.BrokenResourceError("the client takes nothing")
+            raise trio.BrokenResourceError("the client stopped reading")
 
     def _check(self) -> None:
         if self.gone:

@@ -1,4 +1,4 @@
-"""What the plane has in hand and what it has answered: figures, counters, nodes of the tree."""
+"""Requests in flight and statistics of the plane: figures, counters, nodes of the tree."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka_http.exchange import Exchange, Message
 
-_SHOWN: Final = 80  # characters of a path
+_SHOWN: Final = 80  # most characters of a path
 
 
 @define(eq=False)
 class Tally:
-    """counter: makes one by name and labels. Labels are statuses and mounts: closed sets."""
+    """Statistics. counter: creates one by name and labels, which are statuses and mounts."""
 
     _counter: Callable[..., Counter]
     in_flight: int = field(default=0, init=False)
@@ -25,7 +25,7 @@ class Tally:
 
     @contextmanager
     def request(self, scope: Message, exchange: Exchange, node: Node) -> Iterator[None]:
-        """One request for as long as the block runs, as a child of its connection's node."""
+        """Show a request below its connection's node while the block runs."""
         began = trio.current_time()
 
         def figures() -> Figures:
@@ -48,12 +48,12 @@ class Tally:
     def _count(self, exchange: Exchange) -> None:
         status = exchange.status
         self._statuses[status] = self._statuses.get(status, 0) + 1
-        # What was never begun: the client left, or the plane stopped.
+        # No response was begun: the client left, or the plane stopped.
         shown = "none" if status is None else str(status)
         self._counter("http_requests", mount=exchange.mount or "-", status=shown).value += 1
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return figures for the tree."""
         found: dict[str, int] = {"in_flight": self.in_flight, "requests": self.requests}
         for status, count in sorted(self._statuses.items(), key=lambda one: one[0] or 0):
             found["unanswered" if status is None else f"status_{status}"] = count
@@ -61,6 +61,6 @@ class Tally:
 
 
 def _name_of(scope: Message) -> str:
-    """Method and path, without the query, which may hold secrets."""
+    """Return method and path, without the query, which may hold secrets."""
     path = "".join(one if one.isprintable() else "?" for one in scope["path"][:_SHOWN])
     return f"{scope['method'][:_SHOWN]} {path}"

@@ -1,1 +1,1 @@
-"""What is measured, by Kafka's names and by ours: for Prometheus, and for plugins that report."""
+"""Metrics under Kafka's names and our own: for Prometheus and for reporters of plugins."""

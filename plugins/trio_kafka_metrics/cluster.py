@@ -1,4 +1,4 @@
-"""What the metadata say: of the cluster, its controller, the metadata log and this broker."""
+"""Metrics of the metadata: cluster, controller, metadata log and this broker."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _LOADER: Final = "kafka.server:type=MetadataLoader,name="
 
 STATE = of_bean(
     "kafka.server:type=KafkaServer,name=BrokerState",
-    "1 starting, 2 catching up, 3 running, 6 leaves in order, 7 shutting down.",
+    "1 starting, 2 catching up, 3 running, 6 pending controlled shutdown, 7 shutting down.",
 )
 _STATES: Final = {
     "starting": 1,
@@ -28,44 +28,48 @@ _STATES: Final = {
     "fenced": 7,
 }
 
-ACTIVE = of_bean(f"{_CONTROLLER}ActiveControllerCount", "1: this node decides.")
-TOPICS = of_bean(f"{_CONTROLLER}GlobalTopicCount", "Topics of the cluster.")
-PARTITIONS = of_bean(f"{_CONTROLLER}GlobalPartitionCount", "Partitions of the cluster.")
+ACTIVE = of_bean(f"{_CONTROLLER}ActiveControllerCount", "1: this node is the active controller.")
+TOPICS = of_bean(f"{_CONTROLLER}GlobalTopicCount", "Topics in the cluster.")
+PARTITIONS = of_bean(f"{_CONTROLLER}GlobalPartitionCount", "Partitions in the cluster.")
 OFFLINE = of_bean(f"{_CONTROLLER}OfflinePartitionsCount", "Partitions without a leader.")
 IMBALANCE = of_bean(
     f"{_CONTROLLER}PreferredReplicaImbalanceCount",
     "Partitions whose leader is not their first replica.",
 )
 BROKERS = of_bean(f"{_CONTROLLER}ActiveBrokerCount", "Brokers that serve.")
-FENCED = of_bean(f"{_CONTROLLER}FencedBrokerCount", "Brokers that are fenced.")
-LEAVING = of_bean(f"{_CONTROLLER}ControlledShutdownBrokerCount", "Brokers that are about to leave.")
+FENCED = of_bean(f"{_CONTROLLER}FencedBrokerCount", "Fenced brokers.")
+LEAVING = of_bean(f"{_CONTROLLER}ControlledShutdownBrokerCount", "Brokers in controlled shutdown.")
 REGISTRATION = of_bean(
     f"{_CONTROLLER}BrokerRegistrationState,broker={{broker}}",
-    "10 fenced, 20 about to leave, 30 active.",
+    "10 fenced, 20 controlled shutdown, 30 active.",
 )
-APPLIED = of_bean(f"{_CONTROLLER}LastAppliedRecordOffset", "The last record that was applied.")
+APPLIED = of_bean(f"{_CONTROLLER}LastAppliedRecordOffset", "Offset of the last record applied.")
 APPLIED_AT = of_bean(
-    f"{_CONTROLLER}LastAppliedRecordTimestamp", "Its time, ms since 1970; -1: there is none."
+    f"{_CONTROLLER}LastAppliedRecordTimestamp", "Its timestamp, ms since 1970; -1: none."
 )
-COMMITTED = of_bean(f"{_CONTROLLER}LastCommittedRecordOffset", "The last record that is durable.")
+COMMITTED = of_bean(f"{_CONTROLLER}LastCommittedRecordOffset", "Offset of the last durable record.")
 
-LEADER = of_bean(_RAFT, "Who leads the metadata log; -1: nobody.", "current-leader")
-EPOCH = of_bean(_RAFT, "The epoch of the metadata log.", "current-epoch")
-ROLE = of_bean(_RAFT, "What this node is to the metadata log.", "current-state")
+LEADER = of_bean(_RAFT, "Id of the leader of the metadata log; -1: none.", "current-leader")
+EPOCH = of_bean(_RAFT, "Current epoch of the metadata log.", "current-epoch")
+ROLE = of_bean(_RAFT, "Role of this node in the quorum.", "current-state")
 HIGH_WATERMARK = of_bean(_RAFT, "Committed below.", "high-watermark")
-END = of_bean(_RAFT, "The offset of the next record.", "log-end-offset")
-END_EPOCH = of_bean(_RAFT, "The epoch of the last record.", "log-end-epoch")
+END = of_bean(_RAFT, "Offset of the next record.", "log-end-offset")
+END_EPOCH = of_bean(_RAFT, "Epoch of the last record.", "log-end-epoch")
 VOTERS = of_bean(_RAFT, "Voters of the metadata log.", "number-of-voters")
 
-VERSION = of_bean(f"{_LOADER}CurrentMetadataVersion", "The level of metadata.version.")
-CONTROLLER_ID = of_bean(f"{_LOADER}CurrentControllerId", "Who decides; -1: nobody is known.")
+VERSION = of_bean(f"{_LOADER}CurrentMetadataVersion", "Level of metadata.version.")
+CONTROLLER_ID = of_bean(
+    f"{_LOADER}CurrentControllerId", "Id of the active controller; -1: unknown."
+)
 LEVELS = of_bean(
-    f"{_LOADER}FinalizedLevel,featureName={{featureName}}", "The cluster's level of a feature."
+    f"{_LOADER}FinalizedLevel,featureName={{featureName}}", "Finalized level of a feature."
 )
 _BROKER: Final = "kafka.server:type=broker-metadata-metrics"
-SEEN = of_bean(_BROKER, "The last record that this broker follows.", "last-applied-record-offset")
+SEEN = of_bean(
+    _BROKER, "Offset of the last record that this broker has applied.", "last-applied-record-offset"
+)
 SEEN_AT = of_bean(
-    _BROKER, "Its time, ms since 1970; -1: there is none.", "last-applied-record-timestamp"
+    _BROKER, "Its timestamp, ms since 1970; -1: none.", "last-applied-record-timestamp"
 )
 
 
@@ -77,12 +81,12 @@ class _Sums:
 
 
 def read_cluster(parts: Parts, readings: Readings) -> Steps[None]:
-    """In steps of some partitions."""
+    """Read the metrics, in chunks of partitions."""
     image = parts.metadata.image
     readings.set(STATE, _STATES.get(parts.lifecycle.state, 0))
     active = parts.controller.epoch >= 0
     readings.set(ACTIVE, active)
-    if active:  # as in Kafka, others only stand by
+    if active:  # as in Kafka: the others are on standby
         yield from _read_partitions(image, readings)
         _read_brokers(image, readings)
         readings.set(APPLIED, image.offset - 1)
@@ -132,7 +136,7 @@ def _read_raft(parts: Parts, readings: Readings) -> None:
     leads = raft.epoch >= 0
     readings.set(LEADER, parts.node_id if leads else NO_NODE)
     readings.set(EPOCH, raft.epoch)
-    if leads:  # what else it may be is not told by a quorum of one
+    if leads:  # a quorum of one has no other roles
         readings.set(ROLE, 1, "leader")
     readings.set(HIGH_WATERMARK, raft.committed_offset)
     readings.set(END, log.end_offset)

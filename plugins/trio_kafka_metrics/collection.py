@@ -1,4 +1,4 @@
-"""One look at all that is measured, in slices that disturb nobody."""
+"""One collection of all metrics, in slices that leave the loop responsive."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -17,14 +17,16 @@ from trio_kafka_metrics.requests import RequestMetrics
 T = TypeVar("T")
 SLICE_S: Final = 0.002
 
-SERIES = of_ours("metrics_series", Kind.GAUGE, "Series of this look, but for these last ones.")
+SERIES = of_ours(
+    "metrics_series", Kind.GAUGE, "Series of this collection, without these last ones."
+)
 DROPPED = of_ours(
-    "metrics_series_dropped", Kind.GAUGE, "Series above plugin.metrics.max.series, left out."
+    "metrics_series_dropped", Kind.GAUGE, "Series above plugin.metrics.max.series, omitted."
 )
 SLICE = of_ours(
-    "metrics_slice_seconds_max", Kind.GAUGE, "The longest slice of a look, in this life."
+    "metrics_slice_seconds_max", Kind.GAUGE, "Longest slice of a collection since the start."
 )
-LOOKS = of_ours("metrics_looks_total", Kind.COUNTER, "Looks, for scrapes and reports.")
+LOOKS = of_ours("metrics_looks_total", Kind.COUNTER, "Collections, for scrapes and reports.")
 
 _SOURCES: Final = (
     (traffic, traffic.read_traffic),
@@ -37,7 +39,7 @@ _SOURCES: Final = (
 
 
 def catalogue() -> list[Metric]:
-    """Every metric that is declared, in the order of the sources; not those of counters."""
+    """Return every declared metric, in the order of the sources; counters are not among them."""
     found: dict[str, Metric] = {}
     own_ones = (SERIES, DROPPED, SLICE, LOOKS)
     for module in (*(module for module, _ in _SOURCES), requests):
@@ -49,8 +51,8 @@ def catalogue() -> list[Metric]:
 
 
 class Collection:
-    """Looks, one at a time or several side by side. most: series of topics, partitions, counters
-    and clients that one look may have; those above are left out, counted and told once.
+    """Collections, one at a time or concurrent. most: series of topics, partitions, counters and
+    clients in one collection; further ones are omitted, counted and logged once.
     """
 
     def __init__(
@@ -72,11 +74,11 @@ class Collection:
         self._told = False
 
     async def look(self) -> list[Family]:
-        """All families, each once."""
+        """Return all families, each once."""
         return await self.in_slices(self._read())
 
     async def in_slices(self, steps: Steps[T]) -> T:
-        """The result of steps; others run every two milliseconds."""
+        """Run steps and return their result; other tasks run every two milliseconds."""
         elapsed = self._elapsed
         while True:
             began = elapsed()
@@ -100,7 +102,7 @@ class Collection:
         if readings.dropped and not self._told:
             self._told = True
             self._logger.warning(
-                "series left out of the metrics",
+                "metric series omitted",
                 dropped=readings.dropped,
                 setting="plugin.metrics.max.series",
                 most=self._most,

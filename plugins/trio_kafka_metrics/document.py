@@ -1,7 +1,7 @@
 """The page docs/metrics.md, from what is declared: `python -m trio_kafka_metrics.document`.
 
-Also what Kafka has and this broker does not, each with its reason: a test holds both lists to
-Kafka's beans.
+Also lists the beans of Kafka that this broker lacks, each with its reason; a test compares both
+lists with Kafka's beans.
 """
 
 import re
@@ -12,18 +12,20 @@ from trio_kafka_metrics.collection import catalogue
 from trio_kafka_metrics.readings import Metric
 
 _SHARES: Final = "share groups are not served yet"
-_CLEANER: Final = "compaction is not there yet"
-_ONE_BROKER: Final = "there is one broker: nothing is replicated, and the in-sync set never changes"
-_REJECTED: Final = "refused batches are counted as requests and errors, not by reason"
-_ONE_VOTER: Final = "there is one voter: nothing is sent to, or fetched by, another"
-_QUEUE: Final = "the controller has no queue of events: decisions are made in turn, under a lock"
-_NO_OPS: Final = "an idle controller writes nothing: it would be the time since the last change"
-_STOPS: Final = "an error there ends the broker"
+_CLEANER: Final = "compaction is not implemented yet"
+_ONE_BROKER: Final = "a single broker replicates nothing, and its in-sync set never changes"
+_REJECTED: Final = "rejected batches are counted as requests and errors, not by reason"
+_ONE_VOTER: Final = "a single voter sends nothing to others"
+_QUEUE: Final = "the controller has no event queue: it decides under a lock"
+_NO_OPS: Final = (
+    "an idle controller writes nothing: the value would be the time since the last change"
+)
+_STOPS: Final = "such an error stops the broker"
 _TIMES: Final = "not measured yet"
-_CONVERSIONS: Final = "nothing is ever converted"
-_FORMATS: Final = "is a text or of no use without Java's metrics library"
+_CONVERSIONS: Final = "message formats are never converted"
+_FORMATS: Final = "a text, or useless without Java's metrics library"
 
-# The beginning of names that Strimzi's rules make of Kafka's beans, and why there is none here.
+# Prefixes of the names that Strimzi's rules give Kafka's beans, and why they are missing here.
 ABSENT: Final = {
     "kafka_controller_controllereventmanager_": _QUEUE,
     "kafka_controller_controllerstats_": _ONE_BROKER,
@@ -33,7 +35,7 @@ ABSENT: Final = {
     "kafka_controller_kafkacontroller_metadataerrorcount": _STOPS,
     "kafka_controller_kafkacontroller_newactivecontrollerscount": _ONE_VOTER,
     "kafka_controller_kafkacontroller_time": "the controller is in this process: no heartbeats",
-    "kafka_log_log_retentionsizein_percent": "the rules make an unusable label of its keys",
+    "kafka_log_log_retentionsizein_percent": "the rules turn its keys into an unusable label",
     "kafka_log_logcleaner": _CLEANER,
     "kafka_log_logflushstats_": _TIMES,
     "kafka_log_logmanager_cordonedlogdirectorycount": "directories cannot be cordoned yet",
@@ -54,17 +56,17 @@ ABSENT: Final = {
     "kafka_server_brokertopicmetrics_reassignment": _ONE_BROKER,
     "kafka_server_brokertopicmetrics_replication": _ONE_BROKER,
     "kafka_server_brokertopicmetrics_totalshare": _SHARES,
-    "kafka_server_controllerserver_": "one process is both: see the broker's",
+    "kafka_server_controllerserver_": "broker and controller are one process: see the broker's",
     "kafka_server_delayeddeleterecordsmetrics_": "DeleteRecords is not served yet",
-    "kafka_server_delayedremotelistoffsetsmetrics_": "remote storage is not there",
+    "kafka_server_delayedremotelistoffsetsmetrics_": "remote storage is not implemented",
     "kafka_server_fetcher": _ONE_BROKER,
     "kafka_server_kafkarequesthandlerpool_brokerrequesthandleravgidlepercent_count": _FORMATS,
     "kafka_server_kafkarequesthandlerpool_controllerrequesthandleravgidle": (
-        "the controller has no handlers of its own"
+        "the controller has no request handlers of its own"
     ),
     "kafka_server_kafkarequesthandlerpool_requesthandleravgidlepercent_count": _FORMATS,
     "kafka_server_kafkaserver_clusterid": _FORMATS,
-    "kafka_server_kafkaserver_linux_disk_": "the system is asked for `process_…` alone",
+    "kafka_server_kafkaserver_linux_disk_": "only `process_…` is read from the system",
     "kafka_server_kafkaserver_yammer_metrics_count": _FORMATS,
     "kafka_server_metadataloader_avgidleratio": _TIMES,
     "kafka_server_metadataloader_handleloadsnapshotcount": _TIMES,
@@ -93,18 +95,18 @@ ABSENT: Final = {
 _HEAD: Final = """\
 # Metrics
 
-What `/metrics` shows; [how to use it](how-to/metrics.md). This page is written by
+The metrics at `/metrics`; [how to use them](how-to/metrics.md). This page is written by
 `python -m trio_kafka_metrics.document`.
 
-Names of Kafka's beans are those that Strimzi's rules for the JMX exporter make of them, so that its
+Kafka's beans have the names that Strimzi's rules for the JMX exporter give them, so that its
 dashboards work. A summary has `_count`, and `_sum` or samples with the label `quantile` where they
-are measured; Kafka's `Count` of what is neither a rate nor a histogram is one with a `_count`
-alone. What the rules have no name for begins with `trio_kafka_`.
+are measured. Kafka's `Count` of something that is neither a rate nor a histogram is a summary with
+`_count` alone. Names that the rules do not cover begin with `trio_kafka_`.
 """
 
 
 def page() -> str:
-    """The whole of it."""
+    """Return the whole page."""
     metrics = catalogue()
     theirs = sorted((one for one in metrics if one.bean), key=lambda one: (one.name, one.labels))
     ours = [one for one in metrics if not one.bean]
@@ -120,7 +122,7 @@ def page() -> str:
         "",
         "## Not here",
         "",
-        "Kafka's, by the beginning of the name, and why. Beans that the rules drop are not listed.",
+        "Missing metrics of Kafka, by name prefix. Beans that the rules drop are not listed.",
         "",
         "| name | why |",
         "| --- | --- |",

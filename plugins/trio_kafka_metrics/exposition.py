@@ -1,9 +1,9 @@
-"""Families as text for Prometheus, in its own format or as OpenMetrics.
+"""Families as text in Prometheus' format or OpenMetrics.
 
-prometheus_client, which has no other importer, says what a client's `Accept` means and writes the
-head of each family. The lines of samples are written here: it would take five times as long for
-them, as it looks at each character of each name. What it says of the process is read here, too.
-It is imported with the first scrape: that takes 60 ms of CPU time.
+prometheus_client, imported nowhere else, interprets a client's `Accept` and writes the head of each
+family. The lines of samples are written here, because it takes five times as long for them: it
+checks each character of each name. Its process metrics are read here, too. The first scrape imports
+it, which takes 60 ms of CPU time.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,17 +17,17 @@ from prometheus_client.utils import floatToGoString
 from trio_kafka.introspect.metrics import Labels
 from trio_kafka.plugin import Family, Kind, Steps
 
-_LINES: Final = 500  # of a step: about 0.5 ms
+_LINES: Final = 500  # samples per step: about 0.5 ms
 _EOF: Final = b"# EOF\n"
 _SUFFIX: Final = "_total"
 
 
 class Form:
-    """A format: `content_type`, and how it is written."""
+    """A text format: its `content_type` and its writer."""
 
     def __init__(self, accept: str) -> None:
-        """accept: the client's header. Other ways to escape names than `_` are not for us: ours
-        need none.
+        """accept: the client's header. Our names need no escaping, so escaping schemes are
+        ignored.
         """
         known = ",".join(_without_escaping(one) for one in accept.split(","))
         self._encode: Callable[[Any], bytes]
@@ -36,9 +36,9 @@ class Form:
         self.is_open = content_type.startswith("application/openmetrics-text")
 
     def write(self, families: Iterable[Family]) -> Steps[list[bytes]]:
-        """The text, in pieces."""
+        """Write the text, in pieces."""
         pieces: list[bytes] = []
-        texts: dict[int, list[str]] = {}  # of labels, by their list: families share them
+        texts: dict[int, list[str]] = {}  # rendered labels, by their list: families share them
         for family in families:
             pieces.append(self._head(family))
             texts_of = texts.get(id(family.labels))
@@ -58,14 +58,14 @@ class Form:
     def _head(self, family: Family) -> bytes:
         stem = family.name
         if family.kind is Kind.COUNTER:
-            stem = stem.removesuffix(_SUFFIX)  # of the samples alone
+            stem = stem.removesuffix(_SUFFIX)  # bytes of the samples alone
         head = self._encode(_One(Metric(stem, family.help, family.kind)))
         return head.removesuffix(_EOF)
 
     def _labels(self, labels: Labels) -> str:
         if not labels:
             return ""
-        # OpenMetrics wants the shortest form of a quantile, the rules two digits.
+        # OpenMetrics requires the shortest form of a quantile, Strimzi's rules two digits.
         return (
             "{"
             + ",".join(f'{name}="{_escaped(self._short(name, text))}"' for name, text in labels)
@@ -111,7 +111,7 @@ class _One:
 
 
 def process_families() -> list[Family]:
-    """What the system says of this process. It reads files: for a thread."""
+    """Return the system's metrics of this process. Reads files: call it in a thread."""
     families = []
     for metric in ProcessCollector(registry=CollectorRegistry()).collect():
         is_counter = metric.type == "counter"

@@ -1,7 +1,7 @@
-"""Groups: how many there are in which state, and how far they are behind.
+"""Metrics of groups: number by state, and lag.
 
-Lag has the names of the exporter that most dashboards know, as Kafka has none: its clients tell
-their own. It is computed when somebody looks, of the partitions that this broker leads.
+Kafka's broker has no lag metric, as its clients report their own. Lag has the names of the most
+common exporter; it is computed at collection, for the partitions that this broker leads.
 """
 
 from collections import Counter, defaultdict
@@ -20,10 +20,13 @@ _A_STEP: Final = 20  # groups
 _CLASSIC: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
 _CONSUMER: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 
-OFFSETS = own("group_offsets", Kind.GAUGE, "Offsets that are committed.")
-GROUPS = own("groups", Kind.GAUGE, "Groups, by their protocol.", "type", "state")
+OFFSETS = own("group_offsets", Kind.GAUGE, "Committed offsets.")
+GROUPS = own("groups", Kind.GAUGE, "Groups by protocol.", "type", "state")
 PARTITIONS = own(
-    "group_coordinator_partitions", Kind.GAUGE, "Partitions of the offsets topic here.", "state"
+    "group_coordinator_partitions",
+    Kind.GAUGE,
+    "Partitions of the offsets topic on this broker.",
+    "state",
 )
 
 
@@ -32,15 +35,15 @@ def _exporter(name: str, told: str, *labels: str) -> Metric:
 
 
 _PLACE: Final = ("consumergroup", "topic", "partition")
-OFFSET = _exporter("current_offset", "The offset that a group has committed.", *_PLACE)
-LAG = _exporter("lag", "Records that a group has still to read.", *_PLACE)
+OFFSET = _exporter("current_offset", "Committed offset of a group.", *_PLACE)
+LAG = _exporter("lag", "Records that a group has not read yet.", *_PLACE)
 OFFSET_SUM = _exporter("current_offset_sum", "Of all partitions.", "consumergroup", "topic")
 LAG_SUM = _exporter("lag_sum", "Of all partitions.", "consumergroup", "topic")
 MEMBERS = _exporter("members", "Members of a group.", "consumergroup")
 
 
 def read_groups(parts: Parts, readings: Readings) -> Steps[None]:
-    """All of it, in steps of some groups."""
+    """Read the metrics, in chunks of groups."""
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
         return
@@ -49,7 +52,7 @@ def read_groups(parts: Parts, readings: Readings) -> Steps[None]:
     for machine in coordinator.machines:
         for group in tuple(machine.by_id.values()):
             if group.group_id not in machine.by_id:
-                continue  # it has gone meanwhile, perhaps with all of them
+                continue  # the group was deleted meanwhile, perhaps with its shard
             states[group.type][group.state] += 1
             _read_group(machine, group, end_of, readings)
             looked_at += 1

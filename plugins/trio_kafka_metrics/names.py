@@ -1,7 +1,7 @@
-"""How a JMX bean of Kafka's is called in Prometheus: the names by which dashboards ask.
+"""Prometheus names of Kafka's JMX beans, as dashboards use them.
 
-They are those that the rules of Strimzi's example for the JMX exporter make of the beans; a test
-holds this module to the rules. Beans that no rule takes have no name.
+They are the names that Strimzi's example rules for the JMX exporter give the beans; a test compares
+this module with the rules. Beans that no rule matches have no name.
 """
 
 import re
@@ -11,7 +11,7 @@ from attrs import frozen
 
 from trio_kafka.plugin import Kind
 
-PERCENTILES: Final = "Percentiles"  # of a histogram: its quantiles and its count, together
+PERCENTILES: Final = "Percentiles"  # a histogram: its quantiles and its count together
 QUANTILES: Final = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
 
 _ILLEGAL: Final = re.compile(r"[^a-z0-9_]")
@@ -25,12 +25,12 @@ _STATE: Final = "current-state"
 
 
 class UnnamedError(ValueError):
-    """No rule takes this bean."""
+    """No rule matches this bean."""
 
 
 @frozen
 class Exposed:
-    """labels: their names, in the order of the bean's keys."""
+    """Name and labels of an exposed attribute. labels: names in the order of the bean's keys."""
 
     name: str
     kind: Kind
@@ -38,7 +38,10 @@ class Exposed:
 
 
 def exposed(bean: str, attribute: str = "Value") -> Exposed:
-    """The name of an attribute of a bean, `domain:type=…,name=…,key={key}`. Raises UnnamedError."""
+    """Return name and labels of a bean's attribute. Raises UnnamedError.
+
+    bean: `domain:type=…,name=…,key={key}`.
+    """
     domain, _, listed = bean.partition(":")
     keys = dict(one.split("=", 1) for one in listed.split(","))
     kind, name = keys.pop("type"), keys.pop("name", None)
@@ -58,7 +61,7 @@ def exposed(bean: str, attribute: str = "Value") -> Exposed:
 
 
 def _bare(bean: str, kind: str, attribute: str, labels: tuple[str, ...]) -> Exposed:
-    """Of a bean without a name, whose attributes are many."""
+    """Return the name for a bean without `name=`, which has many attributes."""
     if kind not in _BARE:
         raise UnnamedError(bean)
     name = _plain(f"{_BARE[kind]}_{_ATTRIBUTES.get(attribute, attribute)}")
@@ -68,7 +71,7 @@ def _bare(bean: str, kind: str, attribute: str, labels: tuple[str, ...]) -> Expo
 
 
 def quantile_label(quantile: float) -> str:
-    """As the rules have it: 0.50, 0.999."""
+    """Format a quantile like the rules: 0.50, 0.999."""
     return f"{quantile:.2f}" if quantile < 0.995 else f"{quantile:.3f}"
 
 

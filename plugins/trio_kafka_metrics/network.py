@@ -1,6 +1,7 @@
-"""What the planes are like: who is connected, what waits, how idle they are.
+"""Metrics of the planes: connections, queues, idle ratios.
 
-Names and versions of clients are theirs to choose: so many pairs are shown, the rest is together.
+Clients choose their software names and versions freely, so the number of pairs shown is bounded;
+the rest is summed up.
 """
 
 from collections import Counter
@@ -11,10 +12,10 @@ from trio_kafka.plugin import Steps
 from trio_kafka.requests.parts import Parts
 from trio_kafka_metrics.readings import Readings, of_bean
 
-MOST_SOFTWARE: Final = 50  # names with versions
-LONGEST: Final = 64  # characters of a name, or of a version
+MOST_SOFTWARE: Final = 50  # most pairs of name and version
+LONGEST: Final = 64  # most characters of a name or version
 OTHER: Final = ("other", "other")
-UNKNOWN: Final = ("unknown", "unknown")  # Kafka's word for who says nothing
+UNKNOWN: Final = ("unknown", "unknown")  # Kafka's word for clients that do not say
 _A_STEP: Final = 256  # connections: about 0.2 ms
 _NS: Final = 1e9
 _SOCKETS: Final = "kafka.network:type=SocketServer,name="
@@ -23,29 +24,33 @@ _POOL: Final = "kafka.server:type=KafkaRequestHandlerPool,name="
 _CLIENTS: Final = "kafka.server:type=socket-server-metrics"
 
 NETWORK_IDLE = of_bean(
-    f"{_SOCKETS}NetworkProcessorAvgIdlePercent", "How idle the network is, 0 to 1."
+    f"{_SOCKETS}NetworkProcessorAvgIdlePercent", "Idle ratio of the network, 0 to 1."
 )
-MEMORY_FREE = of_bean(f"{_SOCKETS}MemoryPoolAvailable", "Bytes of queued.max.request.bytes left.")
-MEMORY_USED = of_bean(f"{_SOCKETS}MemoryPoolUsed", "Bytes of requests that came and are in hand.")
+MEMORY_FREE = of_bean(f"{_SOCKETS}MemoryPoolAvailable", "Free bytes of queued.max.request.bytes.")
+MEMORY_USED = of_bean(f"{_SOCKETS}MemoryPoolUsed", "Bytes of requests in flight.")
 PROCESSOR_IDLE = of_bean(
     "kafka.network:type=Processor,name=IdlePercent,networkProcessor={networkProcessor}",
-    "How idle a processor is, 0 to 1.",
+    "Idle ratio of a processor, 0 to 1.",
 )
 HANDLERS_IDLE = of_bean(
-    f"{_POOL}RequestHandlerAvgIdlePercent", "How idle the request handlers are, 0 to 1.", "MeanRate"
+    f"{_POOL}RequestHandlerAvgIdlePercent",
+    "Idle ratio of the request handlers, 0 to 1.",
+    "MeanRate",
 )
 BROKER_IDLE = of_bean(
-    f"{_POOL}BrokerRequestHandlerAvgIdlePercent", "The same: they are the broker's.", "MeanRate"
+    f"{_POOL}BrokerRequestHandlerAvgIdlePercent",
+    "Equal to RequestHandlerAvgIdlePercent: the controller shares the broker's handlers.",
+    "MeanRate",
 )
 BLOCKED = of_bean(
     "kafka.network:type=Acceptor,name=AcceptorBlockedPercent,listener={listener}",
-    "Nanoseconds in which a listener accepted nothing, though it might.",
+    "Nanoseconds in which a listener's acceptor was blocked.",
     "Count",
 )
-REQUESTS = of_bean(f"{_QUEUES}RequestQueueSize", "Requests that wait for a handler.")
-RESPONSES = of_bean(f"{_QUEUES}ResponseQueueSize", "Answers that wait for their processor.")
+REQUESTS = of_bean(f"{_QUEUES}RequestQueueSize", "Requests waiting for a handler.")
+RESPONSES = of_bean(f"{_QUEUES}ResponseQueueSize", "Responses waiting for their processor.")
 RESPONSES_OF = of_bean(
-    f"{_QUEUES}ResponseQueueSize,processor={{processor}}", "Answers that wait for a processor."
+    f"{_QUEUES}ResponseQueueSize,processor={{processor}}", "Responses waiting for a processor."
 )
 CONNECTIONS = of_bean(
     f"{_CLIENTS},listener={{listener}},networkProcessor={{networkProcessor}}",
@@ -56,13 +61,13 @@ SOFTWARE = of_bean(
     f"{_CLIENTS},clientSoftwareName={{clientSoftwareName}}"
     ",clientSoftwareVersion={clientSoftwareVersion}"
     ",listener={listener},networkProcessor={networkProcessor}",
-    "Connections by what the client says it is (KIP-511).",
+    "Connections by client software name and version (KIP-511).",
     "connections",
 )
 
 
 def read_network(parts: Parts, readings: Readings) -> Steps[None]:
-    """In steps of some connections. What has no label is of the data plane."""
+    """Read the metrics, in chunks of connections. Metrics without a label are the data plane's."""
     data = parts.planes[0]
     readings.set(NETWORK_IDLE, data.idleness.network())
     readings.set(HANDLERS_IDLE, data.idleness.handlers())
@@ -80,7 +85,7 @@ def read_network(parts: Parts, readings: Readings) -> Steps[None]:
 
 
 def _read_connections(planes: list[Plane], readings: Readings) -> Steps[None]:
-    """Processors have numbers of their own for all listeners, as in Kafka."""
+    """Count connections. Processors are numbered over all listeners, as in Kafka."""
     processors = [processor for plane in planes for processor in plane.processors]
     shown: set[tuple[str, str]] = set()
     for number, processor in enumerate(processors):
@@ -100,7 +105,7 @@ def _read_connections(planes: list[Plane], readings: Readings) -> Steps[None]:
 
 
 def _shown(software: tuple[str, str] | None, shown: set[tuple[str, str]]) -> tuple[str, str]:
-    """What is told of a client."""
+    """Return the label value for a text that a client chose."""
     if software is None:
         return UNKNOWN
     name, version = software

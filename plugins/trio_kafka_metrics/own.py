@@ -1,4 +1,4 @@
-"""What Kafka has no name for: the loop, every request's hops in sum, quotas, and all counters."""
+"""Metrics without a name in Kafka: loop, hops of requests, quotas, counters."""
 
 import re
 from typing import Any, Final
@@ -19,47 +19,47 @@ _ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_]")
 LAG = own(
     "loop_lag_seconds",
     Kind.GAUGE,
-    "How late what becomes ready is at most: the longest pass of the last minute or two.",
+    "Longest pass of the loop in the last one to two minutes: the most that a ready task waits.",
     "plane",
 )
 PASSES = own("loop_passes_total", Kind.COUNTER, "Passes of the loop.", "plane")
-BUSY = own("loop_busy_seconds_total", Kind.COUNTER, "Time in which the loop worked.", "plane")
-IDLE = own("loop_idle_seconds_total", Kind.COUNTER, "Time in which the loop waited.", "plane")
+BUSY = own("loop_busy_seconds_total", Kind.COUNTER, "Time in which the loop was busy.", "plane")
+IDLE = own(
+    "loop_idle_seconds_total", Kind.COUNTER, "Time in which the loop waited for I/O.", "plane"
+)
 WAKES = own(
     "task_scheduled_seconds",
     Kind.SUMMARY,
-    "From the moment that the loop wakes to the turn of a plane's task.",
+    "Time from the loop's wake-up to the start of a plane's task.",
     "plane",
 )
-WAKE_LONGEST = own(
-    "task_scheduled_seconds_max", Kind.GAUGE, "The longest of them in this life.", "plane"
-)
+WAKE_LONGEST = own("task_scheduled_seconds_max", Kind.GAUGE, "Longest since the start.", "plane")
 TASKS = own("tasks", Kind.GAUGE, "Tasks.")
-RUNNABLE = own("tasks_runnable", Kind.GAUGE, "Tasks that could run now.")
+RUNNABLE = own("tasks_runnable", Kind.GAUGE, "Runnable tasks.")
 HOPS_TAKEN = own(
     "request_hop_seconds",
     Kind.SUMMARY,
-    "Time that requests took in each hop; hop=total: in all.",
+    "Time of requests in each hop; hop=total: all hops.",
     *("plane", "api", "hop"),
 )
 HOP_LONGEST = own(
     "request_hop_seconds_max",
     Kind.GAUGE,
-    "The longest of them in this life.",
+    "Longest since the start.",
     *("plane", "api", "hop"),
 )
-THROTTLED = own("throttled_connections", Kind.GAUGE, "Connections that wait for a quota.", "quota")
+THROTTLED = own("throttled_connections", Kind.GAUGE, "Connections throttled by a quota.", "quota")
 THROTTLE_TIME = own(
     "throttle_time_seconds_max",
     Kind.GAUGE,
-    "The mean wait of the client that waits longest, of the last minute.",
+    "Mean throttle time of the most throttled client over the last minute.",
     "quota",
 )
-ACCOUNTS = own("quota_accounts", Kind.GAUGE, "Clients that are charged by themselves.", "quota")
+ACCOUNTS = own("quota_accounts", Kind.GAUGE, "Clients with a quota account of their own.", "quota")
 
 
 def read_own(parts: Parts, readings: Readings) -> Steps[None]:
-    """All of it."""
+    """Read the metrics."""
     for plane in parts.planes:
         _read_loop(plane.turn, plane.name, readings)
         for key, sums in plane.times.settled():
@@ -99,8 +99,8 @@ def _read_quota(accounts: Accounts[Any], now_ms: int, readings: Readings) -> Ste
 
 
 def _read_counters(parts: Parts, readings: Readings) -> Steps[None]:
-    """Whatever is counted anywhere. What plugins count has a name of its own, so that it is never
-    taken for the broker's.
+    """Read all counters. Counters of plugins have a prefix of their own, so that none looks like
+    the broker's.
     """
     sums: dict[tuple[str, Labels], int] = {}
     for number, counted in enumerate(tuple(parts.counters), 1):
@@ -108,7 +108,9 @@ def _read_counters(parts: Parts, readings: Readings) -> Steps[None]:
         of_plugin = any(name == "plugin" for name, _ in labels)
         stem = f"plugin_{counted.name}" if of_plugin else counted.name
         known = _ILLEGAL.sub("_", f"{stem}_total"), labels
-        sums[known] = sums.get(known, 0) + counted.value  # names may differ in what is illegal
+        sums[known] = (
+            sums.get(known, 0) + counted.value
+        )  # names may differ in illegal characters only
         if not number % _A_STEP:
             yield
     for number, ((name, labels), value) in enumerate(sums.items(), 1):

@@ -1,4 +1,4 @@
-"""The plugin `metrics`: `/metrics` on the HTTP plane, and reports to whoever wants them."""
+"""The plugin `metrics`: `/metrics` on the HTTP plane, and reports to metrics reporters."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -20,23 +20,21 @@ _CLIENT: Final = "prometheus_client"
 
 @frozen(kw_only=True)
 class MetricsSettings:
-    """Of the plugin `metrics`."""
+    """Settings of the plugin `metrics`."""
 
     max_series: int = int32(
         100_000,
-        "The most series of topics, partitions, APIs, clients and counters; others are left out.",
+        "Most series of topics, partitions, APIs, clients and counters; further ones are omitted.",
         low=0,
     )
-    requests: bool = boolean(
-        False, "Kafka's RequestMetrics: the times of each hop of each request, by API."
-    )
-    report_interval_ms: int = int32(30_000, "How often metrics reporters are told.", low=100)
+    requests: bool = boolean(False, "Collect Kafka's RequestMetrics: time of each hop, by API.")
+    report_interval_ms: int = int32(30_000, "Interval of reports to metrics reporters.", low=100)
 
 
 @plugin("metrics", settings=MetricsSettings)
 @asynccontextmanager
 async def metrics(context: PluginContext[MetricsSettings]) -> AsyncIterator[None]:
-    """Serves `/metrics` for Prometheus, and tells the metrics reporters of plugins."""
+    """Serve `/metrics` for Prometheus, and report to the metrics reporters of plugins."""
     settings, world = context.settings, context.world
     requests = RequestMetrics(context.parts) if settings.requests else None
     collection = Collection(
@@ -47,7 +45,7 @@ async def metrics(context: PluginContext[MetricsSettings]) -> AsyncIterator[None
         logger=context.logger,
     )
     if find_spec(_CLIENT) is None:
-        context.logger.info("no /metrics: install trio-kafka[http] to have them")
+        context.logger.info("no /metrics: install trio-kafka[http] to serve it")
     else:
         scrapes = Scrapes(collection, world.run_in_thread, process=not world.simulated)
         context.mount(PATH, scrapes.app)
@@ -65,7 +63,7 @@ async def metrics(context: PluginContext[MetricsSettings]) -> AsyncIterator[None
 async def report(
     reporters: Iterable[MetricsReporter], collection: Collection, interval_s: float
 ) -> None:
-    """Tell whoever wants to be told, until cancelled. Nobody is there: nothing is looked at."""
+    """Report to all reporters until cancelled. Without reporters nothing is collected."""
     while True:
         await trio.sleep(interval_s)
         told = list(reporters)
@@ -75,6 +73,6 @@ async def report(
         for reporter in told:
             try:
                 reporter.report(families)
-            except Exception:  # noqa: BLE001, S112 - its plugin was told of it, by the guard
+            except Exception:  # noqa: BLE001, S112 - the guard has reported it to its plugin
                 continue
             await trio.lowlevel.checkpoint()

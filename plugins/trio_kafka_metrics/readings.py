@@ -1,8 +1,8 @@
-"""Metrics that are declared once, and their values of one time.
+"""Declared metrics, and their values at one time.
 
-A `Metric` is declared beside the code that reads it, by Kafka's bean or as one of our own; its
-name, kind and labels follow. `Readings` gathers one look, within a bound of series: what grows with
-topics, partitions and whatever clients choose asks for room first.
+A `Metric` is declared beside the code that reads it, by Kafka's bean or as our own; name, kind and
+labels follow from that. `Readings` holds one collection, within a bound of series: metrics that
+grow with topics, partitions and texts of clients reserve room first.
 """
 
 from attrs import frozen
@@ -14,7 +14,7 @@ from trio_kafka_metrics.names import QUANTILES, exposed, quantile_label
 
 @frozen(kw_only=True)
 class Metric:
-    """bean, attribute: Kafka's; empty for one of our own."""
+    """A declared metric. bean, attribute: Kafka's; empty for our own."""
 
     name: str
     kind: Kind
@@ -24,16 +24,16 @@ class Metric:
     attribute: str = ""
 
     def with_values(self, *values: str) -> Labels:
-        """Labels, of their values in the order of their names."""
+        """Return labels from values in the order of the names."""
         return tuple(zip(self.labels, values, strict=True))
 
     def family(self) -> Family:
-        """Without samples."""
+        """Return a family without samples."""
         return Family(name=self.name, kind=self.kind, help=self.help)
 
 
 def of_bean(bean: str, told: str, attribute: str = "Value") -> Metric:
-    """What Kafka shows as an attribute of a bean. Raises UnnamedError."""
+    """Declare the metric of a bean's attribute. Raises UnnamedError."""
     made = exposed(bean, attribute)
     return Metric(
         name=made.name,
@@ -46,12 +46,12 @@ def of_bean(bean: str, told: str, attribute: str = "Value") -> Metric:
 
 
 def own(name: str, kind: Kind, told: str, *labels: str) -> Metric:
-    """One that Kafka does not have."""
+    """Declare a metric that Kafka does not have."""
     return Metric(name=f"trio_kafka_{name}", kind=kind, help=told, labels=labels)
 
 
 class Readings:
-    """Of one look. most: series that may ask for room; dropped: how many found none."""
+    """Values of one collection. most: series that can be reserved; dropped: series without room."""
 
     def __init__(self, most: int) -> None:
         self.families: dict[str, Family] = {}
@@ -59,7 +59,7 @@ class Readings:
         self._room = most
 
     def take(self, series: int) -> bool:
-        """Whether there is room for so many."""
+        """Reserve room for a number of series; False: there is none."""
         if series > self._room:
             self.dropped += series
             return False
@@ -67,18 +67,18 @@ class Readings:
         return True
 
     def family(self, metric: Metric) -> Family:
-        """The samples of a metric, to be added to."""
+        """Return the list of a metric's samples, to be appended to."""
         family = self.families.get(metric.name)
         if family is None:
             family = self.families[metric.name] = metric.family()
         return family
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
-        """One sample."""
+        """Set one sample."""
         self.family(metric).add(value, metric.with_values(*labels))
 
     def column(self, metric: Metric, labels: list[Labels]) -> list[float]:
-        """The values of a new family that shares its labels with others: fill both alike."""
+        """Return the value list of a new family that shares its label list: fill both alike."""
         family = self.family(metric)
         family.labels = labels
         return family.values
@@ -92,7 +92,7 @@ class Readings:
         total: float | None = None,
         quantiles: tuple[float, ...] = (),
     ) -> None:
-        """A distribution. total: the sum of its values. quantiles: those of `QUANTILES`."""
+        """Add a distribution. total: sum of its values. quantiles: values for `QUANTILES`."""
         family = self.family(metric)
         for quantile, value in zip(QUANTILES, quantiles, strict=False):
             family.add(value, (*labels, ("quantile", quantile_label(quantile))))

@@ -1,4 +1,4 @@
-"""What replicas, their logs and the requests that wait for them are like."""
+"""Metrics of replicas, their logs and the purgatories."""
 
 from typing import Final
 
@@ -19,52 +19,57 @@ _LOG: Final = "kafka.log:type=Log,name="
 _DIRECTORY: Final = "logDirectory={logDirectory}"
 
 PARTITIONS = of_bean(f"{_MANAGER}PartitionCount", "Replicas on this broker.")
-LEADERS = of_bean(f"{_MANAGER}LeaderCount", "Partitions that this broker leads.")
+LEADERS = of_bean(f"{_MANAGER}LeaderCount", "Partitions led by this broker.")
 OFFLINE = of_bean(f"{_MANAGER}OfflineReplicaCount", "Replicas whose directory is offline.")
 UNDER_REPLICATED = of_bean(
-    f"{_MANAGER}UnderReplicatedPartitions", "Led here, with replicas that are not in sync."
+    f"{_MANAGER}UnderReplicatedPartitions", "Led here, with replicas out of sync."
 )
 UNDER_MINIMUM = of_bean(
-    f"{_MANAGER}UnderMinIsrPartitionCount", "Led here, with fewer in sync than acks=all needs."
+    f"{_MANAGER}UnderMinIsrPartitionCount",
+    "Led here, with fewer replicas in sync than min.insync.replicas.",
 )
 AT_MINIMUM = of_bean(
-    f"{_MANAGER}AtMinIsrPartitionCount", "Led here, with as many in sync as acks=all needs."
+    f"{_MANAGER}AtMinIsrPartitionCount", "Led here, with exactly min.insync.replicas in sync."
 )
-REASSIGNING = of_bean(f"{_MANAGER}ReassigningPartitions", "Led here, and changing replicas.")
-PRODUCERS = of_bean(f"{_MANAGER}ProducerIdCount", "Producers whose sequences are known here.")
+REASSIGNING = of_bean(
+    f"{_MANAGER}ReassigningPartitions", "Led here, with a reassignment in progress."
+)
+PRODUCERS = of_bean(f"{_MANAGER}ProducerIdCount", "Idempotent producers with known sequences.")
 
 OF_UNDER_REPLICATED = of_bean(
-    f"{_PARTITION}UnderReplicated{_AT}", "1: led here, with replicas that are not in sync."
+    f"{_PARTITION}UnderReplicated{_AT}", "1: led here, with replicas out of sync."
 )
 OF_IN_SYNC = of_bean(
-    f"{_PARTITION}InSyncReplicasCount{_AT}", "Replicas in sync; 0 where another broker leads."
+    f"{_PARTITION}InSyncReplicasCount{_AT}", "Replicas in sync; 0 if another broker leads."
 )
-OF_REPLICAS = of_bean(f"{_PARTITION}ReplicasCount{_AT}", "Replicas; 0 where another broker leads.")
+OF_REPLICAS = of_bean(f"{_PARTITION}ReplicasCount{_AT}", "Replicas; 0 if another broker leads.")
 OF_UNDER_MINIMUM = of_bean(
-    f"{_PARTITION}UnderMinIsr{_AT}", "1: led here, with fewer in sync than acks=all needs."
+    f"{_PARTITION}UnderMinIsr{_AT}",
+    "1: led here, with fewer replicas in sync than min.insync.replicas.",
 )
 OF_AT_MINIMUM = of_bean(
-    f"{_PARTITION}AtMinIsr{_AT}", "1: led here, with as many in sync as acks=all needs."
+    f"{_PARTITION}AtMinIsr{_AT}", "1: led here, with exactly min.insync.replicas in sync."
 )
 OF_STABLE_LAG = of_bean(
-    f"{_PARTITION}LastStableOffsetLag{_AT}", "From the last stable offset to the high watermark."
+    f"{_PARTITION}LastStableOffsetLag{_AT}",
+    "Offsets between the last stable offset and the high watermark.",
 )
-LOG_START = of_bean(f"{_LOG}LogStartOffset{_AT}", "The first offset that can be read.")
-LOG_END = of_bean(f"{_LOG}LogEndOffset{_AT}", "The offset of the next record.")
+LOG_START = of_bean(f"{_LOG}LogStartOffset{_AT}", "First readable offset.")
+LOG_END = of_bean(f"{_LOG}LogEndOffset{_AT}", "Offset of the next record.")
 LOG_SEGMENTS = of_bean(f"{_LOG}NumLogSegments{_AT}", "Segments.")
 LOG_SIZE = of_bean(f"{_LOG}Size{_AT}", "Bytes of all batches.")
 DIRECTORIES_OFFLINE = of_bean(
-    "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", "Log directories that failed."
+    "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", "Offline log directories."
 )
 DIRECTORY_OFFLINE = of_bean(
     f"kafka.log:type=LogManager,name=LogDirectoryOffline,{_DIRECTORY}",
-    "1: this log directory failed.",
+    "1: this log directory is offline.",
 )
 
 _PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name="
 PURGATORY_SIZE = of_bean(
     f"{_PURGATORY}PurgatorySize,delayedOperation={{delayedOperation}}",
-    "Requests that wait, once for each partition that they watch.",
+    "Delayed requests, counted once per watched partition.",
 )
 DELAYED = of_bean(
     f"{_PURGATORY}NumDelayedOperations,delayedOperation={{delayedOperation}}",
@@ -72,12 +77,12 @@ DELAYED = of_bean(
 )
 EXPIRED_PRODUCES = of_bean(
     "kafka.server:type=DelayedProduceMetrics,name=ExpiresPerSec",
-    "Produce requests that waited until their timeout.",
+    "Produce requests that expired.",
     "Count",
 )
 EXPIRED_FETCHES = of_bean(
     "kafka.server:type=DelayedFetchMetrics,name=ExpiresPerSec,fetcherType={fetcherType}",
-    "Fetch requests that waited until their timeout.",
+    "Fetch requests that expired.",
     "Count",
 )
 _SESSIONS: Final = "kafka.server:type=FetchSessionCache,name="
@@ -87,7 +92,7 @@ SESSION_PARTITIONS = of_bean(
 )
 EVICTIONS = of_bean(
     f"{_SESSIONS}IncrementalFetchSessionEvictionsPerSec",
-    "Fetch sessions whose place was given to another.",
+    "Evicted fetch sessions.",
     "Count",
 )
 
@@ -104,7 +109,7 @@ class _Sums:
 
 
 def read_replicas(parts: Parts, readings: Readings) -> Steps[None]:
-    """All of it, in steps of some partitions."""
+    """Read the metrics, in chunks of partitions."""
     replicas = parts.replicas
     for purgatory in (replicas.produce, replicas.fetch):
         _read_purgatory(purgatory, readings)
@@ -192,7 +197,7 @@ _BY_LOG: Final = (LOG_START, LOG_END, LOG_SEGMENTS, LOG_SIZE)
 
 
 def _state_of(partition: Partition) -> tuple[int, ...]:
-    """Values of `_BY_PARTITION`."""
+    """Return the values of `_BY_PARTITION`."""
     log = partition.log
     lag = 0 if log is None else log.high_watermark - log.last_stable_offset
     if not partition.is_leader:
@@ -212,7 +217,7 @@ def _sum_up(sums: _Sums, partition: Partition, state: tuple[int, ...]) -> None:
 
 
 class _Columns:
-    """Families of the same things, which share their labels."""
+    """Families of the same partitions, which share their labels."""
 
     def __init__(self, readings: Readings, metrics: tuple[Metric, ...]) -> None:
         self._labels: list[Labels] = []

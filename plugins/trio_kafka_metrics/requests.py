@@ -1,8 +1,8 @@
-"""Kafka's RequestMetrics: of each API how often, in which versions, with which errors, how long
-each hop took. Only while they are wanted: then a request costs some microseconds at its end.
+"""Kafka's RequestMetrics: rate, versions, errors and time of each hop, by API. Collected on request
+only: they cost each request some microseconds at its end.
 
-Errors are those of all parts of an answer, NONE too: a Produce of three partitions counts three.
-Where there are no followers every Fetch is a consumer's, and shown so, too.
+Errors of all parts of a response are counted, also NONE: a Produce of three partitions counts
+three. Without followers every Fetch is a consumer's, and is shown under both names.
 """
 
 from collections import Counter
@@ -18,18 +18,18 @@ from trio_kafka_metrics.names import PERCENTILES, QUANTILES
 from trio_kafka_metrics.readings import Readings, of_bean
 from trio_kafka_metrics.sketch import TURN_S, Sketch
 
-MOST_VERSIONS: Final = 64  # of an API: what is refused has a version, too
+MOST_VERSIONS: Final = 64  # versions per API: rejected requests have one, too
 OTHER: Final = -1
 _MS: Final = 1e3
 _BEAN: Final = "kafka.network:type=RequestMetrics,name={},request={{request}}"
 _HISTOGRAMS: Final = {
-    "RequestQueueTimeMs": "Until a handler had it, ms.",
-    "LocalTimeMs": "The handler's own work, ms.",
-    "RemoteTimeMs": "Parked, waiting for others, ms.",
-    "ThrottleTimeMs": "How long the client was told to wait, ms.",
-    "ResponseQueueTimeMs": "Until its processor had the answer, ms.",
-    "ResponseSendTimeMs": "Until the socket had taken the answer, ms.",
-    "TotalTimeMs": "From its last byte to that of the answer, ms.",
+    "RequestQueueTimeMs": "Time in the request queue, ms.",
+    "LocalTimeMs": "Time in the handler, ms.",
+    "RemoteTimeMs": "Time in purgatory, ms.",
+    "ThrottleTimeMs": "Throttle time, ms.",
+    "ResponseQueueTimeMs": "Time in the response queue, ms.",
+    "ResponseSendTimeMs": "Time to send the response, ms.",
+    "TotalTimeMs": "Time from the last byte of the request to that of the response, ms.",
     "RequestBytes": "Bytes.",
 }
 HISTOGRAMS: Final = tuple(
@@ -38,7 +38,7 @@ HISTOGRAMS: Final = tuple(
 BY_VERSION = of_bean(f"{_BEAN.format('RequestsPerSec')},version={{version}}", "Requests.", "Count")
 BY_ERROR = of_bean(
     f"{_BEAN.format('ErrorsPerSec')},error={{error}}",
-    "What answers say of each topic, partition and other thing, by error, also NONE.",
+    "Error codes in responses, one per topic, partition or other part, also NONE.",
     "Count",
 )
 _ALSO: Final = {"Fetch": "FetchConsumer"}
@@ -56,7 +56,7 @@ class _OfApi:
 
 
 class RequestMetrics:
-    """Of one broker: follows the requests that are over."""
+    """RequestMetrics of one broker: observes finished requests."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -64,19 +64,19 @@ class RequestMetrics:
         self._turns_at = 0.0
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Begin to count."""
         self._parts.error_counts.turn(on=True)
         for plane in self._parts.planes:
             plane.times.follow(self.note)
 
     def end(self) -> None:
-        """Count no more. Idempotent."""
+        """Stop counting. Idempotent."""
         self._parts.error_counts.turn(on=False)
         for plane in self._parts.planes:
             plane.times.unfollow(self.note)
 
     def note(self, stamps: Stamps) -> None:
-        """A request is over."""
+        """Count a finished request."""
         key, version = stamps.key, stamps.version
         api = self._apis.get(key)
         if api is None:
@@ -86,7 +86,7 @@ class RequestMetrics:
         if version not in api.versions and len(api.versions) >= MOST_VERSIONS:
             version = OTHER
         api.versions[version] += 1
-        if stamps.response_bytes:  # else nothing was said
+        if stamps.response_bytes:  # no error code otherwise
             _add(api.errors, stamps)
         queue, local, remote, throttle, response_queue, send, total, size = api.sketches
         begun, handled, answered = stamps.begun, stamps.handled, stamps.answered
@@ -108,7 +108,7 @@ class RequestMetrics:
         self._turns_at = now + TURN_S
 
     def read(self, readings: Readings) -> Steps[None]:
-        """In steps of one API."""
+        """Read the metrics, one API per step."""
         name_of = self._parts.planes[0].times.name_of
         for key, api in tuple(self._apis.items()):
             name = name_of(key)
@@ -120,7 +120,7 @@ class RequestMetrics:
 
 def _add(errors: Counter[int], stamps: Stamps) -> None:
     said: Mapping[int, int] | None = getattr(stamps, "errors", None)
-    if said is None:  # it began before errors were counted
+    if said is None:  # the request began before counting
         errors[stamps.error] += 1
         return
     for code, count in said.items():

@@ -1,4 +1,4 @@
-"""`/metrics`: an ASGI app. Scrapes that come while one is made are given the same."""
+"""The ASGI app of `/metrics`. Concurrent scrapes share one collection."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -18,14 +18,14 @@ _PLAIN: Final = "text/plain; charset=utf-8"
 
 @define(eq=False)
 class _Making:
-    """A text that somebody makes. text: None where they left before it was there."""
+    """A text in the making. text: None if its maker left first."""
 
     over: trio.Event = Factory(trio.Event)
     text: list[bytes] | None = None
 
 
 class Scrapes:
-    """run_in_thread: World's. process: whether the system is asked of this process."""
+    """The app. run_in_thread: World's. process: include the system's process metrics."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Scrapes:
     async def app(
         self, scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Send
     ) -> None:
-        """GET, at the path where it is mounted."""
+        """Serve GET at the mount path."""
         del receive
         if scope["path"].removeprefix(scope["root_path"]).strip("/"):
             await _answer(send, 404, _PLAIN, [b"metrics are at " + scope["root_path"].encode()])
@@ -63,7 +63,7 @@ class Scrapes:
         await _answer(send, 200, form.content_type, pieces, (b"vary", b"accept"))
 
     async def _text(self, form: Any) -> list[bytes]:
-        """What is being made already, or a text of one's own; if its maker leaves, of another."""
+        """Return the text in the making, or make one; if its maker leaves, make another."""
         kind = form.content_type
         while (making := self._made.get(kind)) is not None:
             await making.over.wait()
@@ -86,7 +86,7 @@ class Scrapes:
         return families
 
     async def _load(self) -> "ModuleType":
-        """prometheus_client, when somebody scrapes; in a thread, as hypercorn is (see there)."""
+        """Import prometheus_client on the first scrape, in a thread, like hypercorn."""
         async with self._loading:
             if self._exposition is None:
                 self._exposition = await self._run_in_thread(_import)
@@ -94,7 +94,7 @@ class Scrapes:
 
 
 def _import() -> "ModuleType":
-    # Not by import_module: this package may be imported under another name.
+    # Not by import_module: a reload imports this package under another name.
     from trio_kafka_metrics import exposition  # noqa: PLC0415 - see `_load`
 
     return exposition
@@ -111,7 +111,7 @@ async def _answer(
 
 
 def _joined(pieces: list[bytes], size: int = 64 << 10) -> Iterator[bytes]:
-    """Pieces of about that size, each made when it is due."""
+    """Join pieces to about a size, lazily."""
     waiting, length = list[bytes](), 0
     for piece in pieces:
         waiting.append(piece)

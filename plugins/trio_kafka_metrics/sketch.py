@@ -1,9 +1,8 @@
-"""Quantiles of what came lately, in a bounded place.
+"""Quantiles of recent values, in bounded memory.
 
-Values fall into buckets, eight to each power of two, so that what is told is at most 6 % off; a
-bucket costs an entry of a dict once it has something. Two generations are kept, of five minutes
-each or so: what is told is of the last five to ten minutes. Kafka draws samples of them instead
-(1028, younger ones more often), whose quantiles are exact and whose choice is chance.
+Values fall into buckets, eight per power of two, so a quantile is at most 6 % off; a bucket in use
+costs a dict entry. Two generations of about five minutes each are kept, so quantiles cover the last
+five to ten minutes. Kafka draws a random sample of 1028 values instead, biased to recent ones.
 """
 
 from collections.abc import Sequence
@@ -11,13 +10,13 @@ from math import frexp
 from typing import Final
 
 TURN_S: Final = 300.0
-_PARTS: Final = 8  # of each power of two
-_LOWEST: Final = -20 * _PARTS  # about 1e-6; what is smaller is counted as that
+_PARTS: Final = 8  # buckets per power of two
+_LOWEST: Final = -20 * _PARTS  # about 1e-6, the smallest value counted
 _HIGHEST: Final = 44 * _PARTS
 
 
 class Sketch:
-    """Of values from 0 on. count: of all there ever were."""
+    """Histogram of values >= 0. count: all values so far."""
 
     __slots__ = ("_before", "_now", "count")
 
@@ -27,7 +26,7 @@ class Sketch:
         self._before: dict[int, int] = {}
 
     def add(self, value: float) -> None:
-        """Take a value in. About 0.4 µs."""
+        """Add a value. About 0.4 µs."""
         self.count += 1
         mantissa, exponent = frexp(value)
         bucket = exponent * _PARTS + int(mantissa * 16) - _PARTS
@@ -39,11 +38,11 @@ class Sketch:
         now[bucket] = now.get(bucket, 0) + 1
 
     def turn(self) -> None:
-        """Begin a new generation: what was before the last one is forgotten."""
+        """Begin a new generation and forget the one before the last."""
         self._before, self._now = self._now, {}
 
     def quantiles(self, wanted: Sequence[float]) -> tuple[float, ...]:
-        """Of the two generations; zeros where they are empty. wanted: ascending, 0 to 1."""
+        """Return quantiles over both generations; zeros if empty. wanted: ascending, 0 to 1."""
         counts = dict(self._before)
         for bucket, count in self._now.items():
             counts[bucket] = counts.get(bucket, 0) + count

@@ -1,4 +1,4 @@
-"""What comes in and goes out, by topic and in all."""
+"""Traffic metrics, by topic and in total."""
 
 from typing import Final
 
@@ -9,18 +9,18 @@ from trio_kafka_metrics.readings import Readings, of_bean
 
 _TOPIC: Final = ",topic={topic}"
 _A_STEP: Final = 64  # topics: about 0.4 ms
-# Each by its name without `PerSec`: what it tells, and the counter that is read.
+# By name without `PerSec`: help text and the counter read.
 _MEANINGS: Final = {
-    "BytesIn": ("Bytes of batches that were appended.", "bytes_in"),
-    "BytesOut": ("Bytes of batches that consumers were given.", "bytes_out"),
-    "MessagesIn": ("Records that were appended.", "records_in"),
-    "TotalProduceRequests": ("Produce requests, once for each partition.", "produces"),
+    "BytesIn": ("Bytes of appended batches.", "bytes_in"),
+    "BytesOut": ("Bytes of batches sent to consumers.", "bytes_out"),
+    "MessagesIn": ("Appended records.", "records_in"),
+    "TotalProduceRequests": ("Produce requests, counted per partition.", "produces"),
     "FailedProduceRequests": (
-        "Produces that failed, not by the client's fault.",
+        "Failed produces that were not the client's fault.",
         "failed_produces",
     ),
-    "TotalFetchRequests": ("Fetch requests, once for each partition.", "fetches"),
-    "FailedFetchRequests": ("Fetches that failed, not by the client's fault.", "failed_fetches"),
+    "TotalFetchRequests": ("Fetch requests, counted per partition.", "fetches"),
+    "FailedFetchRequests": ("Failed fetches that were not the client's fault.", "failed_fetches"),
 }
 
 
@@ -36,7 +36,7 @@ _COUNTERS: Final = tuple(counter for _, counter in _MEANINGS.values())
 CONVERSIONS: Final = tuple(
     of_bean(
         _bean(f"{api}MessageConversions"),
-        "Batches of old formats: 0, they are not served.",
+        "Batches of old formats; 0: they are not supported.",
         "Count",
     )
     for api in ("Produce", "Fetch")
@@ -44,7 +44,7 @@ CONVERSIONS: Final = tuple(
 
 
 def read_traffic(parts: Parts, readings: Readings) -> Steps[None]:
-    """In steps of some topics. The totals share their names with the topics', without a label."""
+    """Read the metrics, in chunks of topics. Totals have the topics' names, without a label."""
     traffic = parts.replicas.traffic
     total = yield from traffic.total()
     for metric, value in zip(TOTALS, _values(total), strict=True):

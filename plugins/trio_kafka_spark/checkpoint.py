@@ -1,4 +1,4 @@
-"""`trio-kafka spark checkpoint`: where a stopped stream goes on, as option startingOffsets has it.
+"""`trio-kafka spark checkpoint`: print offsets of a stopped stream as a value of startingOffsets.
 
 A query may keep its checkpoint when only the format changes between `kafka` and `trio-kafka`. With
 a new checkpoint, after a change of the query that Spark does not accept, it starts from these.

@@ -23,8 +23,8 @@ from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.limits import raise_descriptor_limit
-from trio_kafka_admin.looks import FRESH_S
 from trio_kafka_admin.plugin import admin
+from trio_kafka_admin.tree_snapshots import FRESH_S
 
 TARGETS: Final = (
     "overview",
@@ -41,7 +41,7 @@ REPETITIONS: Final = 5
 
 @define
 class Passes:
-    """Looks at each pass of the loop until `over`; a pass that does nothing else takes `idle_s`."""
+    """TreeSnapshots at each pass of the loop until `over`; a pass that does nothing else takes `idle_s`."""
 
     gaps: list[float] = field(factory=list)
     idle_s: float = 0.0

@@ -59,4 +59,7 @@ def test_a_browser_that_has_the_token_does_not_write_for_pages_of_strangers(
 
     driver.get(f"http://{plane.replace('127.0.0.1', 'localhost')}/healthz")
     driver.execute_script(POST, f"http://{plane}/metrics")
-    wait_until(driver, lambda page: "pages of other origins may not ask" in page.page_source)
+    wait_until(
+        driver,
+        lambda page: "requests from pages of other origins are not allowed" in page.page_source,
+    )

@@ -6,8 +6,8 @@ from trio.testing import MockClock
 from tests.trio_kafka_admin.kit import admin_ui
 from trio_kafka.introspect.snapshots import Look, NodeLook
 from trio_kafka.introspect.tree import Figures
+from trio_kafka_admin.derived_nodes import GROUP_LAG
 from trio_kafka_admin.findings import RULES, findings
-from trio_kafka_admin.waits import GROUP_LAG
 
 
 def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> Look:
@@ -108,7 +108,7 @@ def test_a_rule_tells_what_is_so_now(
             "part",
             {"busy_s": 1.0},
             {"busy_s": 2.9},
-            "the loop of plane data hardly ever sleeps: it is busy for 95 %",
+            "the loop of plane data is rarely idle: it is busy for 95 %",
         ),
         ("plane data/turn", "part", {"busy_s": 1.0}, {"busy_s": 2.8}, None),
         (
@@ -193,7 +193,7 @@ async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None
     async with admin_ui() as ui:
         assert (await ui.json("/admin/api/overview"))["findings"] == []
         page = await ui.page("/admin/overview")
-        assert page.one("p", class_="good").text == "Nothing wrong is found."
+        assert page.one("p", class_="good").text == "No problem found."
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_word_is_one_of_those_that_are_known() -> None:
 
 @pytest.mark.parametrize("raw", [b"a=%ff", "a=\xe9".encode("latin1"), b"&".join([b"a=1"] * 21)])
 def test_what_cannot_be_read_is_told_with_status_400(raw: bytes) -> None:
-    with pytest.raises(HttpError, match="the query cannot be read") as refused:
+    with pytest.raises(HttpError, match="the query cannot be decoded") as refused:
         Query(raw)
 
     assert refused.value.status == 400

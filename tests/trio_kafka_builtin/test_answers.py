@@ -36,8 +36,8 @@ async def test_a_body_comes_in_pieces() -> None:
     [
         ([piece(b"[1,", more=True), piece(b"2]")], 413, "larger than 4"),
         ([piece(b"[", more=True), {"type": "http.disconnect"}], 400, "has left"),
-        ([piece(b"[")], 400, "no JSON"),
-        ([piece(b"\xff")], 400, "no JSON"),
+        ([piece(b"[")], 400, "not JSON"),
+        ([piece(b"\xff")], 400, "not JSON"),
     ],
 )
 async def test_a_body_that_is_none(messages: list[Any], status: int, why: str) -> None:
@@ -48,7 +48,7 @@ async def test_a_body_that_is_none(messages: list[Any], status: int, why: str) -
 
 
 async def test_a_body_that_is_too_deep_is_no_json() -> None:
-    with pytest.raises(HttpError, match="no JSON"):
+    with pytest.raises(HttpError, match="not JSON"):
         await read_json(receiving(piece(b"[" * 100_000)), 1_000_000)
 
 

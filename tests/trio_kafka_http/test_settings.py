@@ -31,7 +31,7 @@ def test_listeners_are_a_list_of_addresses(text: str, endpoints: list[Endpoint])
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("https://:8083", "only http is served"),
+        ("https://:8083", "only http is supported"),
         ("127.0.0.1:8083", "is no NAME://HOST:PORT"),
         ("http://127.0.0.1", "is no NAME://HOST:PORT"),
         ("http://127.0.0.1:70000", "above 65535"),

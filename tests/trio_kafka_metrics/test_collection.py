@@ -46,7 +46,7 @@ async def test_what_is_left_out_is_counted_each_time_and_told_once(
             found = [shown(await one.look())["trio_kafka_metrics_series_dropped"] for _ in range(2)]
 
     assert found[0] == found[1] > 40
-    told = [record for record in caplog.records if "series left out" in record.message]
+    told = [record for record in caplog.records if "metric series omitted" in record.message]
     assert len(told) == 1
 
 

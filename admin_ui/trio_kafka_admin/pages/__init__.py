@@ -1,1 +1,1 @@
-"""The pages, one a file: each module here has a `PAGE`. There is no list to add it to."""
+"""The pages, one per file: each module has a `PAGE`. No list names them."""

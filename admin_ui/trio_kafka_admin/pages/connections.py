@@ -1,4 +1,4 @@
-"""Connections: who is there, and why nothing is read from them just now."""
+"""The page of connections: clients, their software, and why a connection is muted."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -8,7 +8,7 @@ import trio
 
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
 from trio_kafka.protocol.tree_rows import value_of
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -18,16 +18,16 @@ _A_STEP: Final = 32  # rows between two checkpoints
 _KINDS: Final = ("plane", "listener", "connection")
 
 
-async def read(asker: Asker, query: Query) -> Data:
-    most = query.limit(asker.max_rows)
+async def read(reader: BrokerReader, query: Query) -> Data:
+    most = query.limit(reader.max_rows)
     wanted = query.text("of").lower()
-    answer = await asker.tree(kinds=_KINDS)
+    answer = await reader.tree(kinds=_KINDS)
     rows = await _rows(answer, wanted)
     return {"truncated": answer.truncated, "total": len(rows), "connections": rows[:most]}
 
 
 async def _rows(answer: DescribeTreeResponse, wanted: str) -> list[dict[str, Any]]:
-    """wanted: what the client id, the software or the peer has in it."""
+    """Return the rows. wanted: text that client id, software or peer contains."""
     rows = []
     above: list[tuple[str, str]] = []
     for number, node in enumerate(answer.rows, 1):
@@ -38,7 +38,7 @@ async def _rows(answer: DescribeTreeResponse, wanted: str) -> list[dict[str, Any
             row = {
                 "plane": places.get("plane", "").removeprefix("plane "),
                 "listener": places.get("listener", "").removeprefix("listener "),
-                # Of HTTP, a connection's name is its peer.
+                # The HTTP plane names connections by their peers.
                 "peer": figures_of.pop("peer", node.name),
                 "client_id": figures_of.pop("client_id", None),
                 "software": figures_of.pop("software", None),
@@ -62,7 +62,7 @@ _COLUMNS: Final = (
     words("client_id", "client"),
     words("software", "software"),
     figures("requests", "requests"),
-    words("muted", "not read from", "why nothing is read from it now"),
+    words("muted", "not read from", "why the broker does not read from it now"),
     figures("unsent", "unsent bytes"),
 )
 
@@ -73,13 +73,13 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield from table("connections", _COLUMNS, rows, key=key, empty="Nobody is connected.")
     left_out = data["total"] - len(data["connections"])
     if left_out:
-        yield tag("p", text(f"{left_out} more: ask for less, or see ?limit="))
+        yield tag("p", text(f"{left_out} more: narrow the filter, or use ?limit="))
     if data["truncated"]:
-        yield tag("p", text("There are more than are looked at."))
+        yield tag("p", text("There are more connections than this page reads."))
 
 
 def ask(query: Query, place: Place) -> Html:
-    """Whose."""
+    """Render the filter."""
     value = query.text("of")
     return tag(
         "form",
@@ -93,7 +93,7 @@ PAGE = Page(
     name="connections",
     title="Connections",
     order=50,
-    about="Who is connected, with what software, and whose requests are not read just now.",
+    about="Connected clients, their software, and connections that are not read at the moment.",
     read=read,
     show=show,
     ask=ask,

@@ -1,4 +1,4 @@
-"""The overview: who this is, what is wrong just now, what the loops do and what is asked."""
+"""The overview: identity of the broker, current problems, load of the loops, requests by API."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 
 from trio_kafka.introspect.snapshots import HOPS, Look, api_loads, loops
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.findings import findings
 from trio_kafka_admin.markup import Html, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
@@ -25,10 +25,10 @@ _COUNTS: Final = {
 }
 
 
-async def read(asker: Asker, query: Query) -> Data:
+async def read(reader: BrokerReader, query: Query) -> Data:
     del query
-    before, after = await asker.overview.two()
-    parts = asker.context.parts
+    before, after = await reader.overview.two()
+    parts = reader.context.parts
     return {
         "node_id": int(parts.node_id),
         "cluster_id": parts.cluster_id,
@@ -44,7 +44,7 @@ async def read(asker: Asker, query: Query) -> Data:
 
 @cache
 def _version() -> str:
-    """It is read from a file, by a parser of mails."""
+    """Return the version; importlib parses a file for it."""
     return metadata.version("trio-kafka")
 
 
@@ -68,9 +68,9 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield _facts(data)
     yield tag("h2", text("Loops"))
     key = itemgetter("plane")
-    yield from table("loops", _LOOPS, data["loops"], key=key, empty="There is no plane.")
+    yield from table("loops", _LOOPS, data["loops"], key=key, empty="No plane is running.")
     yield tag("h2", text("Requests"))
-    of_api, empty = itemgetter("plane", "api"), "Nobody has asked for anything yet."
+    of_api, empty = itemgetter("plane", "api"), "No request has been served yet."
     yield from table("apis", _APIS, data["apis"], key=of_api, empty=empty)
     seconds = data["seconds"]
     told = "since the start" if seconds is None else f"of the last {seconds:.1f} s"
@@ -79,7 +79,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
 
 def _findings(found: list[Mapping[str, Any]], place: Place) -> Html:
     if not found:
-        return tag("p", text("Nothing wrong is found."), class_="good")
+        return tag("p", text("No problem found."), class_="good")
     items = [
         tag("li", text(one["words"]), Html(" "), place.link("look", "tree", path=one["node"]))
         for one in found
@@ -112,9 +112,9 @@ _LOOPS: Final = (
     words("plane", "plane"),
     figures("connections", "connections"),
     figures("passes_per_s", "passes/s", 1),
-    figures("busy_percent", "busy %", 1, "of the time in which the loop did not sleep"),
-    figures("wake_ms", "wake ms", 3, "from wake to run, a mean"),
-    figures("lag_ms", "lag ms", 1, "the longest turn of late"),
+    figures("busy_percent", "busy %", 1, "share of time in which the loop was busy"),
+    figures("wake_ms", "wake ms", 3, "mean time from wake-up to run"),
+    figures("lag_ms", "lag ms", 1, "longest recent pass of the loop"),
     figures("tasks", "tasks"),
 )
 _APIS: Final = (
@@ -130,7 +130,7 @@ PAGE = Page(
     name="overview",
     title="Overview",
     order=10,
-    about="What this broker does now.",
+    about="Current state of this broker.",
     read=read,
     show=show,
 )

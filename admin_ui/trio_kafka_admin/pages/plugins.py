@@ -1,4 +1,4 @@
-"""Plugins: how each of them is, what it gives, and how it is set."""
+"""The page of plugins: state, contributions and settings of each."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -6,16 +6,16 @@ from typing import Any, Final
 
 from trio_kafka.protocol.messages.k10002_list_plugins import ListedPlugin
 from trio_kafka.protocol.schema import fields_of
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import Column, Row, figures, shown, table, words
 
 
-async def read(asker: Asker, query: Query) -> Data:
+async def read(reader: BrokerReader, query: Query) -> Data:
     del query
-    answer = await asker.plugins()
+    answer = await reader.plugins()
     return {"plugins": [_row(one) for one in answer.plugins]}
 
 
@@ -33,19 +33,19 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         Column(
             head="plugin",
             show=lambda row: place.link(row["name"], "tree", path=f"plugins/{row['name']}"),
-            about="its place in the tree",
+            about="its node in the tree",
         ),
         Column(head="state", show=_state),
-        figures("generation", "generation", about="how often it has begun"),
-        figures("past", "leaving", about="generations that have not ended yet"),
+        figures("generation", "generation", about="number of starts"),
+        figures("past", "leaving", about="generations that still run"),
         figures("failures", "failures"),
-        words("policy", "policy", "what becomes of it when it fails"),
+        words("policy", "policy", "its policy on failure"),
         figures("order", "order"),
         words("doc", "what it does"),
         Column(head="gives", show=lambda row: shown(" ".join(row["contributions"]))),
         Column(head="settings", show=_settings),
     )
-    empty = "There are no plugins."
+    empty = "No plugin is installed."
     yield from table("plugins", columns, data["plugins"], key=itemgetter("name"), empty=empty)
 
 
@@ -56,7 +56,7 @@ def _state(row: Row) -> Html:
 
 
 def _settings(row: Row) -> Html:
-    """Folded: they are long."""
+    """Render the settings, folded because they are long."""
     settings = row["settings"]
     if not settings:
         return shown(None)
@@ -69,7 +69,7 @@ PAGE = Page(
     name="plugins",
     title="Plugins",
     order=60,
-    about="What this broker is extended with, how each of them is, and how it is set.",
+    about="Plugins of this broker: state, contributions and settings.",
     read=read,
     show=show,
 )

@@ -1,4 +1,4 @@
-"""Queues: every place in which something may wait, the fullest first."""
+"""The page of queues: channels, limiters and purgatories, the fullest first."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -7,16 +7,16 @@ from typing import Any
 import attrs
 
 from trio_kafka.introspect.snapshots import QueueLoad, queues
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Column, Row, figures, table, words
 
 
-async def read(asker: Asker, query: Query) -> Data:
-    before, after = await asker.queues.two()
-    most = query.limit(asker.max_rows)
+async def read(reader: BrokerReader, query: Query) -> Data:
+    before, after = await reader.queues.two()
+    most = query.limit(reader.max_rows)
     top = next(iter(after.nodes))[0]
     found = sorted(queues(before, after), key=lambda one: (-fill_of(one), -one.waiting))
     rows = [_row(one, top) for one in found[:most]]
@@ -28,7 +28,7 @@ async def read(asker: Asker, query: Query) -> Data:
 
 
 def fill_of(queue: QueueLoad) -> float:
-    """How much of its bound is used, from 0 to 1; 0 where there is none."""
+    """Return the used share of a bound, 0 to 1; 0 without a bound."""
     if not queue.bound:
         return 0.0
     return (queue.waiting if queue.taken is None else queue.taken) / queue.bound
@@ -43,7 +43,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         Column(
             head="what waits",
             show=lambda row: place.link(row["path"], "tree", path=row["node"]),
-            about="its place in the tree",
+            about="its node in the tree",
         ),
         words("kind", "kind"),
         figures("waiting", "now"),
@@ -52,17 +52,17 @@ def show(data: Data, place: Place) -> Iterator[Html]:
             head="full",
             show=_meter,
             sort=lambda row: row["fill"],
-            about="of a limiter: the tokens that are taken",
+            about="of a limiter: tokens in use",
         ),
-        figures("most", "most", about="that ever waited at once"),
+        figures("most", "most", about="most that waited at once"),
         figures("oldest_s", "oldest s", 3),
         figures("done_per_s", "done/s", 1),
     )
-    empty = "Nothing can wait anywhere."
+    empty = "There are no queues."
     yield from table("queues", columns, data["queues"], key=itemgetter("node"), empty=empty)
     left_out = data["total"] - len(data["queues"])
     if left_out:
-        yield tag("p", text(f"{left_out} more that are no fuller: see ?limit="), class_="more")
+        yield tag("p", text(f"{left_out} more, no fuller than these: use ?limit="), class_="more")
 
 
 def _meter(row: Row) -> Html:
@@ -77,7 +77,7 @@ PAGE = Page(
     name="queues",
     title="Queues",
     order=30,
-    about="Every channel, limiter and purgatory: what waits now, and the most that ever did.",
+    about="Every channel, limiter and purgatory: items waiting now, and the highest number so far.",
     read=read,
     show=show,
 )

@@ -1,4 +1,4 @@
-"""Requests: those on their way, where they are and what they wait for; the latest; the slowest."""
+"""The page of requests: in flight with their stage and wait reason, the latest, the slowest."""
 
 from collections.abc import Iterator
 from operator import itemgetter
@@ -16,7 +16,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     RequestLife,
 )
 from trio_kafka.protocol.schema import fields_of
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -30,11 +30,11 @@ _FIELDS: Final = [field.name for field in fields_of(RequestLife)]
 _ERRORS: Final = {int(code): code.name for code in ErrorCode}
 
 
-async def read(asker: Asker, query: Query) -> Data:
+async def read(reader: BrokerReader, query: Query) -> Data:
     which = query.one_of("which", tuple(WHICH))
-    most = query.limit(asker.max_rows)
-    keys = _keys_of(asker, query.text("api"))
-    answer = await asker.requests(WHICH[which], keys, query.text("client") or None, most)
+    most = query.limit(reader.max_rows)
+    keys = _keys_of(reader, query.text("api"))
+    answer = await reader.requests(WHICH[which], keys, query.text("client") or None, most)
     rows = []
     for at, life in enumerate(answer.requests, 1):
         rows.append(_row(life))
@@ -43,14 +43,14 @@ async def read(asker: Asker, query: Query) -> Data:
     return {"which": which, "truncated": answer.truncated, "requests": rows}
 
 
-def _keys_of(asker: Asker, api: str) -> list[int]:
-    """Of an API's name, in any case, or its key. Raises HttpError."""
+def _keys_of(reader: BrokerReader, api: str) -> list[int]:
+    """Return the keys for an API's name (in any case) or key. Raises HttpError."""
     if not api:
         return []
-    names = asker.context.parts.apis.names
+    names = reader.context.parts.apis.names
     found = [key for key, name in names.items() if api.lower() in (name.lower(), str(key))]
     if not found:
-        raise HttpError(400, f"api={api[:40]!r}: no API that is served has that name or key")
+        raise HttpError(400, f"api={api[:40]!r}: no served API has that name or key")
     return found
 
 
@@ -64,11 +64,11 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     del place
     in_hand = data["which"] == "in-hand"
     columns = (*_WHO, *(_IN_HAND if in_hand else _OVER))
-    empty = "No request is on its way." if in_hand else "No request has come yet."
+    empty = "No request is in flight." if in_hand else "No request has been served yet."
     key = itemgetter("peer", "number", "api_key", "correlation_id")
     yield from table(f"requests-{data['which']}", columns, data["requests"], key=key, empty=empty)
     if data["truncated"]:
-        yield tag("p", text("There are more: ask for those of one API or client, or see ?limit="))
+        yield tag("p", text("There are more: filter by API or client, or use ?limit="))
 
 
 def _software(row: Row) -> Html:
@@ -81,7 +81,7 @@ def _listener(row: Row) -> Html:
 
 
 def _ms(key: str, head: str, about: str = "") -> Column:
-    """Of microseconds; those of a hop that has not begun are a dash."""
+    """Format microseconds as ms; a dash for a hop that has not begun."""
 
     def milliseconds(row: Row) -> float | None:
         return None if row[key] == NOT_YET else row[key] / 1e3
@@ -96,7 +96,7 @@ def _ms(key: str, head: str, about: str = "") -> Column:
 
 
 def bar(row: Row) -> Html:
-    """Where the time of a request went: its hops, one behind the other, as parts of all of it."""
+    """Render the time of a request as a bar: its hops in order, as shares of the total."""
     total = sum(max(row[f"{hop}_us"], 0) for hop in HOPS)
     parts, at, told = [], 0.0, []
     for hop in HOPS:
@@ -136,8 +136,8 @@ _OVER: Final = (
     _ms("total_us", "total ms"),
     Column(head="where", show=bar, sort=lambda row: row["total_us"], about=", ".join(HOPS)),
     *(_ms(f"{hop}_us", hop.replace("_", " ")) for hop in HOPS),
-    _ms("throttle_us", "throttle", "what its client was told to wait"),
-    _ms("plugin_us", "plugins", "of it, in interceptors"),
+    _ms("throttle_us", "throttle", "throttle time returned to the client"),
+    _ms("plugin_us", "plugins", "part spent in interceptors"),
     figures("request_bytes", "bytes in"),
     figures("response_bytes", "out"),
     Column(head="error", show=lambda row: shown(row["error"] if row["error_code"] else "")),
@@ -145,7 +145,7 @@ _OVER: Final = (
 
 
 def ask(query: Query, place: Place) -> Html:
-    """Which of them, and whose."""
+    """Render the choice of list, API and client."""
     which = query.one_of("which", tuple(WHICH))
     links = [
         tag(
@@ -170,7 +170,7 @@ PAGE = Page(
     name="requests",
     title="Requests",
     order=40,
-    about="Those on their way, and what they wait for; of each API the latest, and the slowest.",
+    about="Requests in flight and what they wait for; the latest and the slowest of each API.",
     read=read,
     show=show,
     ask=ask,

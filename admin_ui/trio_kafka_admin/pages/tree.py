@@ -1,4 +1,4 @@
-"""The tree: what runs and what waits, with figures that are read now."""
+"""The page of the tree: running tasks and waiting work, with current figures."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -9,7 +9,7 @@ from trio_kafka.introspect.snapshots import NUMEROUS, WORKING
 from trio_kafka.plugin import Figure
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
 from trio_kafka.protocol.tree_rows import value_of
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -18,15 +18,15 @@ from trio_kafka_admin.table import DASH
 _A_STEP: Final = 32  # rows between two checkpoints
 
 
-async def read(asker: Asker, query: Query) -> Data:
+async def read(reader: BrokerReader, query: Query) -> Data:
     path = query.text("path")
     depth = query.number("depth", -1, low=-1, high=1000)
-    most = query.limit(asker.max_rows)
-    answer = await asker.tree(path=path, depth=depth, most=most)
+    most = query.limit(reader.max_rows)
+    answer = await reader.tree(path=path, depth=depth, most=most)
     left_out: tuple[str, ...] = ()
     if answer.truncated and not path:
-        # What works tells more than thousands of logs that happen to come first.
-        answer = await asker.tree(depth=depth, most=most, kinds=WORKING)
+        # Working parts tell more than thousands of logs that come first.
+        answer = await reader.tree(depth=depth, most=most, kinds=WORKING)
         left_out = NUMEROUS
     return {
         "path": path,
@@ -39,7 +39,7 @@ async def read(asker: Asker, query: Query) -> Data:
 async def _rows(answer: DescribeTreeResponse, top: str) -> list[dict[str, Any]]:
     rows = []
     names: list[str] = []
-    # Names may contain slashes themselves, as listeners' do.
+    # Names may contain slashes, like those of listeners.
     above = top.removesuffix(answer.rows[0].name).removesuffix("/")
     for number, row in enumerate(answer.rows, 1):
         names[row.depth :] = [row.name]
@@ -74,9 +74,13 @@ def show(data: Data, place: Place) -> Iterator[Html]:
     yield from [_END] * opened
     yield Html("</div>")
     if data["left_out"]:
-        yield tag("p", text(f"Too many to show: {', '.join(data['left_out'])}. Go to a node."))
+        yield tag(
+            "p", text(f"Too many nodes to show: {', '.join(data['left_out'])}. Select a node.")
+        )
     if data["truncated"]:
-        yield tag("p", text("There are more nodes: go to one of these, or see ?depth= and ?limit="))
+        yield tag(
+            "p", text("There are more nodes: select one of these, or use ?depth= and ?limit=")
+        )
 
 
 _END: Final = Html("</details>")
@@ -94,7 +98,7 @@ def _line(row: Mapping[str, Any], place: Place) -> Html:
 
 
 def _figure(name: str, value: Figure) -> Html:
-    """One that says nothing just now, such as 0, is dim."""
+    """Render a figure; one without information, such as 0, is dimmed."""
     quiet = value in (0, None, "", False)
     return Html(
         f" <span{' class=quiet' if quiet else ''}><i>{text(name)}</i> {_shown(value)}</span>"
@@ -112,7 +116,7 @@ def _shown(value: Figure) -> Html:
 
 
 def ask(query: Query, place: Place) -> Html:
-    """The way up from the node that is shown."""
+    """Render links to the ancestors of the node."""
     path = query.text("path")
     if not path:
         return NOTHING
@@ -123,7 +127,7 @@ PAGE = Page(
     name="tree",
     title="Tree",
     order=20,
-    about="What runs and what waits: each node in the place that it ends with.",
+    about="Running tasks and waiting work: each node is shown below the node that owns it.",
     read=read,
     show=show,
     ask=ask,

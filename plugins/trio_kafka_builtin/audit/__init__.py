@@ -1,1 +1,1 @@
-"""Who did what: changes of the cluster, as JSON, in a topic and the log."""
+"""Audit of changes to the cluster: JSON events in a topic and the log."""

@@ -1,4 +1,4 @@
-"""The plugin `audit`: its settings and its life. What it does is imported when it is turned on."""
+"""The plugin `audit`: its settings and its lifetime. The rest is imported once it is enabled."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,31 +27,31 @@ _DRAIN_S: Final = 5.0
 
 @frozen(kw_only=True)
 class AuditSettings:
-    """`plugin.audit.<name>`."""
+    """Settings `plugin.audit.<name>`."""
 
     apis: tuple[str, ...] = texts(
         ("admin",),
-        "APIs that are audited, by name; `admin`: all that change the cluster.",
+        "Names of audited APIs; `admin`: all APIs that change the cluster.",
         not_empty=True,
     )
-    sample: int = integer(100, "Of Produce and Fetch, one of so many is told of.", low=1)
+    sample: int = integer(100, "One in so many Produce and Fetch requests is audited.", low=1)
     topic: str = string(
         "trio-audit",
-        "Where events go; empty: to no topic. Internal topics are refused.",
+        "Topic for events; empty: none. Internal topics are rejected.",
         check=_check_topic,
     )
     retention_ms: int = integer(
-        7 * 24 * 3600 * 1000, "How long the topic keeps them, when it is made here.", low=-1
+        7 * 24 * 3600 * 1000, "Retention of the topic, if the plugin creates it.", low=-1
     )
-    log: bool = boolean(True, "Whether events go to the log, too: logger kafka.authorizer.audit.")
-    queue: int = integer(10_000, "Events that wait to be written; more are dropped.", low=1)
+    log: bool = boolean(True, "Also log events, as logger kafka.authorizer.audit.")
+    queue: int = integer(10_000, "Most pending events; further ones are dropped.", low=1)
 
 
-# Before others, so that what they refuse is told of, too.
+# Outermost, so that requests that other plugins reject are audited, too.
 @plugin("audit", settings=AuditSettings, order=0, enabled=False)
 @asynccontextmanager
 async def audit(context: PluginContext[AuditSettings]) -> AsyncIterator[None]:
-    """Tells who did what, and what became of it, in a topic and the log."""
+    """Record changes, their principals and their outcome in a topic and the log."""
     from trio_kafka_builtin.audit.trail import Trail, sinks_of  # noqa: PLC0415 - off by default
     from trio_kafka_builtin.audit.watch import Watch, apis_of  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""What a request is about: topics, groups, settings by name, and what became of each.
+"""Subjects of a request: topics, groups, names of settings, each with its outcome.
 
-A table of what may be told. Nothing else of a request is looked at, so that no value of a setting,
-no record and no secret can get into an event.
+A table of the fields that may be recorded. Nothing else of a request is read, so that no value of a
+setting, no record and no secret can get into an event.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,9 +13,9 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import ZERO_TOPIC_ID, MetadataImage
 from trio_kafka.protocol.texts import show_uuid
 
-LONGEST: Final = 256  # characters of a name: Kafka's own are shorter
-MOST: Final = 100  # subjects of an event
-LOOKED_AT: Final = 2000  # subjects of a request
+LONGEST: Final = 256  # most characters of a name: Kafka's own are shorter
+MOST: Final = 100  # most subjects of an event
+LOOKED_AT: Final = 2000  # most subjects of a request
 _RESOURCES: Final = {
     2: "topic",
     3: "group",
@@ -34,7 +34,7 @@ Items = Callable[[Any], Iterable[Any]]
 
 @define
 class Subject:
-    """One of those that a request is about. error: the first that its answer has for it."""
+    """One subject. error: the first that the response has for it."""
 
     type: str
     name: str
@@ -42,7 +42,7 @@ class Subject:
     error: int = 0
 
     def plain(self) -> dict[str, Any]:
-        """As an event has it."""
+        """Return the subject as in an event."""
         plain: dict[str, Any] = {"type": self.type, "name": self.name[:LONGEST]}
         if self.settings:
             plain["settings"] = [name[:LONGEST] for name in self.settings[:MOST]]
@@ -91,10 +91,10 @@ def _of(type_: str, attribute: str) -> Callable[[Any], Key]:
 
 @frozen(kw_only=True)
 class Shape:
-    """Where an API has its subjects. asked: items of a request; told: of its answer, with errors,
-    or with arrays of such (`inner`). key: type and name of an item. in_order: answers have no
-    names: they come in the order of the request. read: the answer says what it is about, as a
-    request of a fetch session does not. settings: names that a subject's item has.
+    """Location of an API's subjects. asked: items of a request; told: items of its response with
+    errors, or with arrays of such (`inner`). key: type and name of an item. in_order: responses
+    have no names, but the order of the request. read: take subjects from the response, as fetch
+    sessions omit them in requests. settings: names of settings in an item.
     """
 
     asked: Items = _nothing
@@ -116,7 +116,7 @@ def _one(message: Any) -> Iterable[Any]:
 
 
 def _deleted_topics(request: Any) -> Iterable[Any]:
-    from trio_kafka.protocol.messages.k20_delete_topics import (  # noqa: PLC0415 - it is there by now
+    from trio_kafka.protocol.messages.k20_delete_topics import (  # noqa: PLC0415 - imported by now
         DeleteTopicState,
     )
 
@@ -132,7 +132,7 @@ _CONFIGS: Final = Shape(
 _NAMED_GROUP: Final = Shape(asked=_one, key=_of("group", "group_id"))
 _VOTER: Final = Shape(asked=_one, key=_of("controller", "voter_id"))
 _NONE: Final = Shape()
-# By key. What changes the cluster; a record or an offset of a consumer does not.
+# By key: the APIs that change the cluster. Records and offsets of consumers do not.
 ADMIN: Final[Mapping[int, Shape]] = {
     19: Shape(
         asked=lambda request: request.topics, told=lambda answer: answer.topics, settings=_configs
@@ -220,7 +220,7 @@ SHAPES: Final = {**ADMIN, **DATA}
 
 @define(eq=False)
 class Subjects:
-    """Of one request. Taken before it is served: a deleted topic has no name afterwards."""
+    """Subjects of one request, taken before it is served, as a deletion loses names."""
 
     shape: Shape
     found: list[Subject]
@@ -229,7 +229,7 @@ class Subjects:
     _image: MetadataImage
 
     def tell(self, answer: Any) -> list[int]:
-        """Note what became of each; all errors of the answer, its own first."""
+        """Note the outcome of each; return all errors of the response, its top-level one first."""
         errors = [getattr(answer, "error_code", 0)]
         told = self.shape.told_key or self.shape.key
         for number, item in enumerate(self.shape.told(answer)):
@@ -248,7 +248,7 @@ class Subjects:
         return errors
 
     def _add(self, item: Any) -> Subject:
-        """One that the request did not name."""
+        """Add a subject that the request did not name."""
         key = self.shape.key(item)
         subject = Subject(key[0], _known_name(item, key[1], self._image))
         self._by_key[key] = subject
@@ -258,7 +258,7 @@ class Subjects:
 
 
 def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
-    """Those that a request names; of an API without a shape none."""
+    """Return the subjects that a request names; none for an API without a shape."""
     shape = SHAPES.get(key, _NONE)
     found: list[Subject] = []
     by_key: dict[Key, Subject] = {}
@@ -275,7 +275,7 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
 
 
 def _known_name(item: Any, name: str, image: MetadataImage) -> str:
-    """The name of a topic that is asked for by its id."""
+    """Return the name of a topic given by its id."""
     topic_id = getattr(item, "topic_id", ZERO_TOPIC_ID)
     if topic_id == ZERO_TOPIC_ID:
         return name
@@ -290,7 +290,7 @@ def _error_of(item: Any, inner: str) -> int:
 
 
 def name_of(error: int) -> str:
-    """Kafka's name of an error."""
+    """Return Return Kafka's name of an error."""
     try:
         return ErrorCode(error).name
     except ValueError:

@@ -1,7 +1,7 @@
-"""Events on their way to a topic and the log: queued within a bound, written by one task.
+"""Writer of audit events: a bounded queue, and one task that writes to a topic and the log.
 
-What finds the queue full is dropped and counted: no request waits for its audit. What is written
-goes to the broker's own log directly, so it is no request, and is not audited itself.
+Events that find the queue full are dropped and counted: no request waits for its audit. Events are
+appended to the partition directly, without a request, so writing them is not audited.
 """
 
 from collections import deque
@@ -19,14 +19,14 @@ from trio_kafka.requests.request_log.sinks import Sink, TopicSink
 from trio_kafka_builtin.audit.plugin import AuditSettings
 
 LOGGER: Final = "kafka.authorizer.audit"
-SLICE: Final = 16  # events that are made lines without letting others run: about 0.3 ms
-WRITTEN: Final = 500  # lines at once
+SLICE: Final = 16  # events formatted per step: about 0.3 ms
+WRITTEN: Final = 500  # lines per write
 CREATION_S: Final = 10.0
 Event = dict[str, Any]
 
 
 class Trail:
-    """`take` queues; `run` writes until it is cancelled."""
+    """The writer: `take` queues events, `run` writes them."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Trail:
         failed: Counter,
         logger: Logger,
     ) -> None:
-        """dropped: events without room; failed: lines that a sink did not take."""
+        """dropped: counts events without room; failed: lines that a sink rejected."""
         self._sinks = sinks
         self._bound = bound
         self._dropped = dropped
@@ -52,7 +52,7 @@ class Trail:
         node.add("audit-events", "channel", self.figures)
 
     def take(self, event: Event) -> None:
-        """Have an event written. Never waits."""
+        """Queue an event. Never waits."""
         if len(self._queue) >= self._bound:
             self._dropped.value += 1
             return
@@ -76,7 +76,7 @@ class Trail:
                 await self._write(lines)
 
     async def drain(self) -> None:
-        """Until all that was taken is written."""
+        """Wait until all queued events are written."""
         await trio.lowlevel.checkpoint()
         while self._queue or not self._idle.is_set():
             await self._idle.wait()
@@ -88,7 +88,7 @@ class Trail:
             except (OSError, KafkaError) as error:
                 self._failed.value += len(lines)
                 if not self._failing:
-                    self._logger.warning("events cannot be written", reason=str(error))
+                    self._logger.warning("audit events not written", reason=str(error))
                 self._failing = True
             else:
                 self._failing = False
@@ -106,12 +106,12 @@ class Trail:
 
 
 def line_of(event: Event) -> str:
-    """An event as it is written."""
+    """Format an event."""
     return as_json(event)
 
 
 class LogSink:
-    """The broker's own log."""
+    """Sink: the broker's log."""
 
     def __init__(self) -> None:
         self._logger = get_logger(LOGGER)
@@ -124,7 +124,7 @@ class LogSink:
 
 
 class AuditTopic:
-    """The topic of the events; made when the first is written, with settings that keep them."""
+    """Sink: the topic, created on the first event with its own retention."""
 
     def __init__(self, context: PluginContext[AuditSettings]) -> None:
         parts, self._settings = context.parts, context.settings
@@ -138,7 +138,7 @@ class AuditTopic:
         )
 
     async def write(self, lines: Sequence[str]) -> None:
-        """Raises KafkaError if the topic is not there and cannot be made."""
+        """Append lines. Raises KafkaError if the topic is missing and cannot be created."""
         name = self._settings.topic
         if name not in self._parts.metadata.image.topics:
             await self._create(name)
@@ -147,7 +147,7 @@ class AuditTopic:
     async def _create(self, name: str) -> None:
         wanted = NewTopic(
             name=name,
-            partitions=1,  # so that events keep their order
+            partitions=1,  # one at a time, so that events keep their order
             configs={
                 "cleanup.policy": "delete",
                 "retention.ms": str(self._settings.retention_ms),
@@ -163,12 +163,12 @@ class AuditTopic:
 
 
 def _nobody_creates(names: Iterable[str]) -> None:
-    """`AuditTopic` has done so: with its own settings, whatever auto.create.topics.enable says."""
+    """Refuse creation: `AuditTopic` creates the topic itself, with its own settings."""
     del names
 
 
 def sinks_of(context: PluginContext[AuditSettings]) -> list[Sink]:
-    """Where the settings want events."""
+    """Return the sinks of the settings."""
     sinks: list[Sink] = []
     if context.settings.topic:
         sinks.append(AuditTopic(context))

@@ -1,4 +1,4 @@
-"""Watches requests of the audited APIs, and makes an event of each."""
+"""The interceptor of audited APIs: one event per request."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
@@ -19,12 +19,12 @@ from trio_kafka_builtin.audit.trail import Event, Trail
 
 ALL_ADMIN: Final = "admin"
 NO_ACKS: Final = 0
-SCHEMA: Final = 1  # of events; grows when a field changes its meaning
+SCHEMA: Final = 1  # version of events; grows when a field changes its meaning
 Forward = Callable[[Any], Awaitable[Any]]
 
 
 def apis_of(names: Iterable[str], registry: Registry) -> list[type[Any]]:
-    """The classes of the requests that are audited. Raises PluginError for a name of none."""
+    """Return the request classes of the audited APIs. Raises PluginError for an unknown name."""
     served = {listed.key: registry.get(listed.key) for listed in registry}
     by_name = {api.name.lower(): api for api in served.values() if api is not None}
     found: dict[int, type[Any]] = {}
@@ -39,7 +39,7 @@ def apis_of(names: Iterable[str], registry: Registry) -> list[type[Any]]:
 
 
 class Watch:
-    """`around` of each audited API: also what is refused further in, or never answered, is told."""
+    """`around` of each audited API; rejected and unanswered requests are audited, too."""
 
     def __init__(self, context: PluginContext[AuditSettings], trail: Trail) -> None:
         self._trail = trail
@@ -50,7 +50,7 @@ class Watch:
         self._own_topic = context.settings.topic
 
     async def around(self, request: Any, context: Context, forward: Forward) -> Any:
-        """Have the request served, and note it with what became of it."""
+        """Forward the request, and record it with its outcome."""
         key = context.request.key
         sampled = self._sample if key in DATA else 1
         if sampled > 1 and self._random.randrange(sampled):
@@ -62,11 +62,11 @@ class Watch:
         try:
             answer = await forward(request)
         except BaseException:
-            # Its client has left or is cut off, or the broker stops: it may have been done.
+            # The client left, or the broker stops: the request may have taken effect.
             self._end(event, subjects, None)
             raise
         if answer is None and getattr(request, "acks", None) == NO_ACKS:
-            event["acknowledged"] = False  # nobody is told; an error would have been raised
+            event["acknowledged"] = False  # no response; an error would have been raised
             self._end(event, subjects, None, done=True)
         else:
             self._end(event, subjects, answer)
@@ -93,7 +93,7 @@ class Watch:
         return event
 
     def _end(self, event: Event, subjects: Subjects, answer: Any, *, done: bool = False) -> None:
-        """answer: None: there is none; done: as there was to be none."""
+        """Record the outcome. answer: None: no response; done: none was expected."""
         errors = [] if answer is None else subjects.tell(answer)
         if subjects.shape.read and self._is_idle(subjects):
             return
@@ -106,12 +106,12 @@ class Watch:
         self._trail.take(event)
 
     def _is_idle(self, subjects: Subjects) -> bool:
-        """Nothing was read but events, each of which would bring forth the next."""
+        """True for reads of the event topic, each of which would cause the next event."""
         return all(one.name == self._own_topic for one in subjects.found)
 
 
 def _outcome(errors: list[int], failed: list[int]) -> str:
-    """errors: that of the whole answer first, then those of its items."""
+    """Return the outcome. errors: the top-level one first, then those of items."""
     if not errors:
         return "unknown"
     if not failed:

@@ -1,1 +1,1 @@
-"""Faults by rule, over HTTP: requests that are late, fail or lose their connection."""
+"""Fault injection by rules over HTTP: delays, errors, disconnects."""

@@ -1,7 +1,7 @@
-"""The ASGI app: rules are listed, added and removed, for whoever has the plane's token.
+"""The ASGI app: list, add and remove rules, with the plane's token.
 
-Interceptors stand where rules need them and nowhere else, plain ones where no rule waits: without
-rules requests go on their way as without the plugin. Rules go with the generation that has them.
+Interceptors exist only for APIs with rules, and are plain ones unless a rule delays: without rules,
+requests are served as without the plugin. Rules end with the plugin generation that holds them.
 """
 
 import json
@@ -16,15 +16,13 @@ from trio_kafka.testing.faults import Faults, Place
 from trio_kafka_builtin.answers import HttpError, read_json, send_json
 from trio_kafka_builtin.faults.plugin import FaultSettings
 
-PLANE: Final = "trio_kafka"  # its extension of the scope
-_NOT_GUARDED: Final = (
-    "faults are not for everybody, and the HTTP plane has no token: set plugin.http.token"
-)
-_NO_SUCH: Final = "no rule has that name"
+PLANE: Final = "trio_kafka"  # the plane's extension of the scope
+_NOT_GUARDED: Final = "faults need a token: set plugin.http.token"
+_NO_SUCH: Final = "no rule of that name"
 
 
 class FaultApi:
-    """One app, and the interceptors that its rules need."""
+    """One app, and the interceptors of its rules."""
 
     def __init__(self, context: PluginContext[FaultSettings], node: Node) -> None:
         settings = context.settings
@@ -44,7 +42,7 @@ class FaultApi:
         await send_json(send, status, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, Any]:
-        """Raises HttpError."""
+        """Answer a request. Raises HttpError."""
         if not scope.get("extensions", {}).get(PLANE, {}).get("authorized", False):
             raise HttpError(403, _NOT_GUARDED)
         root = scope.get("root_path", "") or self._settings.path
@@ -63,7 +61,7 @@ class FaultApi:
                 self._find(name)
                 self._rules.remove(name)
             case method, _:
-                raise HttpError(405, f"{method} is not served here")
+                raise HttpError(405, f"{method} is not a path of this app")
         self._place()
         return 204, None
 
@@ -79,12 +77,12 @@ class FaultApi:
         except RuleError as error:
             raise HttpError(400, str(error)) from None
         self._place()
-        self._context.logger.warning("a rule of faults is in force", rule=json.dumps(rule.said))
+        self._context.logger.warning("fault rule added", rule=json.dumps(rule.said))
         return rule
 
     def _place(self) -> None:
-        """Put interceptors where the rules need them now. A request finds the new ones or the old:
-        nobody else runs meanwhile.
+        """Replace the interceptors by those that the rules need. A request finds the new ones or
+        the old ones: no other task runs meanwhile.
         """
         needed = self._rules.faults.places()
         for place, standing in list(self._placed.items()):

@@ -1,1 +1,1 @@
-"""Fields of JSON values that consumers must not see, rewritten in fetches."""
+"""Masking of JSON fields in Fetch responses."""

@@ -1,8 +1,8 @@
-"""Whole batches with masked values: unpacked, rewritten and packed again beside others.
+"""Masking of whole batches: decompressed, rewritten and compressed again.
 
-A batch keeps its offsets, times, producer, sequences, codec and all its other attributes; one that
-has nothing to mask, and every control batch, is given as it is stored. Work that takes long is done
-in a thread, or in slices of a millisecond where the interpreter would be held all the same.
+A batch keeps its offsets, times, producer, sequences, codec and all its other attributes. Control
+batches, and batches with nothing to mask, are returned as stored. Long work runs in a thread, or in
+slices of a millisecond where it would hold the GIL anyway.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from trio_kafka_builtin.mask.values import Change, with_values
 
 T = TypeVar("T")
 AT_ONCE: Final = 16 << 10  # bytes: at most 1 ms of any codec
-UNPACKED: Final = 16 << 20  # bytes of records of a batch; those of larger ones are not given
+UNPACKED: Final = 16 << 20  # bytes of records of a batch; larger ones are an error
 _SLICE_S: Final = 0.001
 
 
@@ -33,10 +33,10 @@ async def masked_batches(
     most: int,
     at_least_one: bool,
 ) -> tuple[list[bytes], Exception | None]:
-    """The whole batches of `data`, masked, up to `most` bytes; what is left of the last is dropped.
+    """Return the whole batches of `data`, masked, up to `most` bytes; a partial one is dropped.
 
-    at_least_one: the first is given whatever its size. The error is that of the first batch that
-    could not be masked: those before it are given, none behind it. KafkaError(CORRUPT_MESSAGE), and
+    at_least_one: return the first whatever its size. The error is that of the first batch that
+    could not be masked, and the batches before it are returned: KafkaError(CORRUPT_MESSAGE), or
     what `change` raises.
     """
     given: list[bytes] = []
@@ -45,10 +45,10 @@ async def masked_batches(
     for position, header in iterate_headers(data):
         batch = view[position : position + header.size]
         if size and size + header.size // 2 > most:
-            break  # masking seldom makes it half as large: not worth the work
+            break  # masking rarely halves a batch: not worth the work
         try:
             made = await masked_batch(batch, header, change, world, unpacking)
-        except Exception as error:  # noqa: BLE001 - of this batch: the caller judges it
+        except Exception as error:  # noqa: BLE001 - the caller judges the error of this batch
             return given, error
         if size + len(made) > most and not (at_least_one and not given):
             break
@@ -64,7 +64,7 @@ async def masked_batch(
     world: World,
     unpacking: Unpacking,
 ) -> bytes:
-    """One batch. Raises KafkaError(CORRUPT_MESSAGE), and what `change` raises."""
+    """Mask one batch. Raises KafkaError(CORRUPT_MESSAGE), and what `change` raises."""
     if header.is_control or not header.count:
         return bytes(batch)
     records = batch[HEADER_SIZE:]
@@ -100,7 +100,7 @@ async def _compress(codec: Codec, data: bytes, world: World) -> bytes:
 
 
 async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:
-    """The result of the steps; others run after each millisecond of them."""
+    """Run steps and return their result; other tasks run after each millisecond."""
     while True:
         done = advance(steps, elapsed, elapsed() + _SLICE_S)
         if done is not None:

@@ -1,9 +1,9 @@
-"""Fetch answers with masked values, within the limits that the client gave.
+"""Fetch responses with masked values, within the client's limits.
 
-Of a topic with rules an answer promises bytes of a file; here they are read, whole batches only, so
-that no byte of an unmasked record gets out behind them, and the file's lease is given back. A
-masked batch may be larger than the stored one: an answer that would grow over `max_bytes`, or a
-partition's `partition_max_bytes`, has fewer batches, but the first in an answer is always given.
+A response refers to bytes of a file. For topics with rules they are read here, whole batches only,
+so that no byte of an unmasked record follows them, and the file's lease is released. A masked batch
+may be larger than the stored one: a response that would exceed `max_bytes`, or a partition's
+`partition_max_bytes`, holds fewer batches, but always the first one.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -29,7 +29,7 @@ Forward = Callable[[Any], Awaitable[Any]]
 
 @define(eq=False, kw_only=True)
 class _Part:
-    """One partition of an answer that is to be masked."""
+    """One partition of a response that needs masking."""
 
     topic: str
     data: Any
@@ -38,7 +38,7 @@ class _Part:
 
 
 class Masker:
-    """`around` of Fetch."""
+    """The interceptor: The interceptor: `around` of Fetch."""
 
     def __init__(
         self, context: PluginContext[MaskSettings], rules: tuple[Rule, ...], salt: str
@@ -52,13 +52,13 @@ class Masker:
         self._unreadable = context.counter("mask_unreadable_values")
 
     async def around(self, request: Any, context: Context, forward: Forward) -> Any:
-        """The answer, masked for those who may not see it all."""
+        """Forward the request, and mask the response unless the client is exempt."""
         answer = await forward(request)
         if answer is None or self._may_see(request, context):
             return answer
         most = min(request.max_bytes, context.config.fetch_max_bytes)
         left = most - sum(len(data.records or NOTHING) for _, data in _partitions(answer))
-        before = 0  # bytes that the answer has already
+        before = 0  # bytes in the response so far
         for topic, data in _partitions(answer):
             if data.records:
                 part = self._part(topic, data, request, context)
@@ -79,14 +79,14 @@ class Masker:
             if context.version >= REPLICA_STATE_SINCE
             else request.replica_id
         )
-        # A consumer may say that it is a follower: only the brokers' own listener is believed.
+        # Any consumer can claim to be a follower: only the brokers' own listener is trusted.
         return replica >= 0 and context.listener == settings.replica_listener != ""
 
     def _part(self, topic: Any, data: Any, request: Any, context: Context) -> _Part | None:
         name = topic.topic
         if not name:
             known = context.metadata.image.topic(TopicId(topic.topic_id))
-            if known is None:  # deleted meanwhile: nobody can say what its rules are
+            if known is None:  # deleted meanwhile: its rules are unknown
                 _refuse(data, ErrorCode.UNKNOWN_TOPIC_ID)
                 return None
             name = known.name
@@ -111,7 +111,7 @@ class Masker:
     async def _mask(
         self, part: _Part, request: Any, context: Context, left: int, *, first: bool
     ) -> int:
-        """Put masked records in the place of those promised; how many bytes they have."""
+        """Replace a partition's records by masked ones; return their bytes."""
         data = part.data
         promised = data.records
         size = len(promised)
@@ -143,7 +143,7 @@ class Masker:
         if isinstance(error, KafkaError):
             _refuse(part.data, error.code)
         elif isinstance(error, UnreadableError):
-            # What clients understand: what is there may not be read by them.
+            # An error that clients understand: the records are unreadable for them.
             _refuse(part.data, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         else:
             raise error
@@ -177,7 +177,7 @@ def _partitions(answer: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _wanted(topic: Any, data: Any, request: Any, context: Context) -> Wanted | None:
-    """What the client asked of a partition, in this request or earlier in its session."""
+    """Return the client's limits for a partition, from this request or its session."""
     for asked in request.topics:
         if (asked.topic_id, asked.topic) == (topic.topic_id, topic.topic):
             for one in asked.partitions:
@@ -188,7 +188,7 @@ def _wanted(topic: Any, data: Any, request: Any, context: Context) -> Wanted | N
 
 
 def _refuse(data: Any, code: ErrorCode) -> None:
-    """An error in the place of a partition's records."""
+    """Replace a partition's records by an error."""
     if hasattr(data.records, "release"):
         data.records.release()
     data.records = NOTHING

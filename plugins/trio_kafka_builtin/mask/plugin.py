@@ -1,4 +1,4 @@
-"""The plugin `mask`: its settings and its life. What it does is imported when it is turned on."""
+"""The plugin `mask`: its settings and its lifetime. The rest is imported once it is enabled."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,34 +16,36 @@ def _check(text: str | None) -> None:
 
 @frozen(kw_only=True)
 class MaskSettings:
-    """`plugin.mask.<name>`."""
+    """Settings `plugin.mask.<name>`."""
 
     rules: str = string(
-        "", "What is masked: `topic: field=how field.field=how; topic: ...`.", check=_check
+        "", "Masked fields: `topic: field=how field.field=how; topic: ...`.", check=_check
     )
-    salt: str | None = password(None, "The secret of `hash`: equal values are equal with the same.")
+    salt: str | None = password(
+        None, "Secret of `hash`: equal values have equal hashes under one salt."
+    )
     unreadable: str = string(
         "drop",
-        "What becomes of values that are no JSON: given as they are, as null, or an error.",
+        "Values that are not JSON: passed on, replaced by null, or an error.",
         choices=("pass", "drop", "error"),
     )
     max_value_bytes: int = integer(
-        65536, "Larger values are not parsed, and so are unreadable: one is a turn.", low=1
+        65536, "Largest value that is parsed, in one step; larger ones count as not JSON.", low=1
     )
-    except_principals: tuple[str, ...] = texts((), "Who sees everything, as `User:name`.")
+    except_principals: tuple[str, ...] = texts(
+        (), "Principals that see all fields, as `User:name`."
+    )
     except_clients: tuple[str, ...] = texts(
-        (), "Client ids that see everything: for those who can be believed."
+        (), "Client ids that see all fields. Clients choose their id freely."
     )
-    replica_listener: str = string(
-        "", "The listener on which followers are believed to be such; empty: none."
-    )
+    replica_listener: str = string("", "Listener whose followers are trusted; empty: none.")
 
 
-# Innermost, so that other plugins see what clients do; closed: nothing is read past it.
+# Innermost, so that other plugins see masked data; fails closed.
 @plugin("mask", settings=MaskSettings, order=900, limit=4, enabled=False, closed=True)
 @asynccontextmanager
 async def mask(context: PluginContext[MaskSettings]) -> AsyncIterator[None]:
-    """Rewrites fields of JSON values in fetches: redacts, hashes, keeps the last characters."""
+    """Mask fields of JSON values in Fetch responses: redact, hash, keep the last characters."""
     from trio_kafka.protocol.messages.k01_fetch import FetchRequest  # noqa: PLC0415
     from trio_kafka_builtin.mask.fetches import Masker  # noqa: PLC0415
     from trio_kafka_builtin.mask.rules import hashes, parse_rules  # noqa: PLC0415

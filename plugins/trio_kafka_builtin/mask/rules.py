@@ -1,9 +1,9 @@
-"""Rules of masking: which fields of which topics' values, and what becomes of them.
+"""Masking rules: topic patterns, fields and the operation on each.
 
     customers-*: ssn=redact email=hash card.number=last:4; orders: buyer.name=redact
 
-A list on the way to a field stands for each of its items; `*` is every field of an object. What
-several rules say of a topic all holds.
+A list on the path applies to each of its items; `*` is every field of an object. All rules that
+match a topic apply.
 """
 
 import hmac
@@ -23,14 +23,14 @@ Path = tuple[str, ...]
 
 @frozen
 class Rule:
-    """topic: a pattern (`*`, `?`, `[ab]`). fields: paths with the word for what becomes of each."""
+    """One rule. topic: a pattern (`*`, `?`, `[ab]`). fields: paths, each with its operation."""
 
     topic: str
     fields: tuple[tuple[Path, str], ...]
 
 
 def parse_rules(text: str | None) -> tuple[Rule, ...]:
-    """Raises ValueError, which says what is wrong where."""
+    """Parse rules. Raises ValueError that names the rule."""
     rules = []
     for part in filter(None, map(str.strip, (text or "").split(";"))):
         topic, colon, fields = part.partition(":")
@@ -47,32 +47,32 @@ def _field(text: str) -> tuple[Path, str]:
         raise ValueError(f"{text!r}: want `field.field=how`")
     number = how.removeprefix(_LAST)
     if how not in ("redact", "hash") and not (how.startswith(_LAST) and number.isdecimal()):
-        raise ValueError(f"{text!r}: {how!r} is none of redact, hash, last:<number>")
+        raise ValueError(f"{text!r}: {how!r} is not redact, hash or last:<number>")
     return names, how
 
 
 def hashes(rules: tuple[Rule, ...]) -> bool:
-    """Whether a salt is needed."""
+    """True if a rule hashes and needs a salt."""
     return any(how == "hash" for rule in rules for _, how in rule.fields)
 
 
 @frozen
 class Masking:
-    """What is done to the values of one topic. names: one of them stands in each value that has a
-    field to mask, unless JSON escapes it; empty: nothing can be told from names.
+    """Masking of one topic's values. names: each value with a field to mask contains one of them,
+    unless JSON escapes it; empty: unknown.
     """
 
     fields: tuple[tuple[Path, How], ...]
     names: tuple[bytes, ...]
 
     def may_concern(self, value: bytes) -> bool:
-        """Whether a value may have such a field. Never False for one that has it."""
+        """Return False only if a value certainly has no field to mask."""
         if not self.names or b"\\" in value:
             return True
         return any(name in value for name in self.names)
 
     def apply(self, document: Any) -> bool:
-        """Mask the fields of a document, in place. True: there was one."""
+        """Mask the fields of a document, in place; True if there was one."""
         found = False
         for path, how in self.fields:
             found |= _apply(document, path, how)
@@ -80,7 +80,7 @@ class Masking:
 
 
 def masking_of(rules: tuple[Rule, ...], topic: str, salt: str) -> Masking | None:
-    """None: nothing of this topic is masked."""
+    """Return the masking of a topic; None: no rule matches."""
     fields = tuple(
         (path, _how(how, salt))
         for rule in rules
@@ -132,7 +132,7 @@ def _how(word: str, salt: str) -> How:
 
 
 def _text(value: Any) -> str:
-    """The same for equal values, whatever the order of their fields."""
+    """Return a canonical text, independent of the order of fields."""
     if isinstance(value, str):
         return value
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

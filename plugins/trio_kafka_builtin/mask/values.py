@@ -1,7 +1,6 @@
-"""The values of a batch's records, exchanged without touching anything else of them.
+"""Replacement of record values in a batch; all other bytes stay.
 
-Sans-IO. Keys, headers, times and offsets are copied as the bytes that they are: nothing is decoded
-that would be encoded in another way.
+Sans-IO. Keys, headers, times and offsets are copied as bytes, never decoded and encoded again.
 """
 
 import json
@@ -14,17 +13,17 @@ from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_builtin.mask.rules import Masking
 
 _STEP_RECORDS: Final = 16
-_STEP_BYTES: Final = 16 << 10  # of values that were parsed: about 0.5 ms
+_STEP_BYTES: Final = 16 << 10  # bytes of parsed values per step: about 0.5 ms
 _NULL: Final = encode_varint(-1)
 Change = Callable[[bytes], bytes | None]
 
 
 class UnreadableError(Exception):
-    """A value that is no JSON, or is too large to be parsed in a turn of the loop."""
+    """The value is not JSON, or too large to be parsed in one step."""
 
 
 def masked(value: bytes, masking: Masking, largest: int) -> bytes:
-    """The value with its fields masked; the same object if it has none. Raises UnreadableError."""
+    """Mask the fields of a value; the same object if it has none. Raises UnreadableError."""
     if len(value) > largest:
         raise UnreadableError(f"a value of {len(value)} bytes, {largest} are parsed")
     try:
@@ -39,10 +38,10 @@ def masked(value: bytes, masking: Masking, largest: int) -> bytes:
 
 
 def with_values(plain: bytes, count: int, change: Change) -> Steps[bytes]:
-    """The records of a batch, decompressed, with the values that `change` gives; null stays null.
+    """Return decompressed records with the values that `change` returns; null stays null.
 
-    The same object if nothing changes. Raises KafkaError(CORRUPT_MESSAGE), and what `change` does,
-    which is no ValueError.
+    Returns the same object if nothing changes. Raises KafkaError(CORRUPT_MESSAGE), and what
+    `change` raises, which is no ValueError.
     """
     parts: list[bytes] = []
     copied = at = looked = 0
@@ -81,9 +80,9 @@ def with_values(plain: bytes, count: int, change: Change) -> Steps[bytes]:
 
 
 def _behind_key(plain: bytes, body: int) -> int:
-    """Where the length of the value stands."""
-    _, at = read_varint(plain, body + 1)  # the time; before it the attributes
-    _, at = read_varint(plain, at)  # the offset
+    """Return the position of the value's length."""
+    _, at = read_varint(plain, body + 1)  # the timestamp delta, after the attributes
+    _, at = read_varint(plain, at)  # the offset delta
     size, at = read_varint(plain, at)
     if size < -1:
         raise ValueError(f"a key of {size} bytes")

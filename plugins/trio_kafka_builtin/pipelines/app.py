@@ -1,7 +1,7 @@
 """The ASGI app to which children post the progress of their queries.
 
-`POST <path>/<pipeline>/progress` with the token of that pipeline's child: it is made for each start
-of a child, and worth nothing elsewhere. An unknown pipeline and a wrong token are the same answer.
+`POST <path>/<pipeline>/progress` with the token of that pipeline's child: each start of
+a child creates one, valid nowhere else. An unknown pipeline and a wrong token get the same answer.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ _CHALLENGE: Final = ((b"www-authenticate", b'Bearer realm="pipelines"'),)
 
 
 class ProgressApp:
-    """wrong: counts requests without the right token."""
+    """The app. The app. wrong: counts requests without the right token."""
 
     def __init__(self, supervisor: Supervisor, wrong: Counter) -> None:
         self._supervisor = supervisor
@@ -40,7 +40,7 @@ class ProgressApp:
             await send_json(send, 204, None)
 
     async def _take(self, scope: Scope, receive: Receive) -> None:
-        """Raises HttpError."""
+        """Accept a post of progress. Raises HttpError."""
         settings = self._supervisor.settings
         root = scope.get("root_path", "") or settings.path
         names = scope["path"].removeprefix(root).strip("/").split("/")

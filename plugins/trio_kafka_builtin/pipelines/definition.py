@@ -96,7 +96,7 @@ def _command(given: Any) -> tuple[str, ...]:
 
 
 def _is_word(given: Any) -> bool:
-    """Whether the system takes it as an argument or a variable."""
+    """Return True for a text that can be an argument or a variable."""
     return isinstance(given, str) and "\0" not in given
 
 
@@ -113,7 +113,7 @@ def _environment(given: Any) -> Mapping[str, str]:
         raise DefinitionError(f"environment is {_shown(given)}, want a table of texts")
     for key, value in given.items():
         if not _VARIABLE.fullmatch(key):
-            raise DefinitionError(f"environment: {key[:80]!r} is no name of a variable")
+            raise DefinitionError(f"environment: {key[:80]!r} is not a variable name")
         if key.startswith(OURS):
             raise DefinitionError(f"environment: {key[:80]} is set by the broker")
         if not _is_word(value):

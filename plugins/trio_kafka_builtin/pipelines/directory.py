@@ -45,7 +45,7 @@ async def read_directory(directory: Directory) -> tuple[list[Definition], list[R
 
 
 async def _read(directory: Directory, name: str) -> str:
-    """Raises OSError, DefinitionError."""
+    """Read one definition. Raises OSError, DefinitionError."""
     file = directory.open(name)
     try:
         if file.size > LARGEST:

@@ -5,7 +5,7 @@ from trio_kafka.world.protocols import Directory, File
 
 
 class LogFile:
-    """A file that is renamed and begun anew when it is full. most_bytes: of each of the two.
+    """A log file that rotates once it is full. most_bytes: limit of each of the two files.
 
     An error of the disk ends it, with a warning: a pipeline does not stop for its log.
     """
@@ -13,7 +13,7 @@ class LogFile:
     def __init__(
         self, directory: Directory | None, name: str, most_bytes: int, logger: Logger
     ) -> None:
-        """directory: None: there is no log file."""
+        """directory: None: no log file."""
         self._directory = directory
         self._name = f"{name}.log"
         self._most = most_bytes

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import DASH, Column, Row, figures, number, shown, table, words
 from trio_kafka_builtin.pipelines.supervisor import Supervisor
 
-_LINES: Final = 40  # of each pipeline, where the address says nothing else
+_LINES: Final = 40  # lines of each pipeline, unless the address says otherwise
 _MOST_LINES: Final = 1000
 _A_PIECE: Final = 20  # lines: below 0.1 ms
 _SHOWN_OFFSETS: Final = 8
@@ -22,8 +22,8 @@ _SHOWN_OFFSETS: Final = 8
 def make_page(supervisor: Supervisor) -> Page:
     """Return the page of these pipelines."""
 
-    async def read(asker: Asker, query: Query) -> Data:
-        del asker
+    async def read(reader: BrokerReader, query: Query) -> Data:
+        del reader
         lines = query.number("lines", _LINES, low=1, high=_MOST_LINES)
         wanted = query.text("name")
         found = list[dict[str, Any]]()
@@ -41,17 +41,17 @@ def make_page(supervisor: Supervisor) -> Page:
         name="pipelines",
         title="Pipelines",
         order=70,
-        about="Programs that this broker runs as its children, and how far their queries are.",
+        about="Child programs of this broker, and the progress of their queries.",
         read=read,
         show=show,
     )
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
-    """Make the page of what was read."""
+    """Render the page."""
     if data["refused"]:
         items = [
-            tag("li", text(f"{one['file']}: {one['error']}: it is not run"))
+            tag("li", text(f"{one['file']}: {one['error']}: not started"))
             for one in data["refused"]
         ]
         yield tag("ul", *items, class_="bad")
@@ -83,10 +83,10 @@ def _pipeline_columns(place: Place) -> tuple[Column, ...]:
         Column(head="state", show=_state),
         figures("for_s", "for s"),
         figures("restarts", "restarts"),
-        figures("status", "status", about="of the last process; negative: its signal"),
+        figures("status", "status", about="exit status of the last process; negative: signal"),
         figures("pid", "process group"),
         Column(head="command", show=lambda row: shown(" ".join(row["command"]))),
-        words("restart", "restart", "when it is started again"),
+        words("restart", "restart", "time of the next start"),
     )
 
 
@@ -139,7 +139,7 @@ _QUERIES: Final = (
 
 
 def _lines(pipeline: Mapping[str, Any]) -> Iterator[Html]:
-    """The last lines, folded unless something is wrong."""
+    """Render the last lines, folded unless the pipeline failed."""
     name, is_open = pipeline["name"], pipeline["state"] in ("paused", "failed")
     head = tag("summary", text(f"{name}: last lines"))
     yield join([begin("details", id=f"lines-{name}", open=is_open), head, begin("pre")])

@@ -20,7 +20,7 @@ from trio_kafka_builtin.pipelines.lines import Lines
 from trio_kafka_builtin.pipelines.log_file import LogFile
 from trio_kafka_builtin.pipelines.queries import Queries
 
-# A child that prints for ever is held at this rate: it waits for its pipe.
+# A child that prints without end is slowed to this rate: it waits for its pipe.
 MOST_BYTES_PER_S: Final = 2 << 20
 _KILLED_S: Final = 5.0  # for the end of a process that was killed
 
@@ -40,7 +40,7 @@ class State(StrEnum):
 
 @define(kw_only=True, eq=False)
 class Pipeline:
-    """environment: what a child is told of the broker, by its token. restarted, rows: counters.
+    """environment: variables for a child, by its token. restarted, rows: counters.
 
     status: of the last process, negative: its signal; since: seconds since 1970 of the state.
     """
@@ -73,11 +73,11 @@ class Pipeline:
         return None if self._child is None else self._child.pid
 
     def knows(self, token: str) -> bool:
-        """Whether this is the token of the child that runs now; in constant time."""
+        """Compare a token with that of the running child, in constant time."""
         return compare_digest(token.encode(), self._token.encode()) and bool(self._token)
 
     def stop(self) -> None:
-        """Let it end in order: SIGTERM, and SIGKILL after its grace. Idempotent."""
+        """Stop: SIGTERM, and SIGKILL after the grace period. Idempotent."""
         self._stop.set()
 
     async def run(self) -> None:
@@ -153,7 +153,7 @@ class Pipeline:
             self.file.close()
 
     async def _read(self, child: Child) -> None:
-        """Keep what it writes, to the end of its output."""
+        """Read output until its end."""
         while piece := await child.receive():
             self.lines.feed(piece)
             await self.file.write(piece)
@@ -184,10 +184,10 @@ class Pipeline:
         self.state = state
         self.since = self.world.clock.wall()
 
-    # --- for people
+    # --- for display
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return figures for the tree."""
         lags = [one.lag for one in self.queries if one.lag is not None]
         return {
             "state": self.state.value,

@@ -1,4 +1,4 @@
-"""The plugin `pipelines`: its settings and its life. The rest is imported when it is turned on."""
+"""The plugin `pipelines`: its settings and lifetime. The rest is imported once it is enabled."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,23 +18,21 @@ _KILL_S: Final = 1.0  # left of its time for children that are killed at the end
 
 @frozen(kw_only=True)
 class PipelineSettings:
-    """`plugin.pipelines.<name>`."""
+    """Settings `plugin.pipelines.<name>`."""
 
     directory: str | None = string(
         None, "Directory of definitions, one NAME.toml for each pipeline.", names=Outside.DIRECTORY
     )
-    path: str = string("/pipelines", "Where children post their progress on the HTTP plane.")
+    path: str = string("/pipelines", "Path on the HTTP plane to which children post progress.")
     log_directory: str | None = string(
         None, "Directory of log files; not set: `logs` in `directory`.", names=Outside.DIRECTORY
     )
-    log_lines: int = integer(
-        200, "Last lines of each pipeline that are kept in memory.", low=1, high=1000
-    )
+    log_lines: int = integer(200, "Last lines of each pipeline kept in memory.", low=1, high=1000)
     log_bytes: int = integer(
         4194304, "Size of a log file; a full one is kept as NAME.log.1.", low=4096
     )
     max_body_bytes: int = integer(
-        131072, "The largest body of a post: it is parsed in one turn of the loop.", low=1
+        131072, "Largest body of a post, which is parsed in one step.", low=1
     )
 
 
@@ -43,7 +41,7 @@ class PipelineSettings:
 @plugin("pipelines", settings=PipelineSettings, order=20, enabled=False, beside=False)
 @asynccontextmanager
 async def pipelines(context: PluginContext[PipelineSettings]) -> AsyncIterator[None]:
-    """Runs Spark pipelines and other programs as children that end with the broker."""
+    """Run Spark pipelines and other programs as children that end with the broker."""
     from trio_kafka_builtin.pipelines.app import ProgressApp  # noqa: PLC0415 - off by default
     from trio_kafka_builtin.pipelines.supervisor import Supervisor  # noqa: PLC0415
 

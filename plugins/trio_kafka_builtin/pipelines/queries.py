@@ -1,6 +1,6 @@
 """Progress of streaming queries, as a child's StreamingQueryListener posts it.
 
-The child is a stranger's program: every text is cut, every number is checked, and the numbers of
+The child is not trusted: every text is cut, every number is checked, and the numbers of
 queries, sources and partitions are bounded. Source of the form: `StreamingQueryProgress.json` of
 Spark 4.3.
 """
@@ -77,7 +77,7 @@ class Query:
 
     @property
     def lag(self) -> int | None:
-        """Records of all sources that it had not read; None: no source says."""
+        """Records of all sources that it had not read; None: no source reports it."""
         known = [one.lag for one in self.sources if one.lag is not None]
         return sum(known) if known else None
 
@@ -111,7 +111,7 @@ class Queries:
         return len(self._queries)
 
     def clear(self) -> None:
-        """Forget all of them: another child begins."""
+        """Remove all queries when another child starts."""
         self._queries.clear()
 
     def take(self, posted: Any, at: float) -> int:
@@ -212,7 +212,7 @@ def _fit(offsets: Collection[int]) -> bool:
 
 
 def _behind(end: Offsets, latest: Offsets) -> int:
-    """How many records lie between two offsets, of the partitions that both have."""
+    """Return the number of records between two offsets, over partitions in both."""
     behind = 0
     for topic, partitions in latest.items():
         read = end.get(topic, {})
@@ -271,7 +271,7 @@ def _whole(given: Any, name: str) -> int:
 
 
 def _number(given: Any, name: str) -> float | None:
-    """A rate or a time; Spark has NaN, as a text too, for a rate over no time."""
+    """Parse a rate or a time; Spark writes NaN, also as text, for a rate over no time."""
     if given is None or isinstance(given, str):
         return None
     if isinstance(given, bool) or not isinstance(given, int | float):

@@ -1,4 +1,4 @@
-"""Runs the pipelines of a broker: each in a task of one nursery, from the moment that it serves."""
+"""Supervisor of pipelines: each runs in a task of one nursery, once the broker serves."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -21,7 +21,7 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - re
 
 
 class Supervisor:
-    """All pipelines of one life of the plugin. refused: files that define none."""
+    """Pipelines of one generation of the plugin. refused: files with invalid definitions."""
 
     def __init__(self, context: PluginContext[PipelineSettings]) -> None:
         self.settings = context.settings
@@ -56,7 +56,7 @@ class Supervisor:
         try:
             self._logs = context.world.directory(logs, create=True)
         except OSError as error:
-            context.logger.warning("pipelines have no log files", path=logs, reason=str(error))
+            context.logger.warning("pipeline log files disabled", path=logs, reason=str(error))
         self._pipelines = {one.name: self._make(one) for one in found}
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
@@ -72,7 +72,7 @@ class Supervisor:
                     for one in self:
                         nursery.start_soon(one.run, name=f"pipeline {one.name}")
                 if len(self._pipelines):
-                    self._context.logger.info("all pipelines have ended")
+                    self._context.logger.info("pipelines ended")
             finally:
                 self._ended.set()
             await trio.sleep_forever()
@@ -83,7 +83,7 @@ class Supervisor:
         await self._ended.wait()
 
     async def stop_early(self) -> None:
-        """Stop all of them when the broker begins to stop: it serves their clients still."""
+        """Stop all pipelines early in the broker's stop, while it still serves their clients."""
         await self._context.parts.lifecycle.leaving.wait()
         self._stop()
 

@@ -1,4 +1,4 @@
-"""The ASGI app: routes, limits, and Kafka's errors as HTTP's."""
+"""The ASGI app: routes, limits, and HTTP statuses of Kafka errors."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -51,14 +51,14 @@ STATUS: Final[Mapping[ErrorCode, int]] = {
 
 @frozen
 class Answer:
-    """status and what becomes JSON."""
+    """Status and JSON body of a response."""
 
     status: int
     body: Mapping[str, Any] | None = None
 
 
 class Gateway:
-    """One app; the plane in front of it sees to names, tokens and the deadline of a request."""
+    """The app. The HTTP plane checks host names, tokens and deadlines before it."""
 
     def __init__(self, context: PluginContext[GatewaySettings]) -> None:
         self._context = context
@@ -115,7 +115,7 @@ class Gateway:
             case ["topics", name, "partitions", number, "records"], "GET":
                 answer = Answer(200, await consume(client, self._asked(name, number, query)))
             case _ if _is_known(names):
-                raise HttpError(405, f"{method} is not served here")
+                raise HttpError(405, f"{method} is not a path of this app")
             case _:
                 raise HttpError(404, "nothing is here")
         return answer
@@ -133,7 +133,7 @@ class Gateway:
         )
 
     async def _body(self, receive: Receive) -> Any:
-        """Raises HttpError."""
+        """Read a JSON object. Raises HttpError."""
         return await read_json(receive, self._settings.max_body_bytes)
 
 

@@ -1,6 +1,6 @@
-"""Records of a partition from an offset on, as JSON; waits for them for a while if there are none.
+"""Read records of a partition from an offset on, as JSON; long-polls if there are none.
 
-Sees what Kafka's consumers see with read_uncommitted. Control records are left out.
+Reads like a consumer with read_uncommitted. Control records are omitted.
 """
 
 from collections.abc import AsyncIterator
@@ -26,13 +26,15 @@ from trio_kafka_builtin.rest_gateway.formats import decode
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 _STEP: Final = 16
-_UNPACKED: Final = 16 << 20  # bytes of a batch, and about as many of an answer
-_MOST_ROWS: Final = 50_000  # of an answer: each is 1 kB here, and may be 7 bytes in its batch
+_UNPACKED: Final = 16 << 20  # most bytes of a batch; a response has about as many
+_MOST_ROWS: Final = (
+    50_000  # most records of a response: each takes 1 kB here, and may be 7 bytes in its batch
+)
 
 
 @frozen(kw_only=True)
 class Asked:
-    """What a client wants to read."""
+    """Parameters of a read."""
 
     topic: str
     partition: int
@@ -43,7 +45,7 @@ class Asked:
 
 
 async def consume(client: Client, asked: Asked) -> dict[str, Any]:
-    """Records, and where to go on. Raises KafkaError."""
+    """Return records and the next offset. Raises KafkaError."""
     context = client.context
     topic = topic_of(context, asked.topic)
     wanted = FetchPartition(
@@ -62,7 +64,7 @@ async def consume(client: Client, asked: Asked) -> dict[str, Any]:
     for given in fetched.responses:
         for data in given.partitions:
             return await _answer(data, asked, context)
-    # Throttled: nothing was read, and the time is over.
+    # Throttled: nothing was read, and the wait is over.
     return {"records": [], "next_offset": asked.offset}
 
 
@@ -85,10 +87,10 @@ async def _answer(
 async def _rows(
     data: bytes, asked: Asked, context: PluginContext[GatewaySettings]
 ) -> AsyncIterator[tuple[int, dict[str, Any] | None]]:
-    """Offset and row of each record; None for a record that is not shown.
+    """Yield offset and row of each record; None for a hidden one.
 
-    Ends early where a few kilobytes grow to more than an answer may have: the client goes on from
-    there with its next request.
+    Ends early if a few kilobytes grow beyond a response's limit: the client continues there with
+    its next request.
     """
     done = shown = unpacked = 0
     for position, header in iterate_headers(data):

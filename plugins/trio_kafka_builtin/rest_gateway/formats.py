@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 
-LARGEST_JSON: Final = 64 << 10  # bytes that are parsed at once: about 1 ms
+LARGEST_JSON: Final = 64 << 10  # most bytes parsed in one step: about 1 ms
 
 
 def _from_text(value: Any) -> bytes:
@@ -57,20 +57,20 @@ DECODE: Final[dict[str, Callable[[bytes], Any]]] = {
 
 
 def encode(format_: str, value: Any) -> bytes | None:
-    """The bytes of a key or value; null is none. Raises KafkaError(INVALID_RECORD)."""
+    """Encode a key or value; null is None. Raises KafkaError(INVALID_RECORD)."""
     try:
         return None if value is None else ENCODE[format_](value)
-    except UnicodeEncodeError as error:  # half of a pair: JSON may have it, UTF-8 not
+    except UnicodeEncodeError as error:  # a lone surrogate: valid in JSON, not in UTF-8
         raise _invalid(str(error)) from None
 
 
 def decode(format_: str, data: bytes | None) -> Any:
-    """What JSON says of a key or value. Raises KafkaError(INVALID_RECORD)."""
+    """Decode a key or value for JSON. Raises KafkaError(INVALID_RECORD)."""
     return None if data is None else DECODE[format_](data)
 
 
 def check_format(format_: Any) -> str:
-    """Raises KafkaError(INVALID_REQUEST)."""
+    """Check a format's name. Raises KafkaError(INVALID_REQUEST)."""
     if format_ not in ENCODE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"format {format_!r}: want {', '.join(ENCODE)}")
     return str(format_)

@@ -1,10 +1,10 @@
-"""What the gateway serves, as an OpenAPI document."""
+"""The gateway's OpenAPI document."""
 
 from typing import Any
 
 
 def document(root: str) -> dict[str, Any]:
-    """OpenAPI 3.0. root: where the app is mounted."""
+    """Return OpenAPI 3.0. root: mount path of the app."""
     topic = _parameter("topic", "path")
     partition = _parameter("partition", "path", "integer")
     return {

@@ -1,4 +1,4 @@
-"""The plugin `rest_gateway`: its settings and its life."""
+"""The plugin `rest_gateway`: its settings and its lifetime."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,26 +10,28 @@ from trio_kafka.plugin import PluginContext, integer, plugin, string
 
 @frozen(kw_only=True)
 class GatewaySettings:
-    """`plugin.rest_gateway.<name>`."""
+    """Settings `plugin.rest_gateway.<name>`."""
 
-    path: str = string("/v1", "Where it is mounted on the HTTP plane.")
+    path: str = string("/v1", "Path at which it is mounted on the HTTP plane.")
     max_body_bytes: int = integer(
-        131072, "The largest body of a request: it is parsed in one turn of the loop.", low=1
+        131072, "Largest body of a request, which is parsed in one step.", low=1
     )
-    max_fetch_bytes: int = integer(1048576, "The most that one answer reads of a log.", low=1)
-    max_wait_ms: int = integer(20000, "The most that a request waits for records.", low=0)
-    timeout_ms: int = integer(15000, "How long a write may take.", low=1)
-    max_requests: int = integer(256, "Requests in hand at once; others are told to wait.", low=1)
+    max_fetch_bytes: int = integer(1048576, "Most bytes that one response reads from a log.", low=1)
+    max_wait_ms: int = integer(20000, "Longest wait of a request for records.", low=0)
+    timeout_ms: int = integer(15000, "Timeout of a write.", low=1)
+    max_requests: int = integer(
+        256, "Most requests in flight; further ones are answered 503.", low=1
+    )
     principal: str = string(
         "User:ANONYMOUS", "As whom it asks, as type:name: whom quotas and audits see."
     )
-    client_id: str = string("rest-gateway", "The client id that quotas and logs see.")
+    client_id: str = string("rest-gateway", "Client id for quotas and logs.")
 
 
 @plugin("rest_gateway", settings=GatewaySettings, order=200, enabled=False)
 @asynccontextmanager
 async def rest_gateway(context: PluginContext[GatewaySettings]) -> AsyncIterator[None]:
-    """Serves topics and records over HTTP, in JSON."""
+    """Serve topics and records over HTTP, in JSON."""
     from trio_kafka_builtin.rest_gateway.app import Gateway  # noqa: PLC0415 - off by default
 
     if not all(context.settings.principal.partition(":")):

@@ -1,4 +1,4 @@
-"""Records of a body into partitions: a Produce with one batch for each."""
+"""Produce the records of a body, one batch per partition."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,17 +16,17 @@ from trio_kafka.records.batch import BatchBody, Record, encode_batch
 from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
 from trio_kafka_builtin.rest_gateway.formats import check_format, encode
 
-MOST: Final = 2000  # records of a request
-_STEP: Final = 32  # records: about 0.3 ms
+MOST: Final = 2000  # most records of a request
+_STEP: Final = 32  # records per step: about 0.3 ms
 _ACKS: Final = {"all": -1, -1: -1, 1: 1}
 _MASK: Final = 0xFFFFFFFF
 _M: Final = 0x5BD1E995
 
 
 async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]:
-    """Append; for each record its partition and offset, or the error of its partition.
+    """Append records; return partition and offset of each, or its partition's error.
 
-    Raises KafkaError for a body that is no list of records; nothing was appended then.
+    Raises KafkaError for a malformed body; nothing is appended then.
     """
     if not isinstance(body, Mapping) or not isinstance(body.get("records"), list):
         raise _bad('want {"records": [...]}')
@@ -81,7 +81,7 @@ def _row(partition: int, index: int, made: PartitionProduceResponse) -> dict[str
 
 def _record(one: Any, format_: str, now_ms: int) -> Record:
     if not isinstance(one, Mapping):
-        raise _bad("a record is no object")
+        raise _bad("a record is not an object")
     timestamp = one.get("timestamp", now_ms)
     if not _is_whole(timestamp) or not 0 <= timestamp < 1 << 62:
         raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp!r}: want ms")
@@ -116,7 +116,7 @@ def _partition(one: Mapping[str, Any], key: bytes | None, count: int, without_ke
 
 
 def murmur2(data: bytes) -> int:
-    """The hash by which Kafka's Java producer chooses partitions, as 32 bits without a sign."""
+    """Return the unsigned 32-bit hash by which Kafka's Java producer chooses partitions."""
     size = len(data)
     h = 0x9747B28C ^ size
     whole = size & ~3

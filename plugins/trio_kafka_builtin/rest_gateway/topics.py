@@ -1,4 +1,4 @@
-"""Topics: listed and described as the metadata say, made and removed by requests."""
+"""Topics: listed, described, created and deleted by requests."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,7 +23,7 @@ Context = PluginContext[GatewaySettings]
 
 
 async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]:
-    """Names in their order, behind `after`; `next` says where to go on, if there are more."""
+    """List names in order, after `after`; `next` continues the list."""
     found: list[str] = []
     for number, name in enumerate(context.parts.metadata.image.topics, 1):
         if name > after:
@@ -37,7 +37,7 @@ async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]
 
 
 async def describe_topic(context: Context, name: str) -> dict[str, Any]:
-    """Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
+    """Describe a topic. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
     topic = topic_of(context, name)
     rows = []
     for number, state in topic.partitions.items():
@@ -54,7 +54,7 @@ async def describe_topic(context: Context, name: str) -> dict[str, Any]:
 
 
 async def create_topic(client: Client, body: Any) -> dict[str, Any]:
-    """Raises KafkaError."""
+    """Create a topic. Raises KafkaError."""
     wanted = _wanted(body)
     settings = client.context.settings
     made = await client.ask(CreateTopicsRequest(topics=[wanted], timeout_ms=settings.timeout_ms))
@@ -70,7 +70,7 @@ async def create_topic(client: Client, body: Any) -> dict[str, Any]:
 
 
 async def delete_topic(client: Client, name: str) -> None:
-    """Raises KafkaError."""
+    """Delete a topic. Raises KafkaError."""
     timeout_ms = client.context.settings.timeout_ms
     topics = [DeleteTopicState(name=name)]
     made = await client.ask(DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms))
@@ -80,7 +80,7 @@ async def delete_topic(client: Client, name: str) -> None:
 
 
 def _wanted(body: Any) -> CreatableTopic:
-    """Raises KafkaError(INVALID_REQUEST)."""
+    """Parse a creation. Raises KafkaError(INVALID_REQUEST)."""
     shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
     if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")

@@ -10,7 +10,7 @@ from trio_kafka_spark.cli.outputs import run_job
 from trio_kafka_spark.cli.writing import Output, declare_writing, print_written
 from trio_kafka_spark.jobs.replay import replay as replayed
 
-# Rows that Spark hands over at once: fewer, and a slow replay does not come in bursts.
+# Rows that Spark passes on at once: fewer, and a slow replay does not come in bursts.
 _ROWS_AT_ONCE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BURSTS_A_SECOND: Final = 10
 _FEW: Final = 100

@@ -287,7 +287,7 @@ class _Reader:
             raise OffsetOutOfRangeError(self.tp, self.position, first, last)
 
     def _found(self, data: PartitionData) -> Fetched | None:
-        """The batches of an answer; None: there are none, and the read goes on."""
+        """The batches of an answer; None: there are none, and the read continues."""
         records = data.records
         buffer = records if isinstance(records, memoryview) else memoryview(b"")
         end, next_offset = self._walk(buffer)
@@ -333,7 +333,7 @@ class _Reader:
         return end, offset
 
     def _is_gap(self, data: PartitionData) -> bool:
-        """No records are left between position and stop, though the log goes on: a compacted end.
+        """No records are left between position and stop, though the log continues: a compacted end.
 
         Waits for records otherwise, until the patience ends. Two answers in a row must be empty,
         and a throttled one does not count: a broker answers nothing then, whatever it has.

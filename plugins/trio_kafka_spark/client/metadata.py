@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataResponse, Metadata
 
 @frozen(kw_only=True)
 class Known:
-    """A partition: the broker that leads it, in which epoch (-1: not told), or an error code."""
+    """A partition: the broker that leads it, in which epoch (-1: unknown), or an error code."""
 
     node: int
     endpoint: Endpoint

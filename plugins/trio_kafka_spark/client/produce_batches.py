@@ -27,7 +27,7 @@ _ENCODED: Final = ("key", "value", "headers", "timestamp")
 
 @frozen(kw_only=True)
 class Encoding:
-    """How records become batches, and for which producer."""
+    """Settings of the batches of one producer."""
 
     codec: Codec
     level: int | None

@@ -170,7 +170,7 @@ class Queues:
         return not any(queue.waiting or queue.in_flight for queue in self)
 
     def next_retry_s(self, default: float) -> float:
-        """When the first of the queues that wait for their time may send again."""
+        """Earliest time at which a queue in back-off may send again."""
         times = [queue.retry_at_s for queue in self if queue.waiting]
         return min(times, default=default)
 
@@ -204,5 +204,5 @@ class Queues:
         return chosen
 
     def last_offsets(self) -> dict[TopicPartition, int]:
-        """Return the last offset written in each partition, where the broker told it."""
+        """Return the last offset written in each partition, where the broker returned it."""
         return {queue.where: queue.last_offset for queue in self if queue.last_offset >= 0}

@@ -67,7 +67,7 @@ def _read(option: str, location: str) -> bytes:
 
 
 def _is_pem(option: str, kind: str, location: str, data: bytes) -> bool:
-    """Whether the content is PEM; it is PKCS12 otherwise. Raises OptionError for all others."""
+    """Tell PEM from PKCS12 content. Raises OptionError for all others."""
     if data.startswith(_JKS):
         raise OptionError(
             option,

@@ -1,4 +1,4 @@
-"""How full batches are, and what compression saves: whether `linger.ms` and codec fit the topic."""
+"""Fill of batches and savings of compression: do `linger.ms` and codec fit the topic?"""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf

@@ -1,4 +1,4 @@
-"""How much each topic stores, and how much each client asks for."""
+"""Bytes and records that each topic stores and that each client requests."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf

@@ -33,7 +33,7 @@ class DeltaTarget:
 
     @property
     def task_directory(self) -> Path:
-        """Where tasks write: files that no transaction names are not part of the table."""
+        """Directory that tasks write to; files join the table once a transaction names them."""
         return self.path
 
     def prepare(self, schema: dict[str, Any], app: str) -> None:  # noqa: ARG002 - of the protocol

@@ -20,7 +20,7 @@ _LAG: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)\s*")
 
 @frozen
 class Pace:
-    """How often a micro-batch starts, and how many records it has at most."""
+    """Interval of micro-batches and the most records of each."""
 
     interval_s: float
     records: int

@@ -35,7 +35,7 @@ class ParquetTarget:
 
     @property
     def task_directory(self) -> Path:
-        """Where tasks write."""
+        """Directory that tasks write to."""
         return self.path / _STAGING
 
     def prepare(self, schema: dict[str, Any], app: str) -> None:

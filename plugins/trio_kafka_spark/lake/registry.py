@@ -48,7 +48,7 @@ def split_id(value: bytes) -> tuple[int, bytes]:
 
 @frozen(kw_only=True)
 class RegistrySettings:
-    """Where the registry is. A value without secrets, which travels to tasks.
+    """Address of the registry: a value without secrets, which travels to tasks.
 
     credentials_env: name of an environment variable, on every machine, that holds `user:password`
         or a bearer token. timeout_s: of one attempt.

@@ -34,7 +34,7 @@ class Target(Protocol):
 
     @property
     def task_directory(self) -> Path:
-        """Where tasks write their files."""
+        """Directory that tasks write their files to."""
 
     def prepare(self, schema: dict[str, Any], app: str) -> None:
         """Create the table, or add new columns."""

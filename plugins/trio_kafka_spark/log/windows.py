@@ -54,7 +54,7 @@ class BadBytes:
         return f"{self.path} position {self.position}: {self.reason}"
 
 
-# Called with each bad place; reading goes on behind it unless this raises.
+# Called with each bad place; reading continues behind it unless this raises.
 OnBad = Callable[[BadBytes], None]
 
 

@@ -18,17 +18,15 @@ from trio_kafka_spark.java import JavaError, java_home
 FAILED: Final = 1
 SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")
 LOCAL: Final = "local[2]"
-# Settings of the JVM that the specification comes too late for. The names of tables are kept in
-# `metastore_db`: the default keeps them for one run, and the next one would find only their files.
+# Settings that the specification comes too late for. `metastore_db` keeps the names of tables: by
+# default they last for one run, and the next one would find only their files.
 _ON_ONE_MACHINE: Final[Mapping[str, str]] = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "1g",
     "spark.sql.catalogImplementation": "hive",
-    "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
 }
+# Spark 4.3 hands settings to its Connect server in groups of ten and keeps only the last group.
+# Six are its own; there is no order to rely on.
+_ROOM: Final = 4
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -73,6 +71,12 @@ def run(
     wrong = next((one for one in conf if not one.partition("=")[1]), None)
     if wrong is not None:
         return _fail(f"--conf {wrong}: expected NAME=VALUE")
+    room = _ROOM - len(_ON_ONE_MACHINE)
+    if is_local(remote) and len(conf) > room:
+        return _fail(
+            f"{len(conf)} times --conf with {remote}: Spark loses settings beyond {room}; "
+            f"put those that a session may change under `configuration:` in {spec}"
+        )
     home = spark_home(os.environ)
     try:
         java = java_home()
@@ -84,7 +88,13 @@ def run(
     if not os.access(command[0], os.X_OK):
         return _fail(f"{command[0]} cannot be run: set SPARK_HOME to Spark 4.1 or later")
     os.chdir(directory)
-    return _become(command, environment(os.environ, home, java, bootstrap))
+    local = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local(remote) else {}
+    return _become(command, {**local, **environment(os.environ, home, java, bootstrap)})
+
+
+def is_local(remote: str) -> bool:
+    """Tell whether Spark runs in this process."""
+    return remote.startswith("local")
 
 
 def _become(command: Sequence[str], variables: Mapping[str, str]) -> NoReturn:
@@ -117,7 +127,7 @@ def command_line(
 ) -> list[str]:
     """Return the command; settings of the caller come after ours, and win."""
     settings = [f"{name}={value}" for name, value in _ON_ONE_MACHINE.items()]
-    given = [*(settings if remote.startswith("local") else []), *conf]
+    given = [*(settings if is_local(remote) else []), *conf]
     options = [word for one in given for word in ("--conf", one)]
     refresh = ["--full-refresh-all"] if full_refresh_all and not dry_run else []
     what = "dry-run" if dry_run else "run"

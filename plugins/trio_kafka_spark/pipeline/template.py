@@ -6,11 +6,14 @@ from typing import Final
 _SPEC: Final = """\
 # A declarative pipeline of Spark: `trio-kafka pipeline run` brings all of its tables up to date.
 name: @NAME@
-# Checkpoints of the streams: where each of them goes on.
+# Checkpoints of the streams: the offsets from which each continues.
 storage: @STORAGE@
 libraries:
   - glob:
       include: transformations/**
+# Settings of the session. Two partitions suit one machine; remove the line on a cluster.
+configuration:
+  spark.sql.shuffle.partitions: "2"
 """
 _TABLES: Final = '''\
 """The tables of this pipeline: each function is one, named as the function is."""

@@ -102,7 +102,7 @@ def _tails(buffer: npt.NDArray[np.uint8], at: Ints, left: Ints, h: _Words) -> _W
 
 
 class Sticky:
-    """Where records without a key go: one available partition for some bytes, then the next.
+    """Partition for records without a key: one available partition for some bytes, then the next.
 
     The order is cyclic, so partitions get equal shares; it begins at random, or all tasks of a job
     would begin with the same partition.

@@ -1,4 +1,4 @@
-"""How much of a stream one micro-batch takes: maxOffsetsPerTrigger, minOffsetsPerTrigger, a delay.
+"""Limits of one micro-batch: maxOffsetsPerTrigger, minOffsetsPerTrigger, maxTriggerDelay.
 
 Spark's Python API has no limit that combines the three, so they are kept here. Spark still decides
 when it asks for everything at once (a trigger that runs once).

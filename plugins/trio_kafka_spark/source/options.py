@@ -86,7 +86,7 @@ class At(Enum):
 
 @frozen(kw_only=True)
 class Position:
-    """Where a read starts or ends; `numbers` by partition, or one `timestamp` for all."""
+    """Start or end of a read; `numbers` by partition, or one `timestamp` for all."""
 
     at: At
     numbers: Offsets = attrs.field(factory=dict)

@@ -1,4 +1,4 @@
-"""How partitions' offset ranges are cut into tasks: minPartitions and maxRecordsPerPartition.
+"""Split offset ranges of partitions into tasks: minPartitions and maxRecordsPerPartition.
 
 The arithmetic is that of Spark's own Kafka connector, so that a query has as many tasks as before;
 a test holds the two equal. Sizes are differences of offsets: a compacted or transactional log holds

@@ -1,7 +1,7 @@
 """Streams: where the next micro-batch ends, and its tasks. Spark keeps one such reader for a query.
 
 Offsets are the connector's JSON, so that a checkpoint outlives a change of the format's name. The
-reader is made anew for `read`, in workers, which use the options alone.
+reader is created again for `read`, in workers, which use the options alone.
 """
 
 from collections.abc import Iterator

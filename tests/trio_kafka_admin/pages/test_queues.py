@@ -68,4 +68,4 @@ def test_those_that_are_left_out_are_counted() -> None:
     data = {"seconds": None, "total": 12, "queues": []}
     page = read_html("".join(PAGE.show(data, Place("/admin"))))
 
-    assert page.all("p")[-1].text == "12 more that are no fuller: see ?limit="
+    assert page.all("p")[-1].text == "12 more, no fuller than these: use ?limit="

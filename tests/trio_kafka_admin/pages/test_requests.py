@@ -59,7 +59,7 @@ async def test_those_of_one_client_can_be_asked_for(autojump_clock: MockClock) -
         client = "nobody%20%26%20co"
         page = await ui.page(f"/admin/requests?which=latest&client={client}")
 
-        assert page.one("main").text == "No request has come yet."
+        assert page.one("main").text == "No request has been served yet."
         assert page.one("input", name="client").attributes["value"] == "nobody & co"
         assert page.one("input", name="which").attributes["value"] == "latest"
 

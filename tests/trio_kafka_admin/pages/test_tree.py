@@ -131,7 +131,7 @@ async def test_too_much_for_a_page_is_what_works_without_its_logs(
         assert {"plane", "plugin", "selector", "channel"} <= kinds
         assert not found["truncated"]
         assert found["left_out"] == ["connection", "file", "group", "log", "member", "partition"]
-        assert "Too many to show: connection, file," in page.one("main").text
+        assert "Too many nodes to show: connection, file," in page.one("main").text
         # Of one node all is shown that there is room for, in its order.
         assert below["truncated"]
         assert {one["kind"] for one in below["rows"][1:]} == {"log"}

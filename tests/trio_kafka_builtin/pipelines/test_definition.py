@@ -76,7 +76,7 @@ def test_every_key_is_read() -> None:
         ("directory = ''", "directory is ''"),
         ("directory = 1", "directory is 1"),
         ("environment = 1", "environment is 1, want a table"),
-        ("environment = {'a b' = 'c'}", "'a b' is no name of a variable"),
+        ("environment = {'a b' = 'c'}", "'a b' is not a variable name"),
         ("environment = {A = 1}", "environment: A is a int, want a text"),
         ("environment = {TRIO_KAFKA_PIPELINE_TOKEN = 'x'}", "is set by the broker"),
     ],

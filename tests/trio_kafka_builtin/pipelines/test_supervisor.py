@@ -73,7 +73,7 @@ async def test_log_files_that_cannot_be_made_keep_nothing_from_running(
     ) as it:
         await it.until("a", "running")
 
-    assert "pipelines have no log files" in caplog.messages
+    assert "pipeline log files disabled" in caplog.messages
 
 
 @pytest.mark.parametrize(

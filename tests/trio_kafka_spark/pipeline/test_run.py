@@ -25,7 +25,7 @@ def test_settings_for_one_machine_are_given_where_spark_runs_here() -> None:
     local, remote = command(conf=["a=b"]), command(remote="sc://host:1", conf=["a=b"])
 
     assert local[:4] == ["/spark/bin/spark-pipelines", "run", "--remote", "local[2]"]
-    assert "spark.driver.host=127.0.0.1" in local
+    assert "spark.sql.catalogImplementation=hive" in local
     assert local[-4:] == ["--conf", "a=b", "--spec", "spark-pipeline.yml"]
     assert remote[3:] == ["sc://host:1", "--conf", "a=b", "--spec", "spark-pipeline.yml"]
 
@@ -59,6 +59,10 @@ def test_spark_is_where_a_variable_says() -> None:
         (["."], ". has no spark-pipeline.yml: `trio-kafka pipeline init NAME` writes a pipeline"),
         (["/no/such"], "/no/such has no spark-pipeline.yml"),
         (["p", "--conf", "a"], "--conf a: expected NAME=VALUE"),
+        (
+            ["p", *["--conf", "a=b"] * 3],
+            "3 times --conf with local[2]: Spark loses settings beyond 2",
+        ),
         (["p"], "/nowhere/bin/spark-pipelines cannot be run: set SPARK_HOME to Spark 4.1 or later"),
     ],
 )

@@ -10,19 +10,19 @@ from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.snapshots import WORKING
 from trio_kafka.plugin import PluginContext, plugin
-from trio_kafka_admin.asker import CLIENT_ID, Asker
+from trio_kafka_admin.broker_reader import CLIENT_ID, BrokerReader
 from trio_kafka_admin.plugin import AdminSettings
 
 
 @asynccontextmanager
-async def asker_and_ui() -> AsyncIterator[tuple[Asker, Ui]]:
-    made: list[Asker] = []
+async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
+    made: list[BrokerReader] = []
 
     @plugin("asks", settings=AdminSettings)
     @asynccontextmanager
     async def asks(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
-        """Has an asker of its own."""
-        made.append(Asker(context))
+        """Has an reader of its own."""
+        made.append(BrokerReader(context))
         yield
 
     async with admin_ui(asks) as ui:
@@ -41,9 +41,9 @@ async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: Mock
 async def test_an_overview_reads_no_node_of_which_there_are_thousands(
     autojump_clock: MockClock,
 ) -> None:
-    async with asker_and_ui() as (asker, ui):
+    async with reader_and_ui() as (reader, ui):
         await ui.served.create_topic("orders")
-        before, after = await asker.overview.two()
+        before, after = await reader.overview.two()
 
         assert before is None
         assert {node.kind for node in after.nodes.values()} <= set(WORKING)
@@ -51,9 +51,9 @@ async def test_an_overview_reads_no_node_of_which_there_are_thousands(
 
 
 async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockClock) -> None:
-    async with asker_and_ui() as (asker, ui):
+    async with reader_and_ui() as (reader, ui):
         await ui.served.create_topic("orders")
-        _, after = await asker.queues.two()
+        _, after = await reader.queues.two()
 
         kinds = {node.kind for node in after.nodes.values()}
         assert kinds >= {"channel", "limiter", "purgatory"}
@@ -61,8 +61,8 @@ async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockCl
 
 
 async def test_an_answer_with_an_error_is_raised(autojump_clock: MockClock) -> None:
-    async with asker_and_ui() as (asker, _):
+    async with reader_and_ui() as (reader, _):
         with pytest.raises(KafkaError, match="no node") as error:
-            await asker.tree(path="nowhere")
+            await reader.tree(path="nowhere")
 
         assert error.value.code is ErrorCode.RESOURCE_NOT_FOUND

@@ -1,7 +1,7 @@
-"""Long waits and group lag: figures of the overview that the tree does not hold.
+"""Nodes that the overview derives: long waits of requests, and lag of groups.
 
-Each is a node of the look like any other, of a kind of its own, below the node that it belongs to.
-Both are read in steps.
+Each is a node of the snapshot, of a kind of its own, below the node that it belongs to. Both are
+read in steps.
 """
 
 from collections.abc import Iterable
@@ -14,26 +14,26 @@ from trio_kafka.introspect.snapshots import NodeLook, Path
 from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
 from trio_kafka.requests.parts import Missing, Parts
 
-LONG_S: Final = 5.0  # a request that is older has waited long
+LONG_S: Final = 5.0  # age from which a wait is long
 WAITING_APIS: Final = frozenset({"Fetch", "JoinGroup", "SyncGroup"})
-"""APIs whose requests wait for others as a rule."""
-LEAST_LAG: Final = 1_000  # records; a smaller lag is left out
+"""APIs whose requests wait for other clients by design."""
+LEAST_LAG: Final = 1_000  # records; smaller lags are omitted
 LONG_WAIT: Final = "long-wait"
 GROUP_LAG: Final = "group-lag"
 BESIDE: Final = frozenset({LONG_WAIT, GROUP_LAG})
-"""The kinds of these nodes: the tree has none of them."""
-_KAFKAS_KEYS: Final = range(10_000)  # of other APIs it is not known how long they may wait
-_A_STEP: Final = 64  # partitions, or requests
+"""Kinds of these nodes; the tree has no node of these kinds."""
+_KAFKAS_KEYS: Final = range(10_000)  # how long APIs of plugins may wait is unknown
+_A_STEP: Final = 64  # partitions or requests between two checkpoints
 
 
 def watched_keys(parts: Parts) -> list[int]:
-    """Keys of the APIs whose requests should not wait for long."""
+    """Return the keys of APIs whose requests should not wait for long."""
     names = parts.apis.names
     return [key for key, name in names.items() if key in _KAFKAS_KEYS and name not in WAITING_APIS]
 
 
 async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, NodeLook]:
-    """A node for each API and what its requests have waited for longer than LONG_S.
+    """Return a node for each API and wait reason with requests older than LONG_S.
 
     Figures: count; oldest_s, client and stage of the oldest one.
     """
@@ -65,7 +65,7 @@ async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, N
 
 
 async def group_lags(root: str, parts: Parts) -> dict[Path, NodeLook]:
-    """A node for each group here that lags by LEAST_LAG records or more, over all its partitions.
+    """Return a node for each group on this broker that lags by LEAST_LAG records or more in total.
 
     Figures: lag, in records; members.
     """
@@ -81,7 +81,7 @@ async def group_lags(root: str, parts: Parts) -> dict[Path, NodeLook]:
                 lag += one.lag or 0
                 if not number % _A_STEP:
                     await trio.lowlevel.checkpoint()
-            group = machine.by_id.get(group_id)  # it may have gone meanwhile
+            group = machine.by_id.get(group_id)  # it may have been deleted meanwhile
             if lag >= LEAST_LAG and group is not None:
                 figures = {"lag": lag, "members": len(group.members())}
                 path = (root, "group-coordinator", f"lag of {group_id}")

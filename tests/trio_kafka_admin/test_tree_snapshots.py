@@ -1,11 +1,11 @@
-"""Looks that all who ask share."""
+"""TreeSnapshots that all who ask share."""
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.introspect.snapshots import Look
-from trio_kafka_admin.looks import FRESH_S, STALE_S, WINDOW_S, Looks
+from trio_kafka_admin.tree_snapshots import FRESH_S, STALE_S, WINDOW_S, TreeSnapshots
 
 
 class Reader:
@@ -24,7 +24,7 @@ class Reader:
 
 
 async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock) -> None:
-    looks = Looks(Reader())
+    looks = TreeSnapshots(Reader())
 
     before, first = await looks.two()
     await trio.sleep(FRESH_S)
@@ -36,7 +36,7 @@ async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock
 
 
 async def test_all_who_look_see_the_same_time_back(autojump_clock: MockClock) -> None:
-    looks = Looks(Reader())
+    looks = TreeSnapshots(Reader())
     seconds = []
     for _ in range(40):
         before, after = await looks.two()
@@ -50,7 +50,7 @@ async def test_all_who_look_see_the_same_time_back(autojump_clock: MockClock) ->
 
 
 async def test_what_was_long_ago_is_not_compared_with(autojump_clock: MockClock) -> None:
-    looks = Looks(Reader())
+    looks = TreeSnapshots(Reader())
     _, first = await looks.two()
     await trio.sleep(WINDOW_S * 3)
     before, _ = await looks.two()
@@ -66,7 +66,7 @@ async def test_what_was_long_ago_is_not_compared_with(autojump_clock: MockClock)
 
 async def test_a_fresh_look_is_not_read_again(autojump_clock: MockClock) -> None:
     reader = Reader()
-    looks = Looks(reader)
+    looks = TreeSnapshots(reader)
 
     first = await looks.two()
     await trio.sleep(FRESH_S / 2)
@@ -77,7 +77,7 @@ async def test_a_fresh_look_is_not_read_again(autojump_clock: MockClock) -> None
 
 async def test_however_many_ask_it_is_read_once(autojump_clock: MockClock) -> None:
     reader = Reader()
-    looks = Looks(reader)
+    looks = TreeSnapshots(reader)
     async with trio.open_nursery() as nursery:
         for _ in range(50):
             nursery.start_soon(looks.two)
@@ -89,7 +89,7 @@ async def test_who_leaves_while_it_reads_leaves_the_next_one_to_read(
     autojump_clock: MockClock,
 ) -> None:
     reader = Reader()
-    looks = Looks(reader)
+    looks = TreeSnapshots(reader)
     _, first = await looks.two()
     await trio.sleep(FRESH_S)
     async with trio.open_nursery() as nursery:
@@ -110,7 +110,7 @@ async def cancel_soon(scope: trio.CancelScope) -> None:
 
 async def test_a_look_that_fails_changes_nothing(autojump_clock: MockClock) -> None:
     reader = Reader()
-    looks = Looks(reader)
+    looks = TreeSnapshots(reader)
     _, first = await looks.two()
     await trio.sleep(FRESH_S)
     reader.fails.append(ValueError("no tree"))

@@ -12,7 +12,7 @@ from tests.trio_kafka_admin.kit import admin_ui
 from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
 from trio_kafka.plugin_host.declared import Plugin
 from trio_kafka.plugin_host.life import State
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -21,9 +21,9 @@ from trio_kafka_builtin.answers import HttpError
 Give = Callable[[PluginContext[Any]], None]
 
 
-async def read(asker: Asker, query: Query) -> Data:
-    await asker.plugins()
-    return {"said": query.text("say", "nothing"), "limit": query.limit(asker.max_rows)}
+async def read(reader: BrokerReader, query: Query) -> Data:
+    await reader.plugins()
+    return {"said": query.text("say", "nothing"), "limit": query.limit(reader.max_rows)}
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:
@@ -88,15 +88,15 @@ async def test_a_name_that_is_taken_is_refused_with_the_culprit(
         assert f"plugin {first} has a page tree already" in plugins.find(later).error
 
 
-async def fail(asker: Asker, query: Query) -> Data:
+async def fail(reader: BrokerReader, query: Query) -> Data:
     raise ZeroDivisionError
 
 
-async def answer(asker: Asker, query: Query) -> Data:
+async def answer(reader: BrokerReader, query: Query) -> Data:
     raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, "no such word")
 
 
-async def refuse(asker: Asker, query: Query) -> Data:
+async def refuse(reader: BrokerReader, query: Query) -> Data:
     raise HttpError(400, "not so")
 
 

@@ -1,7 +1,7 @@
-"""Looks at the tree over a short time, for all who ask: rates, and what happened of late, need two.
+"""Snapshots of the tree, shared by all readers: rates and recent events need two of them.
 
-However many ask, the tree is read once in `FRESH_S` at most, and never while nobody asks. All see
-the same time back, so that nobody misses what happened because somebody else has looked.
+The tree is read at most once per `FRESH_S`, however many readers there are, and never without a
+reader. All readers compare over the same window, so none hides an event from another.
 """
 
 from collections import deque
@@ -13,27 +13,27 @@ import trio
 from trio_kafka.introspect.snapshots import Look
 
 FRESH_S: Final = 1.0
-WINDOW_S: Final = 10.0  # so far back it is looked
-STALE_S: Final = 60.0  # what was before that is not compared with
+WINDOW_S: Final = 10.0  # age of the earlier snapshot
+STALE_S: Final = 60.0  # older snapshots are not compared with
 
 
-class Looks:
-    """read: one look, at `trio.current_time()`."""
+class TreeSnapshots:
+    """Recent snapshots. read: takes one, at `trio.current_time()`."""
 
     def __init__(self, read: Callable[[], Awaitable[Look]]) -> None:
         self._read = read
         self._reading = trio.Lock()
-        # The first is the last one that is as old as the window, if there is one.
+        # The first is the newest one that is as old as the window, if there is one.
         self._kept: deque[Look] = deque()
 
     async def two(self) -> tuple[Look | None, Look]:
-        """One of WINDOW_S ago, or as near to that as there is, None if there is none; and the
+        """Return the snapshot of WINDOW_S ago, or the nearest to it (None: there is none), and the
         newest. Raises what `read` raises.
         """
         async with self._reading:
             kept = self._kept
             if not kept or trio.current_time() - kept[-1].at >= FRESH_S:
-                # Who is cancelled here leaves all as it was.
+                # A cancelled reader changes nothing.
                 self._keep(await self._read())
             return (kept[0] if len(kept) > 1 else None), kept[-1]
 

@@ -1,7 +1,7 @@
-"""What pages ask of the broker: as any client does, by requests from within.
+"""Broker state for pages, read by in-process requests like those of any client.
 
-So a page sees what the command line sees, within the same bounds, and is seen itself: in metrics,
-the request log and the list of requests.
+A page therefore sees what the command line sees, within the same bounds, and its requests appear
+in metrics, in the request log and in the list of requests.
 """
 
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
 )
 from trio_kafka.protocol.tree_rows import look_of
-from trio_kafka_admin.looks import Looks
+from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.plugin import AdminSettings
-from trio_kafka_admin.waits import group_lags, long_waits, watched_keys
+from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
 CLIENT_ID: Final = "admin-ui"
-_MOST_WAITS: Final = 1000  # requests in hand that are looked at for the overview
+_MOST_WAITS: Final = 1000  # requests in flight that the overview reads
 
 
-class Asker:
-    """Of one app. overview, queues: looks that its pages share."""
+class BrokerReader:
+    """Requests of one app. overview, queues: snapshots that pages share."""
 
     def __init__(self, context: PluginContext[AdminSettings]) -> None:
         self.context = context
-        self.overview = Looks(self._read_overview)
-        self.queues = Looks(self._read_queues)
+        self.overview = TreeSnapshots(self._read_overview)
+        self.queues = TreeSnapshots(self._read_queues)
 
     @property
     def max_rows(self) -> int:
@@ -49,7 +49,7 @@ class Asker:
     async def tree(
         self, *, path: str = "", depth: int = -1, most: int = -1, kinds: Sequence[str] = ()
     ) -> DescribeTreeResponse:
-        """Raises KafkaError."""
+        """Read a part of the tree. Raises KafkaError."""
         wanted = DescribeTreeRequest(path or None, depth, most, list(kinds))
         answer: DescribeTreeResponse = await self._ask(wanted)
         return answer
@@ -57,13 +57,13 @@ class Asker:
     async def requests(
         self, which: int, keys: Sequence[int], client_id: str | None, most: int
     ) -> DescribeRequestsResponse:
-        """Raises KafkaError."""
+        """List requests in flight, the latest or the slowest. Raises KafkaError."""
         wanted = DescribeRequestsRequest(which, list(keys), client_id, most)
         answer: DescribeRequestsResponse = await self._ask(wanted)
         return answer
 
     async def plugins(self) -> ListPluginsResponse:
-        """Raises KafkaError."""
+        """List the plugins. Raises KafkaError."""
         answer: ListPluginsResponse = await self._ask(ListPluginsRequest())
         return answer
 

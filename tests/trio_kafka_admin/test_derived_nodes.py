@@ -14,13 +14,13 @@ from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
 from trio_kafka.testing.fault_rules import FaultRules
 from trio_kafka.testing.faults import Faults
 from trio_kafka.testing.scripted_client import newest
-from trio_kafka_admin.waits import LEAST_LAG, long_waits
+from trio_kafka_admin.derived_nodes import LEAST_LAG, long_waits
 
 
 async def words_of(ui: Ui) -> list[str]:
     """Findings but that of the loop: in virtual time it is busy for all of it."""
     found = [one["words"] for one in (await ui.json("/admin/api/overview"))["findings"]]
-    return [words for words in found if "hardly ever sleeps" not in words]
+    return [words for words in found if "is rarely idle" not in words]
 
 
 def slow_down(ui: Ui, api: str, delay_s: float) -> dict[str, Any]:
@@ -51,7 +51,7 @@ async def test_an_api_that_a_plugin_slows_down_is_found_with_the_plugin_and_its_
     assert found == [
         "plugin faults takes 500 ms of each request, around MetadataRequest",
         "Metadata takes 500 ms on average, 500 ms of it parked",
-        f"rule late of plugin faults has struck 3 requests: {json.dumps(rule)}",
+        f"rule late of plugin faults has matched 3 requests: {json.dumps(rule)}",
     ]
     assert later == []
 

@@ -1,4 +1,4 @@
-"""The pages that the app shows: its own and those of other plugins, as they come and go."""
+"""The pages of the app: its own and those that other plugins contribute at the moment."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
@@ -8,7 +8,7 @@ import trio
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.plugin import KafkaError, RefusedError
 from trio_kafka.plugin_host.pages import AdminPage, AdminPages
-from trio_kafka_admin.asker import Asker
+from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
@@ -20,8 +20,8 @@ _A_STEP: Final = 8  # pieces between two checkpoints, as in `responses`
 _PARTS: Final = {"name": str, "title": str, "about": str, "order": int}
 
 
-class Shelf:
-    """Pages that are loaded. owner: the name of the plugin whose pages are the app's own."""
+class PageRegistry:
+    """Loaded pages. owner: name of the plugin that the app belongs to."""
 
     def __init__(
         self, pages: AdminPages, run_in_thread: Callable[..., Awaitable[Any]], owner: str
@@ -32,24 +32,24 @@ class Shelf:
         self._loading = trio.Lock()
 
     async def listed(self) -> list[Page]:
-        """Return all pages that can be shown, in their order; load those that are new."""
+        """Load new pages, and return all that can be shown, in their order."""
         await self._load()
         found: list[Page] = [one.page for one in self._pages if one.page is not None]
         return sorted(found, key=lambda page: (page.order, page.name))
 
     async def find(self, name: str) -> AdminPage | None:
-        """Return a page, loaded; None: there is none of this name. HttpError: it has failed."""
+        """Return a loaded page, or None. Raises HttpError if it failed to load."""
         await self._load()
         found = self._pages.find(name)
         if found is not None and found.failed:
             raise HttpError(500, f"page {name} of plugin {found.owner.name}: {found.failed}")
         return found
 
-    async def read(self, one: AdminPage, asker: Asker, query: Query) -> Data:
-        """Read what a page shows. Raises HttpError, KafkaError, RefusedError."""
+    async def read(self, one: AdminPage, reader: BrokerReader, query: Query) -> Data:
+        """Read the data of a page. Raises HttpError, KafkaError, RefusedError."""
         try:
             with one.in_hands(*_ANSWERS):
-                data: Data = await one.page.read(asker, query)
+                data: Data = await one.page.read(reader, query)
                 return data
         except _ANSWERS:
             raise
@@ -57,8 +57,8 @@ class Shelf:
             raise self._told(one, error) from error
 
     async def show(self, one: AdminPage, data: Data, place: Place) -> Iterator[Html]:
-        """Make the pieces of a page. Those of another plugin are all made before the first is
-        sent, so that its mistake is an answer. Raises HttpError.
+        """Render the pieces of a page. Those of another plugin are all rendered before the first is
+        sent, so that its failure becomes an error page. Raises HttpError.
         """
         if one.owner.name == self._owner:
             await trio.lowlevel.checkpoint()
@@ -75,7 +75,7 @@ class Shelf:
         return iter(pieces)
 
     def ask(self, one: AdminPage, query: Query, place: Place) -> Html:
-        """Make what stands above a page. Raises HttpError."""
+        """Render what stands above the data, such as a form. Raises HttpError."""
         if one.page.ask is None:
             return Html("")
         try:
@@ -99,7 +99,7 @@ class Shelf:
                 try:
                     with one.in_hands():
                         one.page = _checked(one, await self._run_in_thread(one.load))
-                except Exception as error:  # noqa: BLE001 - of its plugin, which was told
+                except Exception as error:  # noqa: BLE001 - the plugin's failure is logged
                     one.failed = f"it cannot be loaded: {error!r}"
                     self._log(one, error)
 
@@ -112,9 +112,9 @@ class Shelf:
 
 
 def _checked(one: AdminPage, page: Any) -> Page:
-    """Return what `load` returned. Raises TypeError for what is no page of this name.
+    """Return the page that `load` returned. Raises TypeError if it is no page of this name.
 
-    Its class may be that of another import of this package: only its parts count.
+    Its class may come from another import of this package, so only its attributes are checked.
     """
     for part, kind in _PARTS.items():
         if not isinstance(getattr(page, part, None), kind):
