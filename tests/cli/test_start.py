@@ -82,7 +82,7 @@ def test_refused_settings_end_with_status_2_before_anything_runs(served, capsys)
 
     assert served == []
     assert capsys.readouterr().err == (
-        "trio-kafka: -c: listeners: SSL: SSL is not served yet, only PLAINTEXT is\n"
+        "trio-kafka: -c: listeners: SSL: SSL is not supported yet: use PLAINTEXT\n"
     )
 
 

@@ -32,9 +32,10 @@ def test_a_value_without_effect_is_a_warning():
 
 def test_what_is_read_only_is_refused():
     assert refusal({"num.partitions": "5"}) == (
-        "num.partitions: cannot be changed while the broker runs"
+        "num.partitions: is read when the broker starts: change it"
+        " in the broker's file, and restart"
     )
-    assert "while the broker runs" in refusal({"log.retention.hours": "5"})
+    assert "when the broker starts" in refusal({"log.retention.hours": "5"})
 
 
 def test_an_unknown_name_is_refused_with_the_nearest():
@@ -46,18 +47,18 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "listener.name.a.sasl.jaas.config"])
 def test_what_is_one_brokers_own_needs_its_id(name):
     assert refusal({name: "x"}, per_broker=False) == (
-        f"{name}: is one broker's own: want the broker's id"
+        f"{name}: can only be set for one broker: name the broker's id"
     )
-    assert change({name: "x"}) == (f"{name} is not supported yet: SASL is not served",)
+    assert change({name: "x"}) == (f"{name} is not supported yet: SASL is not implemented",)
 
 
 def test_settings_of_tls_are_changed_by_listener():
     assert refusal({"ssl.keystore.type": "PEM"}) == (
-        "ssl.keystore.type: is changed for one listener:"
-        " want listener.name.<listener>.ssl.keystore.type"
+        "ssl.keystore.type: can only be set for one listener:"
+        " use listener.name.<listener>.ssl.keystore.type"
     )
     assert change({"listener.name.a.ssl.keystore.type": "PEM"}) == (
-        "listener.name.a.ssl.keystore.type is not supported yet: TLS is not served",
+        "listener.name.a.ssl.keystore.type is not supported yet: TLS is not implemented",
     )
 
 
@@ -67,12 +68,14 @@ TWO = {"listeners": "PLAINTEXT://h:1,IN://h:2", "listener.security.protocol.map"
 
 def test_a_listener_is_added_by_one_broker():
     assert change(TWO) == ()
-    assert refusal(TWO, per_broker=False).endswith("one broker's own: want the broker's id")
+    assert refusal(TWO, per_broker=False).endswith(
+        "can only be set for one broker: name the broker's id"
+    )
 
 
 def test_a_listener_without_a_protocol_is_refused():
     assert refusal({"listeners": TWO["listeners"]}) == (
-        "listeners: listener.security.protocol.map has no protocol for IN"
+        "listeners: IN has no protocol: add IN:PLAINTEXT to listener.security.protocol.map"
     )
 
 
@@ -80,7 +83,7 @@ def test_what_is_advertised_stays():
     only = {**TWO, "listeners": "PLAINTEXT://h:1"}
 
     assert refusal(only, given=TWO, registered=["PLAINTEXT", "IN"]) == (
-        "listeners: IN is advertised to the cluster while this broker runs"
+        "listeners: IN is registered with the cluster: keep it until this broker restarts"
     )
     assert change(only, given=TWO, registered=["PLAINTEXT"]) == ()
     assert change({}, dynamic=TWO, registered=["PLAINTEXT"]) == ()
@@ -99,7 +102,7 @@ def test_the_listener_that_brokers_use_stays():
 
 def test_a_listener_keeps_its_protocol():
     assert refusal({"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,IN:SSL"}, given=TWO) == (
-        "listener.security.protocol.map: IN is served with PLAINTEXT: it keeps that"
+        "listener.security.protocol.map: IN is open with PLAINTEXT: a restart can change that"
     )
 
 
@@ -225,7 +228,7 @@ def test_no_more_is_kept_here_than_at_all(unit, whole, local, allowed):
     if allowed:
         change(wanted)
     else:
-        assert refusal(wanted).startswith(f"log.local.retention.{unit}: {local} is more than")
+        assert refusal(wanted).startswith(f"log.local.retention.{unit}: {local} is not within")
 
 
 def test_local_retention_is_compared_in_the_unit_that_was_written_down():
@@ -248,7 +251,7 @@ def test_no_refusal_shows_a_secret():
 @pytest.mark.parametrize("prefix", ["", "listener.name.plaintext."])
 @pytest.mark.parametrize("per_broker", [True, False])
 def test_limits_of_connections_stay_above_zero_while_a_broker_runs(name, prefix, per_broker):
-    reason = f"{prefix}{name}: 0 would let nobody in: want at least 1"
+    reason = f"{prefix}{name}: 0 would reject every connection: want at least 1"
 
     assert refusal({prefix + name: "0"}, per_broker=per_broker) == reason
     assert change({prefix + name: "1"}, per_broker=per_broker) == ()
@@ -268,16 +271,19 @@ def test_a_limit_of_another_listener_is_no_matter():
 def test_a_broker_that_lets_nobody_in_needs_overrides_also_while_it_runs():
     none, some = "max.connections.per.ip", "max.connections.per.ip.overrides"
 
-    assert "0 lets nobody in" in refusal({none: "0"})
+    assert "0 rejects every connection" in refusal({none: "0"})
     assert change({none: "0", some: "10.0.0.1:5"}) == ()
-    assert "is no HOST:COUNT" in refusal({some: "10.0.0.1"}, per_broker=False)
+    assert "is not HOST:COUNT" in refusal({some: "10.0.0.1"}, per_broker=False)
 
 
 @pytest.mark.parametrize("name", ["max.connections", "max.connection.creation.rate"])
 def test_the_brokers_own_limit_shuts_nobody_out_where_listeners_have_limits_of_their_own(name):
     given = {f"listener.name.plaintext.{name}": "5"}
 
-    assert refusal({name: "0"}, given=given) == f"{name}: 0 would let nobody in: want at least 1"
+    assert (
+        refusal({name: "0"}, given=given)
+        == f"{name}: 0 would reject every connection: want at least 1"
+    )
     assert change({name: "1"}, given=given) == ()
 
 

@@ -22,15 +22,18 @@ def test_what_is_deprecated_is_there_still():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("zookeeper.connect", "Kafka 4 has no such setting: ZooKeeper mode is not served"),
-        ("port", "Kafka 4 has no such setting: want listeners and advertised.listeners"),
+        (
+            "zookeeper.connect",
+            "Kafka 4 removed this setting: ZooKeeper mode is not supported: leave it out",
+        ),
+        ("port", "Kafka 4 removed this setting: use listeners and advertised.listeners"),
         ("inter.broker.protocol.version", None),
     ],
 )
 def test_what_is_gone_is_told_with_what_to_do(name, message):
-    assert unknown(name) == (message or f"Kafka 4 has no such setting: {replacement_of(name)}")
+    assert unknown(name) == (message or f"Kafka 4 removed this setting: {replacement_of(name)}")
 
 
 def test_a_setting_of_topics_is_told_with_the_brokers():
-    assert unknown("retention.ms") == "is a setting of topics: want log.retention.ms"
-    assert unknown("remote.storage.enable") == "is a setting of topics"
+    assert unknown("retention.ms") == "is a topic setting: use log.retention.ms for a broker"
+    assert unknown("remote.storage.enable") == "is a topic setting"

@@ -25,7 +25,7 @@ def test_every_setting_of_ours_begins_with_trio_and_has_a_default():
 def test_only_values_that_have_a_meaning_are_taken(name, values):
     for value in values:
         assert getattr(broker_config({name: value}), name.replace(".", "_")) == value
-    with pytest.raises(ConfigError, match=f"{name}: 'other' is none of {', '.join(values)}"):
+    with pytest.raises(ConfigError, match=f"{name}: 'other' is not one of {', '.join(values)}"):
         broker_config({name: "other"})
 
 

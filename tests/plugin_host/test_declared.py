@@ -52,5 +52,5 @@ def test_versions_of_what_is_no_request() -> None:
     class Header:
         """No request."""
 
-    with pytest.raises(TypeError, match="is no request"):
+    with pytest.raises(TypeError, match="is not a request class"):
         plugin("p", apis={Header: (0, 1)})(run)

@@ -57,7 +57,7 @@ def test_an_attribute_stands_for_one(origin: Origin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "why"), [("nothing", "is no plugin: 3"), ("absent", "is no plugin: None")]
+    ("attribute", "why"), [("nothing", "is 3, not a plugin"), ("absent", "is None, not a plugin")]
 )
 def test_what_is_no_plugin_is_named(origin: Origin, attribute: str, why: str) -> None:
     with pytest.raises(NoPluginError, match=why):

@@ -232,9 +232,9 @@ async def test_a_request_in_hand_finishes_with_the_old_generation(
         ('WORD = "hello"', 'raise SystemExit("no")', "SystemExit: no"),
         ("    yield\n", '    raise ValueError("not today")\n    yield\n', "not today"),
         ('@plugin("greeter"', '@plugin("other"', "no plugin greeter any more"),
-        ('@plugin("greeter"', '@plugin("greeter", policy="none"', "policy 'none' is none of"),
+        ('@plugin("greeter"', '@plugin("greeter", policy="none"', "policy 'none' is not one of"),
         ('mark: str = string("!"', "mark: str = string(1 / 0", "ZeroDivisionError"),
-        ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is none of"),
+        ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is not one of"),
     ],
 )
 async def test_a_start_that_fails_leaves_the_old_generation_serving(

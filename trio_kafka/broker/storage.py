@@ -74,7 +74,9 @@ async def open_storage(
         metadata = await _open_apart(world, config) if apart else _find(config, logs)
         if refuse_formatted and metadata.properties is not None:
             raise StartError(
-                f"{metadata.path} is formatted already: of cluster {metadata.properties.cluster_id}"
+                f"{metadata.path} is formatted already:"
+                f" cluster {metadata.properties.cluster_id}: name an empty"
+                f" directory, or leave it as it is with --ignore-formatted"
             )
         if format_if_empty:
             await format_storage(world, config, metadata, logs, cluster_id)

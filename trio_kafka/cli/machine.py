@@ -20,7 +20,7 @@ class Machine:
             try:
                 return stream.read()
             except UnicodeDecodeError:
-                raise ValueError("the file is not UTF-8") from None
+                raise ValueError("the file is not UTF-8: convert it") from None
 
     def is_file(self, path: str) -> bool:
         return os.path.isfile(path)

@@ -92,7 +92,7 @@ def read_file(file: str) -> list[tuple[str, Given]]:
     except OSError as error:
         raise ConfigError(file, error.strerror or str(error)) from None
     except UnicodeDecodeError:
-        raise ConfigError(file, "is not UTF-8, which TOML is") from None
+        raise ConfigError(file, "is not UTF-8, as a TOML file must be") from None
     if not toml:
         return list(iterate_properties(text, file))
     from trio_kafka.config.sources.toml import parse_toml  # noqa: PLC0415 - most starts have none

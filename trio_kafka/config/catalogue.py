@@ -96,7 +96,7 @@ def why_without_effect(name: str) -> str | None:
     base = base_of(name)
     reason = why_unsupported(base)
     if reason is None and base not in _BY_LISTENER and setting_of(name) is not None:
-        return f"{Support.NOT_YET.value}: a setting is the same for all listeners"
+        return f"{Support.NOT_YET.value}: listeners cannot have values of their own"
     return reason
 
 
@@ -104,8 +104,8 @@ def unknown(name: str) -> str:
     """What is said of a name that no setting has."""
     if name in TOPIC_SETTINGS:
         server = TOPIC_SETTINGS[name].server
-        return "is a setting of topics" + (f": want {server[0][0]}" if server else "")
+        return "is a topic setting" + (f": use {server[0][0]} for a broker" if server else "")
     if instead := replacement_of(name):
-        return f"Kafka 4 has no such setting: {instead}"
+        return f"Kafka 4 removed this setting: {instead}"
     near = get_close_matches(name, every_setting(), n=1, cutoff=0.7)
     return "no such setting" + (f": did you mean {near[0]}?" if near else "")

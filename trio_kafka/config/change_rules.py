@@ -84,7 +84,9 @@ def _check_protocols(before: BrokerConfig, after: Layers) -> None:
     protocols = parse_protocol_map(str(value_of(_PROTOCOLS, after)))
     for listener in before.endpoints.broker:
         if protocols.get(listener.name, listener.protocol) is not listener.protocol:
-            reason = f"{listener.name} is served with {listener.protocol.name}: it keeps that"
+            reason = (
+                f"{listener.name} is open with {listener.protocol.name}: a restart can change that"
+            )
             raise ConfigError(_PROTOCOLS, reason)
 
 
@@ -95,7 +97,9 @@ def _check_listeners(
     left = {listener.name for listener in after.endpoints.broker}
     removed = [one.name for one in before.endpoints.broker if one.name not in left]
     if gone := [name for name in removed if name in registered]:
-        reason = f"{', '.join(gone)} is advertised to the cluster while this broker runs"
+        reason = (
+            f"{', '.join(gone)} is registered with the cluster: keep it until this broker restarts"
+        )
         raise ConfigError("listeners", reason)
 
 
@@ -139,7 +143,7 @@ def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
 
 def _check_limit(name: str, old: int, new: int) -> None:
     if new != old and new <= 0:
-        raise ConfigError(name, f"{new} would let nobody in: want at least 1")
+        raise ConfigError(name, f"{new} would reject every connection: want at least 1")
 
 
 def _check_local_retention(config: BrokerConfig) -> None:
@@ -151,7 +155,7 @@ def _check_local_retention(config: BrokerConfig) -> None:
         if whole < 0 or local == -2:
             continue
         if local == -1 or local > whole:
-            reason = f"{local} is more than log.retention.{unit}, which is {whole}"
+            reason = f"{local} is not within log.retention.{unit}, which is {whole}: lower it"
             raise ConfigError(f"log.local.retention.{unit}", reason)
 
 

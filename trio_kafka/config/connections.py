@@ -21,7 +21,7 @@ def overrides_of(text: str) -> dict[str, int]:
     for item in filter(None, map(str.strip, text.split(","))):
         host, _, count = (part.strip() for part in item.rpartition(":"))
         if not (_HOST.fullmatch(host) and count.isascii() and count.isdecimal()):
-            raise ValueError(f"{item!r} is no HOST:COUNT")
+            raise ValueError(f"{item!r} is not HOST:COUNT")
         if int(count) > MAX_INT:
             raise ValueError(f"{item!r} is too large: want at most {MAX_INT}")
         found[host] = int(count)

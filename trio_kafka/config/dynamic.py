@@ -38,7 +38,7 @@ MOST_AT_RUN_TIME: Final[Mapping[str, int]] = {
     "num.network.threads": 64,
     "num.recovery.threads.per.data.dir": 1024,
 }
-_AT_START: Final = "is read when the broker starts, and cannot be changed after that"
+_AT_START: Final = "is read when the broker starts: change it in the broker's file, and restart"
 
 
 class Source(IntEnum):
@@ -108,14 +108,14 @@ def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
     if setting is None:
         raise ConfigError(name, _AT_START if _is_never_dynamic(name) else unknown(name))
     if update is Update.READ_ONLY:
-        raise ConfigError(name, "cannot be changed while the broker runs")
+        raise ConfigError(name, _AT_START)
     if _is_never_dynamic(name):
         raise ConfigError(name, _AT_START)
     if name.startswith("ssl."):
-        reason = f"is changed for one listener: want listener.name.<listener>.{name}"
+        reason = f"can only be set for one listener: use listener.name.<listener>.{name}"
         raise ConfigError(name, reason)
     if not per_broker and update is Update.PER_BROKER:
-        raise ConfigError(name, "is one broker's own: want the broker's id")
+        raise ConfigError(name, "can only be set for one broker: name the broker's id")
     try:
         value = setting.parse(text)
     except ConfigError as error:

@@ -35,7 +35,7 @@ _HEARTBEAT: Final = "heartbeat.interval.ms"
 
 def _check_reset(text: str) -> None:
     if not _RESET.fullmatch(text):
-        raise ValueError(f"{text!r} is none of latest, earliest, by_duration:PnDTnHnMn.nS")
+        raise ValueError(f"{text!r} is not one of latest, earliest, by_duration:PnDTnHnMn.nS")
 
 
 @frozen(kw_only=True)
@@ -147,7 +147,7 @@ def validate_group_configs(configs: Mapping[str, str], broker: Layers) -> None:
     try:
         for name, text in configs.items():
             if name not in group_settings():
-                raise ConfigError(name, "is no setting of groups")
+                raise ConfigError(name, "is not a group setting")
             _check_bounds(name, group_settings()[name].parse(text), broker)
         values = group_values(configs, broker)
         for kind in _KINDS:

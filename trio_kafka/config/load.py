@@ -60,7 +60,7 @@ def options(arguments: Iterable[str], where: str = "-c") -> dict[str, Given]:
         if not equals or not name.strip():
             # No more than a name is told: what follows may be a secret.
             found_name = _NAME.match(argument)
-            raise ConfigError(found_name[0] if found_name else "", "want name=value", where)
+            raise ConfigError(found_name[0] if found_name else "", "is not NAME=VALUE", where)
         found[name.strip()] = Given(text, where)
     return found
 
@@ -88,11 +88,11 @@ def told(error: ConfigError, given: Layer) -> ConfigError:
     culprit = given.get(error.name)
     where = error.where or (culprit.where if culprit else None)
     if culprit is not None and culprit.written is not None and culprit.written not in error.reason:
-        reason = f"what {culprit.written} stands for is no valid value"
+        reason = f"the value of {culprit.written} is not valid"
         return ConfigError(error.name, reason, where)
     for one in given.values():
         if one.written is not None and len(one.text) >= _SECRET and one.text in error.reason:
-            return ConfigError(error.name, f"contradicts what {one.written} stands for", where)
+            return ConfigError(error.name, f"contradicts the value of {one.written}", where)
     return ConfigError(error.name, error.reason, where)
 
 
@@ -141,7 +141,7 @@ def _build(given: Layer) -> BrokerConfig:
         BROKER_SETTINGS["node.id"].check_value(values["node_id"])
     for name, setting in BROKER_SETTINGS.items():
         if setting.required and setting.field not in values:
-            raise ConfigError(name, "must be set where process.roles is")
+            raise ConfigError(name, "must be set, since process.roles is set")
     return BrokerConfig(given=given, **values)
 
 

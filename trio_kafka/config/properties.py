@@ -40,7 +40,7 @@ def iterate_properties(text: str, file: str) -> Iterator[tuple[str, Given]]:
         name = _unescape(line[:name_end], where)
         if not name:
             # The value is not told: it may be a secret.
-            raise ConfigError("line", "a value without a name", where)
+            raise ConfigError("line", "has a value without a name: want name=value", where)
         yield name, Given(_unescape(line[value_start:], where, name), where)
 
 
@@ -99,7 +99,7 @@ def _unescape(text: str, where: str, name: str = "name") -> str:
             if char == "u":
                 digits = text[position : position + 4]
                 if len(digits) < 4 or not _HEX.issuperset(digits):
-                    reason = "want four hexadecimal digits behind \\u"
+                    reason = "has \\u without four hexadecimal digits"
                     raise ConfigError(name, reason, where)
                 char = chr(int(digits, 16))
                 position += 4

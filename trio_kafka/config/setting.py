@@ -103,7 +103,7 @@ class Setting:
 
     def __attrs_post_init__(self) -> None:
         if self.names is not None and self.update is not Update.READ_ONLY:
-            reason = f"names a {self.names.value}: it can only be set when the broker starts"
+            reason = f"names a {self.names.value}, so it must be read-only: remove `update`"
             raise ConfigError(self.name, reason)
 
     @property
@@ -161,9 +161,9 @@ class Setting:
                 raise ValueError(f"{value} is too large: want {self.bounds}")
         if isinstance(value, tuple):
             if "" in value:
-                raise ValueError(f"{','.join(value)!r} has an empty item")
+                raise ValueError(f"{','.join(value)!r} has an empty item: remove a comma")
             if len(set(value)) < len(value):
-                raise ValueError(f"{','.join(value)!r} names something twice")
+                raise ValueError(f"{','.join(value)!r} has an item twice: remove one")
         if self.check is not None:
             self.check(value)
 
@@ -171,7 +171,7 @@ class Setting:
         choices = {one.upper() for one in self.choices} if self.any_case else set(self.choices)
         for item in items:
             if (item.upper() if self.any_case else item) not in choices:
-                raise ValueError(f"{item!r} is none of {', '.join(self.choices)}")
+                raise ValueError(f"{item!r} is not one of {', '.join(self.choices)}")
 
     @property
     def bounds(self) -> str:

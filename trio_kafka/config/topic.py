@@ -36,7 +36,7 @@ def _check_replicas(items: tuple[str, ...]) -> None:
         return
     for item in items:
         if not _REPLICA.fullmatch(item):
-            raise ValueError(f"{item!r} is no PARTITION:BROKER, and the list is not '*'")
+            raise ValueError(f"{item!r} is not PARTITION:BROKER, and the list is not '*'")
 
 
 def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
@@ -155,7 +155,7 @@ def _topic_config(given: tuple[tuple[str, str], ...], broker: BrokerConfig) -> T
     fields = _defaults(broker)
     for name, text in given:
         if name not in TOPIC_SETTINGS:
-            raise ConfigError(name, "is no setting of topics")
+            raise ConfigError(name, "is not a topic setting")
         fields[TOPIC_SETTINGS[name].field] = TOPIC_SETTINGS[name].parse(text)
     config = TopicConfig(**fields)
     _check_together(config)
@@ -170,7 +170,9 @@ def validate_topic_configs(configs: Mapping[str, str | None], broker: BrokerConf
     """
     unset = sorted(name for name, text in configs.items() if text is None)
     if unset:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{', '.join(unset)}: the value is null")
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"{', '.join(unset)}: the value is null: give a text"
+        )
     try:
         return topic_config({n: text for n, text in configs.items() if text is not None}, broker)
     except ConfigError as error:
@@ -196,7 +198,9 @@ def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Any]:
 def _check_together(config: TopicConfig) -> None:
     least, most = config.min_compaction_lag_ms, config.max_compaction_lag_ms
     if least > most:
-        reason = f"{least} is above max.compaction.lag.ms, which is {most}"
+        reason = f"{least} is above max.compaction.lag.ms, which is {most}: lower it"
         raise ConfigError("min.compaction.lag.ms", reason)
     if config.remote_storage_enable:
-        raise ConfigError("remote.storage.enable", "tiered storage is not served yet")
+        raise ConfigError(
+            "remote.storage.enable", "tiered storage is not supported yet: leave it out"
+        )

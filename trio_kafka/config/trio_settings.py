@@ -26,8 +26,8 @@ def check_destination(topic: str) -> None:
     refuse_internal(topic)
     if topic in (".", "..") or len(topic) > _LONGEST_TOPIC or not _TOPIC.fullmatch(topic):
         raise ValueError(
-            f"{topic[:_LONGEST_TOPIC]!r} is no topic name: want 1 to {_LONGEST_TOPIC} ASCII letters"
-            " and digits, '.', '_' and '-'"
+            f"{topic[:_LONGEST_TOPIC]!r} is not a topic name: want 1 to {_LONGEST_TOPIC} ASCII"
+            " letters, digits, '.', '_' and '-'"
         )
 
 

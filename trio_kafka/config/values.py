@@ -56,7 +56,7 @@ def show(kind: Kind, value: Value) -> str | None:
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is no boolean: want true or false")
+        raise ValueError(f"{text!r} is not a boolean: want true or false")
     return text.lower() == "true"
 
 
@@ -65,7 +65,7 @@ def _integer(kind: Kind) -> Callable[[str], int]:
 
     def parse_integer(text: str) -> int:
         if not _INTEGER.fullmatch(text):
-            raise ValueError(f"{text!r} is no whole number")
+            raise ValueError(f"{text!r} is not a whole number")
         value = int(text)
         if not -limit <= value < limit:
             raise ValueError(f"{text} is out of range: want {-limit} to {limit - 1}")
@@ -76,9 +76,9 @@ def _integer(kind: Kind) -> Callable[[str], int]:
 
 def _double(text: str) -> float:
     if not _DOUBLE.fullmatch(text):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     if abs(value := float(text)) == inf:
-        raise ValueError(f"{text} is out of range")
+        raise ValueError(f"{text} is out of range: want at most {MAX_DOUBLE:g}")
     return value
 
 

@@ -77,9 +77,11 @@ def plugin(
     if not _NAME.fullmatch(name):
         raise TypeError(f"plugin {name!r}: want a name of a-z, 0-9, _ and -, a letter first")
     if policy not in POLICIES:
-        raise TypeError(f"plugin {name}: policy {policy!r} is none of {', '.join(POLICIES)}")
+        raise TypeError(f"plugin {name}: policy {policy!r} is not one of {', '.join(POLICIES)}")
     if taken := HOST_SETTINGS.keys() & declared_settings(settings).keys():
-        raise TypeError(f"plugin {name}: every plugin has the setting {', '.join(sorted(taken))}")
+        raise TypeError(
+            f"plugin {name}: every plugin has the setting {', '.join(sorted(taken))}: choose another name"
+        )
 
     def declare(run: "Callable[[PluginContext[S]], AbstractAsyncContextManager[None]]") -> Plugin:
         return Plugin(
@@ -108,5 +110,5 @@ def _key_of(api: Any) -> int:
 
     key = message_of(api).key
     if key is None:
-        raise TypeError(f"{api!r} is no request")
+        raise TypeError(f"{api!r} is not a request class")
     return key

@@ -63,8 +63,8 @@ def plugins_in(module: ModuleType, attribute: str, source: str) -> list[Plugin]:
         made = [one for one in vars(found).values() if isinstance(one, Plugin)]
         if made:
             return made
-        raise NoPluginError(f"{source}: the module has no plugin")
-    raise NoPluginError(f"{source} is no plugin: {found!r}")
+        raise NoPluginError(f"{source}: the module has no plugin: mark one with @plugin")
+    raise NoPluginError(f"{source} is {found!r}, not a plugin: mark it with @plugin")
 
 
 def installed(group: str = GROUP) -> list[Origin]:

@@ -108,7 +108,9 @@ class Generation:
         made: object = plugin.run(self._make_context(tasks))
         if iscoroutine(made):
             made.close()
-            raise TypeError("want an async context manager, not a coroutine")
+            raise TypeError(
+                "want an async context manager, not a coroutine: add @asynccontextmanager"
+            )
         async with cast("AbstractAsyncContextManager[None]", made):
             if self.failure is None:
                 self.contributions.go_live(self._instead)

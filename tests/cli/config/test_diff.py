@@ -68,7 +68,7 @@ def test_what_cannot_be_compared_ends_with_status_2(file, tmp_path, capsys):
     assert main(["config", "diff", file, "--bootstrap", "h"]) == 2
 
     assert capsys.readouterr().err == (
-        f"trio-kafka: {broken}:1: num.partitions: 'x' is no whole number\n"
+        f"trio-kafka: {broken}:1: num.partitions: 'x' is not a whole number\n"
         f"trio-kafka: {tmp_path / 'none'}: No such file or directory\n"
         "trio-kafka: A can be compared with B or with a running broker, not with both:"
         " leave one out\n"

@@ -26,7 +26,7 @@ def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
         f"{file}:4: error: num.partitions: -1 is too small: want at least 1",
         f"{file}:2: error: num.io.thread: no such setting: did you mean num.io.threads?",
         f"{file}:3: warning: log.cleaner.threads {why}",
-        "-c: error: node.id: 'x' is no whole number",
+        "-c: error: node.id: 'x' is not a whole number",
     ]
 
 

@@ -63,7 +63,7 @@ def test_a_setting_is_explained():
         ("num.partitions", "changed", "when the broker starts"),
         ("listeners", "changed", "while the broker runs, for one broker"),
         ("ssl.provider", "support", "does not apply here: it is about the Java runtime"),
-        ("broker.id", "support", "is supported; deprecated: want node.id"),
+        ("broker.id", "support", "is supported; deprecated: use node.id"),
         (
             "log.cleanup.policy",
             "support",
@@ -75,10 +75,14 @@ def test_a_setting_is_explained():
         (
             "listener.name.a.num.io.threads",
             "support",
-            "is not supported yet: a setting is the same for all listeners",
+            "is not supported yet: listeners cannot have values of their own",
         ),
         ("listener.name.a.num.network.threads", "support", "is supported"),
-        ("listener.name.a.ssl.key.password", "support", "is not supported yet: TLS is not served"),
+        (
+            "listener.name.a.ssl.key.password",
+            "support",
+            "is not supported yet: TLS is not implemented",
+        ),
     ],
 )
 def test_what_is_told_of_a_setting(name, label, text):

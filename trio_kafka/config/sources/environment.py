@@ -48,7 +48,7 @@ def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[s
         elif _is_meant(name):
             raise ConfigError(name, unknown(name), where)
         else:
-            warnings.append(f"{where}: {name} is no setting: passed over")
+            warnings.append(f"{where}: {name} is not a setting, and is ignored")
     return found, tuple(warnings)
 
 

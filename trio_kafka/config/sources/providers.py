@@ -72,7 +72,7 @@ def _resolved(name: str, value: Given, lookups: Mapping[str, Lookup]) -> Given:
         except ValueError as error:
             raise ConfigError(name, f"{match[0]}: {error}", value.where) from None
         if text is None:
-            raise ConfigError(name, f"{match[0]}: there is no such value", value.where)
+            raise ConfigError(name, f"{match[0]}: no value was found", value.where)
         return text
 
     text = _VARIABLE.sub(found, value.text)
@@ -85,7 +85,7 @@ def _providers(given: Mapping[str, Given], outside: Outside | None) -> dict[str,
     found = {}
     for name in filter(None, map(str.strip, names)):
         if outside is None:
-            raise ConfigError(_SETTING, "nothing can be looked up here")
+            raise ConfigError(_SETTING, "only settings of a broker's operator can look values up")
         prefix = f"{_SETTING}.{name}."
         own = {k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)}
         found[name] = _provider(name, own, outside)
@@ -96,14 +96,18 @@ def _provider(name: str, own: Mapping[str, Given], outside: Outside) -> Lookup:
     cls = own["class"].text.strip() if "class" in own else name
     if cls not in _KINDS:
         if "class" in own:
-            reason = f"{cls!r} cannot be run here: want one of {', '.join(_CLASSES)}"
+            reason = f"{cls!r} is not supported: want one of {', '.join(_CLASSES)}"
             raise ConfigError(f"{_SETTING}.{name}.class", reason, own["class"].where)
-        raise ConfigError(_SETTING, f"{name!r} has no {_SETTING}.{name}.class")
+        raise ConfigError(
+            _SETTING, f"{name!r} is not env, file or directory: set {_SETTING}.{name}.class"
+        )
     make, parameter = _KINDS[cls]
     for key, value in own.items():
         if key not in ("class", f"param.{parameter}"):
             setting = f"{_SETTING}.{name}.{key}"
-            raise ConfigError(setting, f"its one parameter is {parameter}", value.where)
+            raise ConfigError(
+                setting, f"is not a parameter of this provider: want param.{parameter}", value.where
+            )
     key = f"param.{parameter}"
     try:
         return make(own[key].text if key in own else None, outside)
@@ -115,11 +119,11 @@ def _of_environment(pattern: str | None, outside: Outside) -> Lookup:
     try:
         allowed = re.compile(".*" if pattern is None else pattern)
     except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+        raise ValueError(f"is not a regular expression: {error}") from None
 
     def look_up(path: str, key: str) -> str | None:
         if path:
-            raise ValueError("an environment has no paths")
+            raise ValueError("the environment has no paths: want ${provider:key}")
         return outside.variables.get(key) if allowed.fullmatch(key) else None
 
     return look_up
@@ -157,13 +161,13 @@ def _allowed(paths: str | None, outside: Outside) -> Callable[[str], str]:
     roots = [posixpath.normpath(root) for root in paths.split(",")] if paths else None
     for root in roots or ():
         if not posixpath.isabs(root):
-            raise ValueError(f"{root} is not absolute")
+            raise ValueError(f"{root} is not absolute: want a path that begins with /")
         if not outside.exists(root):
             raise ValueError(f"{root} does not exist")
 
     def allowed(path: str) -> str:
         if not path:
-            raise ValueError("want ${provider:path:key}")
+            raise ValueError("has no path: want ${provider:path:key}")
         if roots is None:
             return path
         plain = posixpath.normpath(path)

@@ -24,7 +24,7 @@ def parse_toml(text: str, file: str) -> dict[str, Given]:
     found: dict[str, Given] = {}
     for name, value in _flat(tables, ""):
         if name in found:
-            raise ConfigError(name, "is given twice, in one table and in another", file)
+            raise ConfigError(name, "is given twice, in two tables: remove one", file)
         found[name] = Given(_text(value, name, file), file)
     return found
 
@@ -42,7 +42,7 @@ def _text(value: object, name: str, file: str) -> str:
     if isinstance(value, list):
         items = [_plain(item, name, file) for item in value]
         if any("," in item for item in items):
-            raise ConfigError(name, "an item of a list must not have a comma", file)
+            raise ConfigError(name, "an item has a comma, which separates items: remove it", file)
         return ",".join(items)
     return _plain(value, name, file)
 

@@ -25,11 +25,11 @@ class Support(Enum):
 
 # Prefixes of settings that Kafka passes to plugins for tiered storage.
 OF_KAFKAS_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
-_TIERED: Final = "tiered storage is not served"
+_TIERED: Final = "tiered storage is not implemented"
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
 _ONE_VOTER: Final = "a quorum has one voter"
 _NO_COMPACTION: Final = "compacted topics are not compacted"
-_NO_TRANSACTIONS: Final = "transactions are not served, so there is no transactions topic"
+_NO_TRANSACTIONS: Final = "transactions are not implemented, so there is no transactions topic"
 # Fields of BrokerConfig that no code reads, by reason.
 _FIELDS_NOT_YET: Final = {
     "the broker and its controller are one process": """
@@ -66,7 +66,7 @@ _TOPICS_NOT_YET: Final = {
     _NO_COMPACTION: """
         delete.retention.ms max.compaction.lag.ms min.cleanable.dirty.ratio min.compaction.lag.ms
     """,
-    "share groups are not served": "errors.deadletterqueue.group.enable",
+    "share groups are not implemented": "errors.deadletterqueue.group.enable",
     _WITHOUT_FOLLOWERS: """
         follower.replication.throttled.replicas leader.replication.throttled.replicas
         unclean.leader.election.enable

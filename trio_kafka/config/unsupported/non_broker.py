@@ -42,7 +42,7 @@ NON_BROKER_SETTINGS: Final = (
     _settings(
         "Of other groups",
         Support.NOT_YET,
-        "share and streams groups are not served",
+        "share and streams groups are not implemented",
         """
             errors.deadletterqueue.copy.record.enable errors.deadletterqueue.topic.name
             share.assignment.interval.ms share.assignor.offload.enable share.auto.offset.reset
@@ -59,7 +59,7 @@ NON_BROKER_SETTINGS: Final = (
     _settings(
         "Of subscriptions to metrics of clients",
         Support.NOT_YET,
-        "metrics are not served",
+        "metrics are not implemented",
         """
             interval.ms match metrics
         """,
@@ -76,7 +76,7 @@ NON_BROKER_SETTINGS: Final = (
     _settings(
         "Credentials of users",
         Support.NOT_YET,
-        "SASL is not served",
+        "SASL is not implemented",
         """
             SCRAM-SHA-256 SCRAM-SHA-512
         """,
@@ -84,7 +84,7 @@ NON_BROKER_SETTINGS: Final = (
     _settings(
         "Of remote log metadata, with the prefix `rlmm.config.`",
         Support.NOT_YET,
-        "tiered storage is not served",
+        "tiered storage is not implemented",
         """
             remote.log.metadata.consume.wait.ms
             remote.log.metadata.initialization.retry.interval.ms

@@ -40,20 +40,27 @@ class Table:
 
 
 TABLES: Final = (
-    Table(ShareGroupSettings, "Share groups", Support.NOT_YET, "share groups are not served"),
-    Table(StreamsGroupSettings, "Streams groups", Support.NOT_YET, "streams groups are not served"),
-    Table(TransactionSettings, "Transactions", Support.NOT_YET, "transactions are not served"),
-    Table(RemoteSettings, "Tiered storage", Support.NOT_YET, "tiered storage is not served"),
-    Table(SaslSettings, "SASL and delegation tokens", Support.NOT_YET, "SASL is not served"),
-    Table(OauthBearerSettings, "SASL/OAUTHBEARER", Support.NOT_YET, "SASL is not served"),
-    Table(TlsSettings, "TLS", Support.NOT_YET, "TLS is not served"),
+    Table(ShareGroupSettings, "Share groups", Support.NOT_YET, "share groups are not implemented"),
+    Table(
+        StreamsGroupSettings,
+        "Streams groups",
+        Support.NOT_YET,
+        "streams groups are not implemented",
+    ),
+    Table(TransactionSettings, "Transactions", Support.NOT_YET, "transactions are not implemented"),
+    Table(RemoteSettings, "Tiered storage", Support.NOT_YET, "tiered storage is not implemented"),
+    Table(SaslSettings, "SASL and delegation tokens", Support.NOT_YET, "SASL is not implemented"),
+    Table(OauthBearerSettings, "SASL/OAUTHBEARER", Support.NOT_YET, "SASL is not implemented"),
+    Table(TlsSettings, "TLS", Support.NOT_YET, "TLS is not implemented"),
     Table(QuotaSettings, "Quotas of replication", Support.NOT_YET, "a broker has no others yet"),
     Table(CleanerSettings, "Compaction", Support.NOT_YET, "compacted topics are not compacted"),
-    Table(AclSettings, "ACLs", Support.NOT_YET, "ACLs are not served"),
+    Table(AclSettings, "ACLs", Support.NOT_YET, "ACLs are not implemented"),
     Table(
         ClusterSettings, "A cluster of several nodes", Support.NOT_YET, "a cluster has one broker"
     ),
-    Table(ObservingSettings, "Metrics and telemetry", Support.NOT_YET, "metrics are not served"),
+    Table(
+        ObservingSettings, "Metrics and telemetry", Support.NOT_YET, "metrics are not implemented"
+    ),
     Table(
         DevelopmentSettings,
         "Kafka's own development",
