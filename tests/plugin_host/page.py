@@ -19,7 +19,7 @@ HEAD: Final = """\
 # Plugins that come with trio-kafka
 
 Written by `python -m tests.plugin_host.page` from what the plugins declare: change those, not this
-page; a test compares them. [What every plugin has](configuration.md#of-every-plugin) is left out.
+page; a test compares them. [Settings of every plugin](configuration.md#every-plugin) are left out.
 """
 _COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "What it says")
 

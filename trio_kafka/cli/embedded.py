@@ -108,7 +108,7 @@ def _path_of_ui(broker: Broker) -> str | None:
 def _free_or_any(port: int) -> int:
     """Return the port if it is free, 0 otherwise."""
     with socket.socket() as probe:
-        # As the listener does: connections of an earlier broker in TIME_WAIT do not matter.
+        # The listener sets it too: connections of an earlier broker in TIME_WAIT do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((_HOST, port))

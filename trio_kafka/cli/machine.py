@@ -1,4 +1,4 @@
-"""What the configuration sees of the machine: files and environment, blocking."""
+"""Files and environment of this machine, as the configuration reads them. Blocking."""
 
 import os
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from trio_kafka.attributes import frozen
 
 @frozen
 class Machine:
-    """This machine; `variables` may be others than the process's, for tests and for `lint`."""
+    """This machine. variables: others than the process's in tests and for `lint`."""
 
     variables: Mapping[str, str] = field(factory=lambda: dict(os.environ))
 
     def read(self, path: str) -> str:
-        """The text of a UTF-8 file. Raises OSError, ValueError."""
+        """Return the text of a UTF-8 file. Raises OSError, ValueError."""
         with open(path, encoding="utf-8", newline="") as stream:
             try:
                 return stream.read()

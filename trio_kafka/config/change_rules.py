@@ -1,10 +1,9 @@
-"""What a change of settings must obey before it is written to the metadata log.
+"""Rules for a change of settings, checked before it is written to the metadata log.
 
-A broker setting is refused that cannot be changed while the broker runs, or not for all brokers at
-once, or that is out of bounds, or that contradicts another one. Kafka answers INVALID_REQUEST for
-broker settings, INVALID_CONFIG for those of topics (`topic.validate_topic_configs`).
-Source: KIP-226, KIP-255, KIP-405; Apache Kafka 4.4.0 for the rules of thread pools, listeners and
-cleaners.
+A broker setting is rejected if it cannot change while the broker runs, or not for all brokers at
+once, if it is out of bounds, or if it contradicts another one. Kafka answers INVALID_REQUEST for
+broker settings, INVALID_CONFIG for topic settings (`topic.validate_topic_configs`). Source:
+KIP-226, KIP-255, KIP-405; Apache Kafka 4.4.0 for the rules of thread pools, listeners and cleaners.
 """
 
 from collections.abc import Collection, Mapping
@@ -40,12 +39,12 @@ def check_broker_change(
     per_broker: bool,
     registered: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """What is to be known about a change that is allowed: a line for each name without an effect.
+    """Check a change, and return a warning for each name without an effect.
 
-    layers: as they are before the change.
-    wanted: all that the resource will have, by name: this broker's own settings if `per_broker`,
-        those of all brokers otherwise.
-    registered: names of the listeners that the cluster was told of when this broker registered.
+    layers: before the change.
+    wanted: all settings of the resource after it, by name: this broker's own if `per_broker`, those
+    of all brokers otherwise.
+    registered: names of the listeners in this broker's registration.
     Raises ConfigError, which names the setting and never shows a secret.
     """
     before = layers.dynamic if per_broker else layers.dynamic_default
@@ -72,7 +71,7 @@ def check_broker_change(
 
 
 def _in_force(readable: Layers) -> BrokerConfig:
-    """What is there contradicts itself: then what was written down is in force."""
+    """Return the effective configuration; the static one if the layers contradict each other."""
     try:
         return readable.effective()
     except ConfigError:
@@ -80,7 +79,7 @@ def _in_force(readable: Layers) -> BrokerConfig:
 
 
 def _check_protocols(before: BrokerConfig, after: Layers) -> None:
-    """A listener that is served keeps its protocol."""
+    """Reject another protocol for an open listener."""
     protocols = parse_protocol_map(str(value_of(_PROTOCOLS, after)))
     for listener in before.endpoints.broker:
         if protocols.get(listener.name, listener.protocol) is not listener.protocol:
@@ -93,7 +92,7 @@ def _check_protocols(before: BrokerConfig, after: Layers) -> None:
 def _check_listeners(
     before: BrokerConfig, after: BrokerConfig, registered: Collection[str]
 ) -> None:
-    """What the cluster was told of is served until this broker stops."""
+    """Reject the removal of a registered listener."""
     left = {listener.name for listener in after.endpoints.broker}
     removed = [one.name for one in before.endpoints.broker if one.name not in left]
     if gone := [name for name in removed if name in registered]:
@@ -110,7 +109,7 @@ def _check_pools(before: Layers, after: Layers) -> None:
 
 
 def _check_processors(before: BrokerConfig, after: BrokerConfig) -> None:
-    """Those of each listener that stays; the one of the control plane has always one."""
+    """Check the processors of each listener that stays; the control plane always has one."""
     served = {one.name for one in before.endpoints.broker} - {before.endpoints.control}
     for listener in (one.name for one in after.endpoints.broker):
         if listener in served:
@@ -128,9 +127,9 @@ def _check_pool(name: str, old: int, new: int) -> None:
 
 
 def _check_limits(before: BrokerConfig, after: BrokerConfig) -> None:
-    """Refuse a change that shuts out all connections of a listener, or of the broker.
+    """Reject limits that shut out all connections of a listener, or of the broker.
 
-    The broker's own limit holds for listeners that have limits of their own, too.
+    The broker's own limit also holds for listeners with limits of their own.
     """
     for name in _OF_CONNECTIONS:
         field = name.replace(".", "_")
@@ -147,7 +146,7 @@ def _check_limit(name: str, old: int, new: int) -> None:
 
 
 def _check_local_retention(config: BrokerConfig) -> None:
-    """What is kept here of a tiered topic is no more than what is kept at all."""
+    """Check that the local retention of tiered topics is within the whole retention."""
     for unit, whole, local in (
         ("ms", _retention_ms(config), config.log_local_retention_ms),
         ("bytes", config.log_retention_bytes, config.log_local_retention_bytes),

@@ -1,7 +1,7 @@
-"""Listeners: from `NAME://HOST:PORT` to names, protocols and endpoints, or a clear refusal.
+"""Listeners: from `NAME://HOST:PORT` to names, protocols and endpoints, or an error.
 
-A protocol that cannot be served is an error: plaintext never stands in for it.
-Source: Apache Kafka 4.4.0; one port with an IPv4 and an IPv6 address is KIP-797.
+An unsupported protocol is an error: plaintext never replaces it. Source: Apache Kafka 4.4.0; one
+port with an IPv4 and an IPv6 address is KIP-797.
 """
 
 import re
@@ -15,7 +15,7 @@ from trio_kafka.model import Endpoint
 
 
 class SecurityProtocol(Enum):
-    """How bytes travel on a listener; the number is the protocol's."""
+    """Security protocol of a listener, with Kafka's number."""
 
     PLAINTEXT = 0
     SSL = 1
@@ -28,7 +28,7 @@ SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT})
 
 @frozen(kw_only=True)
 class NamedEndpoint:
-    """A listener. An empty host: bind to every address; advertise this machine's name."""
+    """Listener. An empty host: bind every address; advertise this machine's name."""
 
     name: str
     protocol: SecurityProtocol
@@ -40,10 +40,10 @@ class NamedEndpoint:
 
 @frozen(kw_only=True)
 class Listeners:
-    """The listeners of a node. `advertised` are the broker's, in the order of `broker`.
+    """Listeners of a node. advertised: those of the broker, in the order of `broker`.
 
-    An advertised port 0 means: the port that the listener of that name was given. `control` is the
-    one of them that has a plane of its own.
+    An advertised port 0 stands for the port that the listener of this name was given. control: the
+    listener with a plane of its own.
     """
 
     broker: tuple[NamedEndpoint, ...]
@@ -61,7 +61,7 @@ _SIX: Final = re.compile(r"[^/]+://[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9]+")
 
 
 def parse_endpoint(text: str, setting: str) -> tuple[str, Endpoint]:
-    """Name (upper case) and endpoint of `NAME://HOST:PORT`. Raises ConfigError for `setting`."""
+    """Return name (upper case) and endpoint of `NAME://HOST:PORT`. Raises ConfigError."""
     match = _ENDPOINT.fullmatch(text)
     if match is None:
         hint = ": put the IPv6 address in brackets" if _SIX.fullmatch(text) else ""
@@ -73,7 +73,7 @@ def parse_endpoint(text: str, setting: str) -> tuple[str, Endpoint]:
 
 
 def parse_protocol_map(text: str) -> dict[str, SecurityProtocol]:
-    """`NAME:PROTOCOL,...` by name in upper case. Raises ConfigError."""
+    """Return the protocols of `NAME:PROTOCOL,...` by name in upper case. Raises ConfigError."""
     setting = "listener.security.protocol.map"
     found: dict[str, SecurityProtocol] = {}
     for item in filter(None, map(str.strip, text.split(","))):
@@ -100,10 +100,10 @@ def resolve_listeners(
     inter_broker_protocol: str,
     control_plane_name: str | None = None,
 ) -> Listeners:
-    """The listeners of a node that is broker and controller. Raises ConfigError.
+    """Return the listeners of a node that is broker and controller. Raises ConfigError.
 
-    map_is_given: whether `listener.security.protocol.map` was written down. Where it was not, a
-        controller's listener without a protocol is PLAINTEXT, unless a name asks for SSL or SASL.
+    map_is_given: whether `listener.security.protocol.map` is set. If not, a controller listener
+    without a protocol is PLAINTEXT, unless a name asks for SSL or SASL.
     controller_names: may be empty: the controller is then reached in process only.
     """
     controllers = [name.upper() for name in controller_names]
@@ -152,7 +152,7 @@ def _named(
 
 
 def _refuse_shared(named: Sequence[NamedEndpoint], setting: str) -> None:
-    """No name twice, and no port but for one IPv4 and one IPv6 address."""
+    """Reject a repeated name, and a shared port except by one IPv4 and one IPv6 address."""
     if not named:
         raise ConfigError(setting, "must not be empty")
     for position, later in enumerate(named):
@@ -196,7 +196,7 @@ def _check_controllers(
     controllers: Sequence[str],
     protocols: dict[str, SecurityProtocol],
 ) -> None:
-    """What is told of the controller's listeners can be connected to as well."""
+    """Check that clients can connect to the advertised controller listeners."""
     setting = "advertised.listeners"
     parsed = [parse_endpoint(text, setting) for text in texts or ()]
     told = [(name, endpoint) for name, endpoint in parsed if name in controllers]
@@ -228,7 +228,7 @@ def _inter_broker(advertised: Sequence[NamedEndpoint], name: str | None, protoco
 def _control(
     name: str | None, advertised: Sequence[NamedEndpoint], inter_broker: str
 ) -> str | None:
-    """Kafka's rules of its control plane, until 3.9 (KIP-291)."""
+    """Check the control plane listener by Kafka's rules until 3.9 (KIP-291)."""
     if not name:
         return None
     setting, control = "control.plane.listener.name", name.upper()
@@ -247,7 +247,7 @@ def _names(listeners: Iterable[NamedEndpoint]) -> str:
 
 
 def _two_families(one: str, other: str) -> bool:
-    """One IPv4 and one IPv6 address. Names and empty hosts may be either, so they are not."""
+    """Return whether one address is IPv4 and the other IPv6; names and empty hosts are neither."""
     four = [re.fullmatch(r"[0-9.]+", host) is not None for host in (one, other)]
     six = [":" in host for host in (one, other)]
     return (four[0] and six[1]) or (six[0] and four[1])

@@ -1,4 +1,4 @@
-"""What classic and consumer groups, their coordinator and committed offsets obey."""
+"""Settings of classic and consumer groups, their coordinator and committed offsets."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from trio_kafka.config.values import MAX_INT
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
 class GroupCoordinatorSettings(ConnectionSettings):
-    """What `BrokerConfig` has of groups."""
+    """Group settings of `BrokerConfig`."""
 
     group_initial_rebalance_delay_ms: int = int32(
-        3000, "How long a new classic group waits for more members before its first rebalance."
+        3000, "Wait for more members of a new classic group before its first rebalance."
     )
     group_max_session_timeout_ms: int = int32(
         1800000, "The longest session timeout that a member of a classic group may ask for."
@@ -36,7 +36,7 @@ class GroupCoordinatorSettings(ConnectionSettings):
         0, "The shortest assignment interval that a group may be given.", low=0
     )
     group_consumer_heartbeat_interval_ms: int = int32(
-        5000, "How often a member of a consumer group says that it lives.", low=1
+        5000, "Interval between heartbeats of a member of a consumer group.", low=1
     )
     group_consumer_max_heartbeat_interval_ms: int = int32(
         15000, "The longest heartbeat interval that a group may be given.", low=1
@@ -45,7 +45,9 @@ class GroupCoordinatorSettings(ConnectionSettings):
         5000, "The shortest heartbeat interval that a group may be given.", low=1
     )
     group_consumer_session_timeout_ms: int = int32(
-        45000, "A member of a consumer group that is silent for so long is removed.", low=1
+        45000,
+        "Time without a heartbeat after which a member of a consumer group is removed.",
+        low=1,
     )
     group_consumer_max_session_timeout_ms: int = int32(
         60000, "The longest session timeout that a group may be given.", low=1
@@ -56,38 +58,39 @@ class GroupCoordinatorSettings(ConnectionSettings):
     group_consumer_max_size: int = int32(MAX_INT, "The most members of a consumer group.", low=1)
     group_consumer_migration_policy: str = string(
         "bidirectional",
-        "Which ways a group may change between the classic and the consumer protocol.",
+        "Allowed changes of a group between the classic and the consumer protocol.",
         choices=("DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"),
         any_case=True,
     )
     group_consumer_regex_refresh_interval_ms: int = int32(
-        600000, "How often subscriptions by pattern are matched anew.", low=10000, internal=True
+        600000,
+        "Interval between matches of subscriptions by pattern with the topics.",
+        low=10000,
+        internal=True,
     )
     group_coordinator_append_linger_ms: int = int32(
         -1,
-        "How long the coordinator gathers records before it writes them, and answers; 0: never, "
-        "-1: those of requests that have queued up, or are served together.",
+        "Time for which the coordinator gathers records before it writes them; 0: none, "
+        "-1: until all requests that are ready have been handled.",
         low=-1,
     )
     group_coordinator_rebalance_protocols: tuple[str, ...] = texts(
         ("classic", "consumer", "streams"),
-        "Group protocols that are served.",
+        "Supported group protocols.",
         choices=("consumer", "classic", "share", "streams"),
     )
-    offset_metadata_max_bytes: int = int32(
-        4096, "The most that a client may attach to a committed offset."
-    )
+    offset_metadata_max_bytes: int = int32(4096, "Largest metadata of a committed offset.")
     offsets_commit_timeout_ms: int = int32(
-        5000, "How long a commit waits for the replicas of the offsets topic.", low=1
+        5000, "Longest wait of a commit for the replicas of the offsets topic.", low=1
     )
     offsets_load_buffer_size: int = int32(
-        5242880, "Bytes that are read at once where offsets are loaded.", low=1
+        5242880, "Size of one read while offsets are loaded.", low=1
     )
     offsets_retention_check_interval_ms: int = int64(
-        600000, "How often expired offsets are looked for.", low=1
+        600000, "Interval between searches for expired offsets.", low=1
     )
     offsets_retention_minutes: int = int32(
-        10080, "How long the offsets of an empty group are kept.", low=1
+        10080, "Retention time of the offsets of an empty group.", low=1
     )
     offsets_topic_num_partitions: int = int32(50, "Partitions of the offsets topic.", low=1)
     offsets_topic_replication_factor: int = int16(3, "Replicas of the offsets topic.", low=1)
@@ -97,9 +100,10 @@ class GroupCoordinatorSettings(ConnectionSettings):
     offsets_topic_compression_codec: int = int32(0, "The codec of the offsets topic.")
 
 
-def as_of_consumer_groups(kind: str, name: str, **differing: Any) -> Any:
-    """A field that is for groups of another kind what `group.consumer.<name>` is for consumer
-    groups, but for what differs.
+def like_consumer_group(kind: str, name: str, **differing: Any) -> Any:
+    """Declare a setting of another kind of group like `group.consumer.<name>`.
+
+    differing: attributes that differ from those of the consumer groups' setting.
     """
     other = settings_of(GroupCoordinatorSettings)[f"group.consumer.{name}"]
     doc = other.doc.replace("a consumer group", f"a {kind} group")

@@ -1,7 +1,7 @@
-"""A setting as one listener has it: its own, with the prefix `listener.name.<name>.`, or that of
-all.
+"""Settings of one listener: its own value, or that of all listeners.
 
-Source: KIP-103; a listener's own value goes over that of all wherever either was set.
+Its own value has the prefix `listener.name.<name>.`, and wins wherever either was set. Source:
+KIP-103.
 """
 
 from trio_kafka.config.broker import BrokerConfig
@@ -10,18 +10,18 @@ from trio_kafka.config.values import Value
 
 
 def override_name(listener: str, name: str) -> str:
-    """The setting's name with the listener's prefix, which is in lower case."""
+    """Return the setting's name with the listener's prefix, which is in lower case."""
     return f"listener.name.{listener.lower()}.{name}"
 
 
 def has_override(config: BrokerConfig, listener: str, name: str) -> bool:
-    """The listener has a value of its own."""
+    """Return whether the listener has a value of its own."""
     own = override_name(listener, name)
     return own in config.changed or own in config.given
 
 
 def value_for(config: BrokerConfig, listener: str, name: str) -> Value:
-    """The value in force; `name` is a setting that `BrokerConfig` has."""
+    """Return the effective value for a listener. name: a setting of `BrokerConfig`."""
     setting, own = BROKER_SETTINGS[name], override_name(listener, name)
     if own in config.changed:
         return setting.parse(config.changed[own])

@@ -1,4 +1,4 @@
-"""Names that Kafka no longer knows, or is going to forget, and what takes their place.
+"""Settings that Kafka removed or deprecated, with their replacements.
 
 Source: the upgrade notes of Apache Kafka 4.0 to 4.4; KIP-1148, KIP-1237.
 """
@@ -40,7 +40,7 @@ DEPRECATED: Final[Mapping[str, str]] = {
 
 
 def replacement_of(name: str) -> str | None:
-    """What to do about a name that Kafka had once; None for any other."""
+    """Return what to do about a removed name; None for any other name."""
     for prefix, instead in _PREFIXES.items():
         if name.startswith(prefix):
             return instead

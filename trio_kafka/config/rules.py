@@ -1,7 +1,7 @@
-"""What no single setting can say: settings that contradict each other, and what is refused.
+"""Rules across settings: contradictions, and settings that are rejected.
 
-A setting that would be dangerous to ignore (who may do what, what is encrypted, where data goes) is
-refused where it cannot be honoured; `known` has those that are accepted without an effect.
+A setting that would be dangerous to ignore (authorization, encryption, data placement) is rejected
+while it is unsupported. The package `unsupported` has those that are accepted without an effect.
 """
 
 import re
@@ -37,13 +37,13 @@ _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
 
 
 def refuse(name: str, given: Given) -> None:
-    """Raises ConfigError for a setting that must not be ignored and cannot be honoured."""
+    """Raise ConfigError for an unsupported setting that must not be ignored."""
     if name in REFUSED and given.text.strip().lower() not in ("", "false"):
         raise ConfigError(name, REFUSED[name])
 
 
 def check(config: BrokerConfig) -> None:
-    """Raises ConfigError for the first rule that is broken."""
+    """Raise ConfigError for the first broken rule."""
     _check_identity(config)
     _check_quorum(config)
     _check_inter_broker(config.given)
@@ -116,7 +116,7 @@ def _check_times(config: BrokerConfig) -> None:
 
 
 def _check_unobeyed(config: BrokerConfig) -> None:
-    """Rules of settings that no part obeys yet, as Kafka has them."""
+    """Check Kafka's rules of settings that have no effect yet."""
     if not _UNOBEYED.isdisjoint(config.given):
         _check_cleaners(config)
         _check_failed_authentication(config)
@@ -158,7 +158,7 @@ def _check_failed_authentication(config: BrokerConfig) -> None:
 
 
 def _number(name: str, config: BrokerConfig) -> int:
-    """The number of a setting that is no field of the configuration."""
+    """Return the number of a setting that is not a field of the configuration."""
     setting = unsupported_settings()[name]
     value = setting.parse(config.given[name].text) if name in config.given else setting.default
     return int(str(value))

@@ -1,4 +1,7 @@
-"""Settings that Kafka does not have: they begin with `trio.`, but for one that it had until 3.9."""
+"""Settings of trio-kafka that Kafka does not have, and one that Kafka had until 3.9.
+
+All but that one begin with `trio.`.
+"""
 
 import re
 from typing import Final
@@ -13,7 +16,7 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def refuse_internal(topic: str) -> None:
-    """Raise ValueError for a topic that belongs to the cluster: its name begins with `__`.
+    """Raise ValueError for an internal topic, whose name begins with `__`.
 
     A line of text in `__consumer_offsets` would be a damaged record to the group coordinator.
     """
@@ -22,7 +25,7 @@ def refuse_internal(topic: str) -> None:
 
 
 def check_destination(topic: str) -> None:
-    """Raise ValueError unless `topic` can be a topic and the broker may write lines to it."""
+    """Raise ValueError unless `topic` is a valid name of a topic for lines of text."""
     refuse_internal(topic)
     if topic in (".", "..") or len(topic) > _LONGEST_TOPIC or not _TOPIC.fullmatch(topic):
         raise ValueError(
@@ -38,81 +41,81 @@ def _check_filter(items: tuple[str, ...]) -> None:
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
 class TrioSettings:
-    """What `BrokerConfig` has beside Kafka's settings."""
+    """Settings of `BrokerConfig` besides Kafka's."""
 
     control_plane_listener_name: str | None = string(
-        None, "The listener that has processors, handlers and a request channel of its own."
+        None, "Listener with its own processors, handlers and request channel."
     )
     trio_admin_request_max_bytes: int = int32(
         1048576,
-        "The largest request of an API that declares no size of its own, as Produce does.",
+        "Largest request of an API without a size of its own, such as that of Produce.",
         low=1024,
     )
     trio_fetch_session_max_partitions: int = int32(
         250000,
-        "Partitions that all fetch sessions remember together; clients beyond it have no session.",
+        "Partitions in all fetch sessions together; clients beyond it get no session.",
         low=0,
     )
     trio_log_format: str = string(
-        "text", "How the broker's own log is written: for people, or as JSON.", choices=FORMATS
+        "text", "Format of the broker's own log: text for people, or JSON.", choices=FORMATS
     )
     trio_log_level: str = string(
-        "INFO", "The least severe events that the broker's own log has.", choices=LEVELS
+        "INFO", "Lowest level of events in the broker's own log.", choices=LEVELS
     )
     trio_record_validation: str = string(
         "header",
-        "How far produced records are checked: batch headers and CRC, or every record.",
+        "Check of produced records: batch headers and CRC only, or every record.",
         choices=("header", "full"),
     )
     trio_request_log: str = string(
         "off",
-        "Where requests are logged when they are answered.",
+        "Destination of the request log.",
         choices=("off", "file", "topic"),
         update=CLUSTER,
     )
     trio_request_log_apis: tuple[str, ...] = texts(
         (),
-        "Names or keys of the APIs whose requests are logged; none: of all.",
+        "Names or keys of the APIs to log; empty: all.",
         update=CLUSTER,
         check=_check_filter,
     )
     trio_request_log_clients: tuple[str, ...] = texts(
         (),
-        "Client ids whose requests are logged, or their beginnings with a *; none: of all.",
+        "Client ids to log, or prefixes that end with *; empty: all.",
         update=CLUSTER,
         check=_check_filter,
     )
     trio_request_log_file: str | None = string(
         None,
-        "The file of the request log, if it is one. It is set at the start only.",
+        "File of the request log. Read at the start only.",
         names=Outside.FILE,
     )
     trio_request_log_topic: str = string(
         "trio-request-log",
-        "The topic of the request log, if it is one. Internal topics are refused.",
+        "Topic of the request log. Internal topics are rejected.",
         update=CLUSTER,
         check=check_destination,
     )
     trio_request_log_queue: int = int32(
         10000,
-        "Requests that wait to be logged; more are not logged, and counted.",
+        "Bound of the queue of requests to log; requests beyond it are counted, not logged.",
         low=1,
         high=1000000,
     )
     trio_request_lives: int = int32(
         16,
-        "How many of the latest, and of the slowest, requests of each API are kept to be seen.",
+        "Number of latest, and of slowest, requests that are kept for each API.",
         low=0,
         high=1000,
     )
     trio_socket_buffer_max_bytes: int = int32(
         2097152,
-        "What SO_SNDBUF and SO_RCVBUF grow to where a connection moves more at once; 0: nothing.",
+        "Largest SO_SNDBUF and SO_RCVBUF of a busy connection; 0: they do not grow.",
         low=0,
     )
     trio_watchdog_ms: int = int32(
         500,
-        "How long one pass of the loop may last before who blocks it is named; 0: nobody watches.",
+        "Duration of one pass of the loop after which the blocking code is logged; 0: never.",
         low=10,
         also=(0,),
     )

@@ -37,12 +37,12 @@ _BITS: Final = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 
 
 def parse(kind: Kind, text: str) -> Value:
-    """The value that `text` stands for. Raises ValueError, whose text never holds a password."""
+    """Return the value of `text`. Raises ValueError, whose text never has a password."""
     return _PARSERS[kind](text.strip())
 
 
 def show(kind: Kind, value: Value) -> str | None:
-    """The text of a value, as Kafka shows it; None for one that is unset."""
+    """Return the text of a value, as Kafka shows it; None for an unset value."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -87,7 +87,7 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 def _show_double(value: float) -> str:
-    """As Java writes it: an exponent below a thousandth and from ten millions on."""
+    """Return a number as Java writes it: an exponent below 0.001 and from ten million on."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     # The shortest text that reads back as the same number: 17 digits always do.

@@ -79,9 +79,8 @@ def plugin(
     if policy not in POLICIES:
         raise TypeError(f"plugin {name}: policy {policy!r} is not one of {', '.join(POLICIES)}")
     if taken := HOST_SETTINGS.keys() & declared_settings(settings).keys():
-        raise TypeError(
-            f"plugin {name}: every plugin has the setting {', '.join(sorted(taken))}: choose another name"
-        )
+        names = ", ".join(sorted(taken))
+        raise TypeError(f"plugin {name}: every plugin has the setting {names}: choose another name")
 
     def declare(run: "Callable[[PluginContext[S]], AbstractAsyncContextManager[None]]") -> Plugin:
         return Plugin(

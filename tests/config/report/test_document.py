@@ -21,7 +21,7 @@ def test_the_page_is_what_the_declarations_say():
 
 
 def test_every_setting_of_kafkas_brokers_and_topics_has_one_row():
-    head, _, topics = document().partition("## Of topics\n")
+    head, _, topics = document().partition("## Topics\n")
     rows = re.findall(r"^\| `([^`]+)` \| [a-z]+ \|", head, re.MULTILINE)
     of_topics = re.findall(r"^\| `([^`]+)` \|", topics, re.MULTILINE)
 

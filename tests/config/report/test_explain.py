@@ -27,7 +27,7 @@ def told(name, *arguments):
 
 def test_a_setting_is_explained():
     assert told("log.retention.ms", "log.retention.ms=5") == {
-        "what": "How long records are kept; -1: for ever.",
+        "what": "Retention time of records; -1: unlimited.",
         "type": "long, in ms",
         "default": UNSET,
         "value": "5",

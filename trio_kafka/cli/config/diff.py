@@ -20,9 +20,9 @@ from trio_kafka.config.report.comparison import (
     Entry,
     Side,
     differences,
+    not_comparable,
     side_of,
     side_of_broker,
-    untold,
 )
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.errors import ErrorCode
@@ -97,7 +97,7 @@ def diff(
     except BrokerClientError as error:
         print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
         return REFUSED
-    found, names = list(differences(left, right)), untold(left, right)
+    found, names = list(differences(left, right)), not_comparable(left, right)
     if json:
         print_json(
             {

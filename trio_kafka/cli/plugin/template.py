@@ -1,4 +1,4 @@
-"""What `trio-kafka plugin new` writes: paths and texts, with @NAME@, @MODULE@, @CLASS@, @KEY@."""
+"""Files that `trio-kafka plugin new` writes, with @NAME@, @MODULE@, @CLASS@, @KEY@ in them."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""docs/configuration.md: every setting, its type, default and bounds, and what becomes of it here.
+"""Reference page docs/configuration.md: every setting, and its support.
 
 `python -m trio_kafka.config.report.document` prints it; a test compares it with the file.
 """
@@ -29,36 +29,37 @@ from trio_kafka.config.unsupported.tables import TABLES
 _HEAD: Final = """\
 # Configuration
 
-Written by `python -m trio_kafka.config.report.document > docs/configuration.md`: change what
-`trio_kafka/config` declares, not this page. [How to configure a broker](how-to/configure.md) says
-where settings come from; `trio-kafka config explain NAME` shows one with its value.
+This page lists every setting with its type, default, bounds and support here. [How to configure a
+broker](how-to/configure.md) explains where values come from. `trio-kafka config explain NAME` shows
+a setting with its value.
 
-Names, types, defaults and bounds are those of Apache Kafka 4.4. Every setting has one of these
-fates:
+Names, types, defaults and bounds are those of Apache Kafka 4.4. Support is one of these:
 
-- **supported**: some part obeys it.
-- **not yet**: it is accepted and checked, a start warns of it, and it has no effect for the reason
-  given.
-- **not applicable**: the same, and it will stay so.
+- **supported**: the broker follows it.
+- **not yet**: accepted and checked, with a warning at the start, but without an effect for now.
+- **not applicable**: the same, for good.
 
-Changed: `start` is read when the broker starts, `broker` may be changed for one broker while it
-runs, `cluster` for one or for all.
+The column *Changed* says when a setting may change: `start`: only at a start; `broker`: at run
+time, for one broker; `cluster`: at run time, for one broker or all.
+
+Do not edit this page: `python -m trio_kafka.config.report.document > docs/configuration.md` writes
+it from the declarations in `trio_kafka/config`.
 """
 _UPDATES: Final = {
     Update.READ_ONLY: "start",
     Update.PER_BROKER: "broker",
     Update.CLUSTER_WIDE: "cluster",
 }
-_FATES: Final = {
-    Support.SUPPORTED: "obeyed",
+_SUPPORT: Final = {
+    Support.SUPPORTED: "supported",
     Support.NOT_YET: "not yet",
     Support.NOT_APPLICABLE: "not applicable",
 }
-_COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "Changed", "What it says")
+_COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "Changed", "Description")
 
 
 def document() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -68,17 +69,17 @@ def _lines() -> Iterator[str]:
     yield _HEAD
     yield from _section(
         "Supported",
-        f"Without `process.roles` a node is a cluster of its own, and these have other defaults:"
+        f"Without `process.roles` a node is a cluster of its own, with other defaults:"
         f" {_embedded()}.",
         [one for name, one in kafkas.items() if name not in UNSUPPORTED_FIELDS],
     )
     yield from _section(
-        "Of trio-kafka itself",
+        "trio-kafka's own",
         "Kafka does not have these.",
         own.values(),
     )
     yield from _section(
-        "Of every plugin",
+        "Every plugin",
         "Each begins with `plugin.<name>.`, and so do the plugin's own settings:"
         " [plugins](plugins.md) has those that come with trio-kafka, `trio-kafka config explain`"
         " tells of all that are installed.",
@@ -89,7 +90,7 @@ def _lines() -> Iterator[str]:
     )
     for table in TABLES:
         yield from _section(
-            f"{table.title}: {_FATES[table.support]}",
+            f"{table.title}: {_SUPPORT[table.support]}",
             _sentence(table.why),
             table.settings.values(),
         )
@@ -128,8 +129,8 @@ def _synonyms(setting: Setting) -> str:
 
 
 def _refused() -> Iterator[str]:
-    yield "## Refused\n"
-    yield "A start with one of these fails, for it must not be ignored and cannot be honoured.\n"
+    yield "## Rejected\n"
+    yield "A start with one of these fails: they must not be ignored, and are not supported.\n"
     yield _row(["Setting", "Why"])
     yield _row(["---", "---"])
     for name, why in sorted(REFUSED.items()):
@@ -138,9 +139,9 @@ def _refused() -> Iterator[str]:
 
 
 def _topics() -> Iterator[str]:
-    yield "## Of topics\n"
-    yield "A topic that does not set one has the value of the first broker setting that is given.\n"
-    columns = ("Setting", "Type", "Default", "Bounds", "Broker settings", "What it says")
+    yield "## Topics\n"
+    yield "A topic without its own value has that of the first broker setting that is given.\n"
+    columns = ("Setting", "Type", "Default", "Bounds", "Broker settings", "Description")
     yield _row(columns)
     yield _row(["---"] * len(columns))
     for one in TOPIC_SETTINGS.values():
@@ -153,7 +154,7 @@ def _topics() -> Iterator[str]:
 
 def _others() -> Iterator[str]:
     for others in NON_BROKER_SETTINGS:
-        yield f"\n## {others.title}: {_FATES[others.support]}\n"
+        yield f"\n## {others.title}: {_SUPPORT[others.support]}\n"
         yield f"{_sentence(others.why)}\n"
         yield from wrap(
             ", ".join(map(_code, others.names)) + ".",

@@ -1,4 +1,4 @@
-"""What is known of a setting, in words: for `config explain` and docs/configuration.md."""
+"""Explanations of settings, for `config explain` and docs/configuration.md."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -26,7 +26,7 @@ Lines = Iterator[tuple[str, str]]
 
 
 def explain_broker(name: str, layers: Layers) -> Lines:
-    """A broker setting and its value. The name is one, with a listener's prefix or not."""
+    """Explain a broker setting and its value. name: with or without a listener's prefix."""
     setting = setting_of(name)
     if setting is None:
         raise KeyError(name)
@@ -44,7 +44,7 @@ def explain_broker(name: str, layers: Layers) -> Lines:
 
 
 def explain_topic(name: str, layers: Layers) -> Lines:
-    """A topic's setting, and what a topic has that does not set it."""
+    """Explain a topic setting, and the value of a topic that does not set it."""
     setting = TOPIC_SETTINGS[name]
     yield from _facts(setting)
     value = setting.show(getattr(topic_defaults(layers.config), setting.field))
@@ -58,7 +58,7 @@ def explain_topic(name: str, layers: Layers) -> Lines:
 
 
 def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
-    """A plugin's setting, by its full name, and its value."""
+    """Explain a plugin's setting and its value."""
     yield from _facts(setting)
     if given is None:
         value = setting.show(setting.default)
@@ -72,7 +72,7 @@ def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
 
 
 def shown_value(name: str, layers: Layers) -> str:
-    """The value that is in force, as it may be shown."""
+    """Return the effective value, as it may be shown."""
     setting = setting_of(name)
     given = layers.config.given.get(name)
     if given is not None and given.written is not None:
@@ -84,13 +84,13 @@ def shown_value(name: str, layers: Layers) -> str:
 
 
 def source_of(name: str, layers: Layers) -> str:
-    """Where the value comes from, in words."""
+    """Return the source of the value, in words."""
     given = layers.config.given.get(name)
     return "the default" if given is None else f"from {given.where}"
 
 
 def bounds_of(setting: Setting) -> str:
-    """What values a setting may have besides those that its type has; empty: any."""
+    """Return the allowed values beyond the type; empty: any."""
     if setting.choices:
         text = f"{'any of' if setting.kind is Kind.LIST else 'one of'} "
         return text + ", ".join(setting.choices) + (" in any case" if setting.any_case else "")
@@ -100,7 +100,7 @@ def bounds_of(setting: Setting) -> str:
 
 
 def default_of_kafka(setting: Setting) -> str:
-    """Kafka's default as it may be shown, ours for a setting of ours."""
+    """Return Kafka's default as it may be shown, or ours for a setting of ours."""
     if setting.required:
         return "none: must be set where process.roles is"
     if setting.default is None:
@@ -109,20 +109,20 @@ def default_of_kafka(setting: Setting) -> str:
 
 
 def support_of(name: str) -> str:
-    """What becomes of a setting here, and whether Kafka is going to forget it."""
+    """Return how far a setting is supported, and whether Kafka deprecates it."""
     text = why_without_effect(name) or _supported(name)
     instead = DEPRECATED.get(base_of(name))
     return f"{text}; deprecated: {instead}" if instead else text
 
 
 def topic_support(name: str) -> str:
-    """What becomes of a topic's setting here."""
+    """Return how far a topic setting is supported."""
     why = UNSUPPORTED_TOPIC_SETTINGS.get(name)
     return f"{Support.NOT_YET.value}: {why}" if why else _supported(name)
 
 
 def _supported(name: str) -> str:
-    """Words for a setting that some part obeys, with the values that none obeys yet."""
+    """Return the words for a supported setting, with its values without an effect."""
     values = VALUES_NOT_YET.get(name, {}).items()
     return ", ".join(
         [SUPPORTED, *(f"but {one} {Support.NOT_YET.value} ({why})" for one, why in values)]
@@ -130,7 +130,7 @@ def _supported(name: str) -> str:
 
 
 def topics_of(name: str) -> list[str]:
-    """The topic settings whose default a broker setting gives."""
+    """Return the topic settings whose default is this broker setting."""
     return [
         topic.name for topic in TOPIC_SETTINGS.values() if name in (one for one, _ in topic.server)
     ]

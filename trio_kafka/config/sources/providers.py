@@ -1,9 +1,9 @@
-"""Values that are looked up when the broker starts: `${provider:path:key}` in a setting.
+"""Providers of secrets: values looked up at the start, `${provider:path:key}` in a setting.
 
-`config.providers` names the providers. `env`, `file` and `directory` are there at once; another
-name says with `config.providers.<name>.class` which of Kafka's three it is. A value that is looked
-up is never looked into again, and what it says is in no message: it may be a secret.
-Source: KIP-297, KIP-421 (use by brokers), KIP-887 (environment), KIP-993 (allowed.paths).
+`config.providers` names the providers. `env`, `file` and `directory` need no class; another name
+chooses one of Kafka's three with `config.providers.<name>.class`. A looked-up value is not expanded
+again, and never appears in a message: it may be a secret. Source: KIP-297, KIP-421 (use by
+brokers), KIP-887 (environment), KIP-993 (allowed.paths).
 """
 
 import posixpath
@@ -22,20 +22,20 @@ _VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 
 
 class Outside(Protocol):
-    """What providers see of the machine."""
+    """Machine as providers see it."""
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The environment."""
+        """Variables of the environment."""
 
     def read(self, path: str) -> str:
-        """The text of a file, which is UTF-8. Raises OSError, or ValueError if it is not."""
+        """Return the text of a UTF-8 file. Raises OSError, or ValueError for another encoding."""
 
     def is_file(self, path: str) -> bool:
-        """There is a regular file."""
+        """Return whether there is a regular file."""
 
     def exists(self, path: str) -> bool:
-        """There is a file or directory."""
+        """Return whether there is a file or directory."""
 
 
 Lookup = Callable[[str, str], str | None]
@@ -45,11 +45,11 @@ Parameters = Mapping[str, str]
 
 
 def resolve(given: Mapping[str, Given], outside: Outside | None) -> dict[str, Given]:
-    """The settings with every variable of a provider replaced by what it stands for.
+    """Replace every provider's variable in the settings by its value.
 
-    outside: None where settings do not come from an operator: providers are refused then.
-    Variables of names that are no providers stay as they are, as in Kafka.
-    Raises ConfigError for a setting whose variable cannot be looked up.
+    outside: None where settings do not come from an operator: providers are rejected then.
+    Variables of unknown providers stay as they are, as in Kafka. Raises ConfigError for a variable
+    that cannot be looked up.
     """
     lookups = _providers(given, outside)
     if not lookups:
@@ -157,7 +157,7 @@ def _of_directories(paths: str | None, outside: Outside) -> Lookup:
 
 
 def _allowed(paths: str | None, outside: Outside) -> Callable[[str], str]:
-    """The path of a variable, made plain; ValueError for one that is not below `paths`."""
+    """Return a function that normalizes a path below `paths`, or raises ValueError."""
     roots = [posixpath.normpath(root) for root in paths.split(",")] if paths else None
     for root in roots or ():
         if not posixpath.isabs(root):

@@ -16,7 +16,7 @@ from trio_kafka.config.values import Kind, show
 
 
 def parse_toml(text: str, file: str) -> dict[str, Given]:
-    """The settings of a file by name. Raises ConfigError, which names the file and the setting."""
+    """Return the settings of a file by name. Raises ConfigError with file and setting."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -38,7 +38,7 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: object, name: str, file: str) -> str:
-    """A value as a properties file would have it."""
+    """Return a value as a properties file would have it."""
     if isinstance(value, list):
         items = [_plain(item, name, file) for item in value]
         if any("," in item for item in items):

@@ -14,6 +14,21 @@ from typing import Final
 
 from trio_kafka.config.setting import Setting
 
+__all__ = [
+    "OF_KAFKAS_PLUGINS",
+    "UNSUPPORTED_FIELDS",
+    "UNSUPPORTED_TOPIC_SETTINGS",
+    "VALUES_NOT_YET",
+    "Support",
+    "non_broker",
+    "support",
+    "tables",
+    "unsupported_settings",
+    "why_field_unsupported",
+    "why_unsupported",
+    "why_value_unsupported",
+]
+
 
 class Support(Enum):
     """Degree of support for a setting."""

@@ -1,4 +1,4 @@
-"""What Kafka's authorizer for ACLs will obey."""
+"""Settings of Kafka's ACL authorizer."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import boolean, string
@@ -6,9 +6,9 @@ from trio_kafka.config.setting import boolean, string
 
 @frozen(kw_only=True)
 class AclSettings:
-    """What Kafka's authorizer for ACLs will obey."""
+    """Settings of Kafka's ACL authorizer."""
 
     allow_everyone_if_no_acl_found: bool = boolean(
-        False, "What no ACL speaks of is allowed to everyone."
+        False, "Allows access to resources that have no ACL."
     )
     super_users: str = string("", "Principals that may do everything, separated by semicolons.")

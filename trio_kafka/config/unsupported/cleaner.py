@@ -1,4 +1,4 @@
-"""What the compaction of logs will obey."""
+"""Settings of log compaction."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, double, int32, int64
@@ -7,7 +7,7 @@ from trio_kafka.config.values import MAX_DOUBLE
 
 @frozen(kw_only=True)
 class CleanerSettings:
-    """What the compaction of logs will obey."""
+    """Settings of log compaction."""
 
     log_cleaner_backoff_ms: int = int64(
         15000, "Pause of a cleaner that found nothing to do.", low=0, update=CLUSTER
@@ -17,7 +17,7 @@ class CleanerSettings:
     )
     log_cleaner_enable: bool = boolean(True, "Compacted topics are compacted.")
     log_cleaner_io_buffer_load_factor: float = double(
-        0.9, "How full that memory may become.", update=CLUSTER
+        0.9, "Largest fill of that memory.", update=CLUSTER
     )
     log_cleaner_io_buffer_size: int = int32(
         524288, "Memory of all cleaners for reading and writing.", low=0, update=CLUSTER

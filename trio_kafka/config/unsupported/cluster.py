@@ -1,4 +1,4 @@
-"""What a cluster of several nodes will obey, and what stands alone."""
+"""Settings of a cluster of several nodes."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, boolean, int32, int64, texts
@@ -6,7 +6,7 @@ from trio_kafka.config.setting import BROKER, boolean, int32, int64, texts
 
 @frozen(kw_only=True)
 class ClusterSettings:
-    """What a cluster of several nodes will obey, and what stands alone."""
+    """Settings of a cluster of several nodes."""
 
     auto_leader_rebalance_enable: bool = boolean(
         True, "Leaders go back to the preferred replicas by themselves."
@@ -21,7 +21,7 @@ class ClusterSettings:
         1048576, "The most in one fetch of a snapshot.", low=1
     )
     controller_socket_timeout_ms: int = int32(
-        30000, "How long an answer of the controller is waited for."
+        30000, "Longest wait for the response of the controller."
     )
     cordoned_log_dirs: tuple[str, ...] = texts(
         (), "Directories that are given no new replicas.", update=BROKER
@@ -30,7 +30,7 @@ class ClusterSettings:
         None, "Listeners that accept before the metadata are there."
     )
     leader_imbalance_check_interval_seconds: int = int64(
-        300, "How often it is looked whether leaders should go back.", low=1
+        300, "Interval between checks of the balance of leaders.", low=1
     )
     num_replica_alter_log_dirs_threads: int | None = int32(
         None, "Threads that move replicas between directories."
@@ -39,8 +39,8 @@ class ClusterSettings:
         30000, "The longest that a connection to another node may take."
     )
     socket_connection_setup_timeout_ms: int = int64(
-        10000, "How long the first attempt to connect to another node may take."
+        10000, "Longest time for the first attempt to connect to another node."
     )
     unclean_leader_election_interval_ms: int = int64(
-        300000, "How often partitions without a leader are looked for.", low=1, internal=True
+        300000, "Interval between searches for partitions without a leader.", low=1, internal=True
     )

@@ -1,4 +1,4 @@
-"""How Kafka's group coordinator shares its work among threads."""
+"""Threads and buffers of Kafka's group coordinator."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, int32

@@ -1,4 +1,4 @@
-"""What stands alone: secrets, and settings for those who develop Kafka."""
+"""Secrets, and settings for the development of Kafka."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import boolean, int32, int64
@@ -7,10 +7,10 @@ from trio_kafka.config.values import MAX_LONG
 
 @frozen(kw_only=True)
 class DevelopmentSettings:
-    """What stands alone: secrets, and settings for those who develop Kafka."""
+    """Secrets, and settings for the development of Kafka."""
 
     internal_metadata_delete_delay_millis: int = int64(
-        60000, "How long deleted files of the metadata log stay.", internal=True
+        60000, "Time until deleted files of the metadata log are removed.", internal=True
     )
     internal_metadata_log_segment_bytes: int | None = int32(
         None, "Size of a segment of the metadata log, without a lower bound.", internal=True
@@ -19,7 +19,7 @@ class DevelopmentSettings:
         8388608, "The largest batch of the metadata log.", internal=True
     )
     server_max_startup_time_ms: int = int64(
-        MAX_LONG, "How long a start may take.", low=0, internal=True
+        MAX_LONG, "Longest time for a start.", low=0, internal=True
     )
     unstable_feature_versions_enable: bool = boolean(
         False, "Versions of features that are not final may be used.", internal=True

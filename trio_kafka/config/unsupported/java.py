@@ -1,4 +1,4 @@
-"""Settings that name Java classes, or where they are."""
+"""Settings that name Java classes and their paths."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, CLUSTER, java_class, string, texts
@@ -6,12 +6,12 @@ from trio_kafka.config.setting import BROKER, CLUSTER, java_class, string, texts
 
 @frozen(kw_only=True)
 class JavaClassSettings:
-    """Settings that name Java classes, or where they are."""
+    """Settings that name Java classes and their paths."""
 
     alter_config_policy_class_name: str | None = java_class(
         None, "The class that judges changes of settings."
     )
-    authorizer_class_name: str = string("", "The class that decides who may do what.")
+    authorizer_class_name: str = string("", "The class that authorizes requests.")
     client_quota_callback_class: str | None = java_class(None, "The class that decides quotas.")
     create_topic_policy_class_name: str | None = java_class(
         None, "The class that judges new topics."
@@ -47,16 +47,16 @@ class JavaClassSettings:
         "The class that keeps remote metadata.",
         not_empty=True,
     )
-    remote_log_metadata_manager_class_path: str | None = string(None, "Where that class is.")
+    remote_log_metadata_manager_class_path: str | None = string(None, "Class path of that class.")
     remote_log_metadata_manager_impl_prefix: str = string(
-        "rlmm.config.", "How the names of its own settings begin.", not_empty=True
+        "rlmm.config.", "Prefix of its own settings.", not_empty=True
     )
     remote_log_storage_manager_class_name: str | None = string(
         None, "The class that reaches remote storage.", not_empty=True
     )
-    remote_log_storage_manager_class_path: str | None = string(None, "Where that class is.")
+    remote_log_storage_manager_class_path: str | None = string(None, "Class path of that class.")
     remote_log_storage_manager_impl_prefix: str = string(
-        "rsm.config.", "How the names of its own settings begin.", not_empty=True
+        "rsm.config.", "Prefix of its own settings.", not_empty=True
     )
     replica_selector_class: str | None = string(
         None, "The class that chooses the replica that a consumer reads from."

@@ -1,4 +1,4 @@
-"""Settings of the Java runtime: of its security providers, its Kerberos, its metrics."""
+"""Settings of the Java runtime: security providers, Kerberos, metrics."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, int32, string
@@ -6,13 +6,13 @@ from trio_kafka.config.setting import BROKER, int32, string
 
 @frozen(kw_only=True)
 class JvmSettings:
-    """Settings of the Java runtime: of its security providers, its Kerberos, its metrics."""
+    """Settings of the Java runtime: security providers, Kerberos, metrics."""
 
     kafka_metrics_polling_interval_secs: int = int32(
-        10, "How often classes that report metrics are called.", low=1
+        10, "Interval between calls of the classes that report metrics.", low=1
     )
     sasl_kerberos_kinit_cmd: str = string(
-        "/usr/bin/kinit", "Where the kinit command is.", update=BROKER
+        "/usr/bin/kinit", "Path of the kinit command.", update=BROKER
     )
     security_providers: str | None = string(
         None, "Security providers of the runtime that are registered."

@@ -1,4 +1,4 @@
-"""Settings of Kafka that are no broker's and no topic's: names, and what becomes of them here."""
+"""Names of Kafka's settings for groups, clients and tools, with their support here."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from trio_kafka.config.unsupported import Support
 
 @frozen
 class NonBrokerSettings:
-    """Settings of one kind of resource or program; `why` they have no effect here."""
+    """Settings of one kind of resource or program. why: the reason for their support here."""
 
     title: str
     support: Support
@@ -22,9 +22,9 @@ def _settings(title: str, support: Support, why: str, names: str) -> NonBrokerSe
 
 NON_BROKER_SETTINGS: Final = (
     _settings(
-        "Of consumer groups",
+        "Consumer groups",
         Support.SUPPORTED,
-        "each goes over the broker's `group.consumer.…`, within its bounds; "
+        "each overrides the broker's `group.consumer.…`, within its bounds; "
         "kafka-configs.sh sets them while a broker runs",
         """
             consumer.assignment.interval.ms consumer.heartbeat.interval.ms
@@ -32,7 +32,7 @@ NON_BROKER_SETTINGS: Final = (
         """,
     ),
     _settings(
-        "Of the assignors of consumer groups",
+        "Assignors of consumer groups",
         Support.NOT_APPLICABLE,
         "one loop serves all groups",
         """
@@ -40,7 +40,7 @@ NON_BROKER_SETTINGS: Final = (
         """,
     ),
     _settings(
-        "Of other groups",
+        "Share and streams groups",
         Support.NOT_YET,
         "share and streams groups are not implemented",
         """
@@ -57,7 +57,7 @@ NON_BROKER_SETTINGS: Final = (
         """,
     ),
     _settings(
-        "Of subscriptions to metrics of clients",
+        "Subscriptions to client metrics",
         Support.NOT_YET,
         "metrics are not implemented",
         """
@@ -82,7 +82,7 @@ NON_BROKER_SETTINGS: Final = (
         """,
     ),
     _settings(
-        "Of remote log metadata, with the prefix `rlmm.config.`",
+        "Remote log metadata, with the prefix `rlmm.config.`",
         Support.NOT_YET,
         "tiered storage is not implemented",
         """
@@ -94,9 +94,9 @@ NON_BROKER_SETTINGS: Final = (
         """,
     ),
     _settings(
-        "Of producers, consumers and admin clients",
+        "Producers, consumers and admin clients",
         Support.NOT_APPLICABLE,
-        "they are those of a client, which has them in its own process: a broker never sees them",
+        "a client uses them in its own process, and a broker never sees them",
         """
             acks allow.auto.create.topics auto.commit.interval.ms auto.offset.reset batch.size
             bootstrap.controllers bootstrap.resolve.timeout.ms bootstrap.servers buffer.memory

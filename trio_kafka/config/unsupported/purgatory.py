@@ -1,4 +1,4 @@
-"""Settings of purgatories that are swept; here what is done leaves at once."""
+"""Settings of purged purgatories; here a completed request leaves its purgatory at once."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import int32
@@ -6,7 +6,7 @@ from trio_kafka.config.setting import int32
 
 @frozen(kw_only=True)
 class PurgatorySettings:
-    """Settings of purgatories that are swept; here what is done leaves at once."""
+    """Settings of purged purgatories; here a completed request leaves at once."""
 
     delete_records_purgatory_purge_interval_requests: int = int32(
         1, "After how many requests the purgatory of DeleteRecords is swept."

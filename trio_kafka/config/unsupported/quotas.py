@@ -1,4 +1,4 @@
-"""What quotas of replication will obey."""
+"""Settings of replication quotas."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, int32, int64
@@ -7,7 +7,7 @@ from trio_kafka.config.values import MAX_LONG
 
 @frozen(kw_only=True)
 class QuotaSettings:
-    """What quotas of replication will obey."""
+    """Settings of replication quotas."""
 
     alter_log_dirs_replication_quota_window_num: int = int32(
         11, "Windows that moves between directories are measured over.", low=1

@@ -1,4 +1,4 @@
-"""What tiered storage will obey."""
+"""Settings of tiered storage."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, double, int32, int64, string
@@ -7,22 +7,24 @@ from trio_kafka.config.values import MAX_LONG
 
 @frozen(kw_only=True)
 class RemoteSettings:
-    """What tiered storage will obey."""
+    """Settings of tiered storage."""
 
     follower_fetch_last_tiered_offset_enable: bool = boolean(
-        False, "A new follower begins behind what is tiered already.", update=CLUSTER
+        False,
+        "A new follower begins at the first offset that is not yet in tiered storage.",
+        update=CLUSTER,
     )
     remote_fetch_max_wait_ms: int = int32(
-        500, "How long a fetch waits for remote data.", low=1, update=CLUSTER
+        500, "Longest wait of a fetch for remote data.", low=1, update=CLUSTER
     )
     remote_list_offsets_request_timeout_ms: int = int64(
-        30000, "How long a look-up of offsets waits for remote data.", low=1, update=CLUSTER
+        30000, "Longest wait of a search for offsets in remote data.", low=1, update=CLUSTER
     )
     remote_log_index_file_cache_total_size_bytes: int = int64(
         1073741824, "Size of the cache of remote indexes.", low=1, update=CLUSTER
     )
     remote_log_index_file_cache_ttl_ms: int = int64(
-        900000, "An unused index leaves the cache after so long.", low=-1, internal=True
+        900000, "Time after which an unused index leaves the cache.", low=-1, internal=True
     )
     remote_log_manager_copier_thread_pool_size: int = int32(
         10, "Threads that copy segments to remote storage.", low=1, update=CLUSTER
@@ -52,7 +54,7 @@ class RemoteSettings:
         2, "Threads that follow remote state for follower partitions.", low=1, update=CLUSTER
     )
     remote_log_manager_task_interval_ms: int = int64(
-        30000, "How often each partition's remote work is done.", low=1
+        30000, "Interval between copies of a partition to remote storage.", low=1
     )
     remote_log_manager_task_retry_backoff_max_ms: int = int64(
         30000, "Longest pause before remote work is tried again.", low=1, internal=True
@@ -61,7 +63,7 @@ class RemoteSettings:
         500, "First pause before remote work is tried again.", low=1, internal=True
     )
     remote_log_manager_task_retry_jitter: float = double(
-        0.2, "How much those pauses vary.", low=0, high=0.5, internal=True
+        0.2, "Random share of those pauses.", low=0, high=0.5, internal=True
     )
     remote_log_manager_thread_pool_size: int = int32(2, "Threads of remote work.", low=1)
     remote_log_metadata_custom_metadata_max_bytes: int = int32(

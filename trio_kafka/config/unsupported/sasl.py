@@ -1,4 +1,4 @@
-"""What SASL and delegation tokens will obey."""
+"""Settings of SASL and delegation tokens."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, double, int16, int32, int64, password, string, texts
@@ -6,16 +6,16 @@ from trio_kafka.config.setting import BROKER, double, int16, int32, int64, passw
 
 @frozen(kw_only=True)
 class SaslSettings:
-    """What SASL and delegation tokens will obey."""
+    """Settings of SASL and delegation tokens."""
 
     connection_failed_authentication_delay_ms: int = int32(
-        100, "A connection that failed to authenticate is closed after so long.", low=0
+        100, "Delay before a connection that failed to authenticate is closed.", low=0
     )
     connections_max_reauth_ms: int = int64(
         0, "The longest life of an authenticated session; 0: no limit."
     )
     delegation_token_expiry_check_interval_ms: int = int64(
-        3600000, "How often expired tokens are looked for.", low=1
+        3600000, "Interval between searches for expired tokens.", low=1
     )
     delegation_token_expiry_time_ms: int = int64(
         86400000, "A token must be renewed within this time.", low=1
@@ -36,25 +36,25 @@ class SaslSettings:
         60000, "Pause between two attempts to refresh a ticket.", update=BROKER
     )
     sasl_kerberos_principal_to_local_rules: tuple[str, ...] = texts(
-        ("DEFAULT",), "How principals become short names.", update=BROKER
+        ("DEFAULT",), "Rules that map principals to short names.", update=BROKER
     )
     sasl_kerberos_service_name: str | None = string(
         None, "The principal name that the broker runs as.", update=BROKER
     )
     sasl_kerberos_ticket_renew_jitter: float = double(
-        0.05, "How much the time of renewal varies.", update=BROKER
+        0.05, "Random share of the time of renewal.", update=BROKER
     )
     sasl_kerberos_ticket_renew_window_factor: float = double(
         0.8, "Share of a ticket's life after which it is renewed.", update=BROKER
     )
     sasl_login_connect_timeout_ms: int | None = int32(
-        None, "How long a connection to an authentication provider may take."
+        None, "Longest time for a connection to an authentication provider."
     )
     sasl_login_read_timeout_ms: int | None = int32(
-        None, "How long an answer of an authentication provider may take."
+        None, "Longest wait for the response of an authentication provider."
     )
     sasl_login_refresh_buffer_seconds: int = int16(
-        300, "A credential is refreshed so long before it expires.", update=BROKER
+        300, "Time before its expiry at which a credential is refreshed.", update=BROKER
     )
     sasl_login_refresh_min_period_seconds: int = int16(
         60, "Pause between two refreshes of a credential.", update=BROKER
@@ -63,7 +63,7 @@ class SaslSettings:
         0.8, "Share of a credential's life after which it is refreshed.", update=BROKER
     )
     sasl_login_refresh_window_jitter: float = double(
-        0.05, "How much the time of the refresh varies.", update=BROKER
+        0.05, "Random share of the time of the refresh.", update=BROKER
     )
     sasl_login_retry_backoff_max_ms: int = int64(
         10000, "Longest pause before an authentication provider is asked again."

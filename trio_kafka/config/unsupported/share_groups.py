@@ -1,18 +1,18 @@
-"""What share groups and their coordinator will obey."""
+"""Settings of share groups and their coordinator."""
 
 from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.group_coordinator import as_of_consumer_groups
+from trio_kafka.config.group_coordinator import like_consumer_group
 from trio_kafka.config.setting import CLUSTER, boolean, int16, int32, string, texts
 
-_as_of_consumers: Final = partial(as_of_consumer_groups, "share")
+_as_of_consumers: Final = partial(like_consumer_group, "share")
 
 
 @frozen(kw_only=True)
 class ShareGroupSettings:
-    """What share groups and their coordinator will obey."""
+    """Settings of share groups and their coordinator."""
 
     errors_deadletterqueue_auto_create_topics_enable: bool = boolean(
         False,
@@ -20,7 +20,7 @@ class ShareGroupSettings:
         update=CLUSTER,
     )
     errors_deadletterqueue_topic_name_prefix: str = string(
-        "dlq.", "How the names of topics for undeliverable records must begin.", update=CLUSTER
+        "dlq.", "Prefix of the names of topics for undeliverable records.", update=CLUSTER
     )
     group_share_assignment_interval_ms: int = _as_of_consumers(
         "assignment.interval.ms", update=CLUSTER
@@ -62,7 +62,7 @@ class ShareGroupSettings:
         100, "The lowest number of locks that a group may be given.", low=100, high=2000
     )
     group_share_record_lock_duration_ms: int = int32(
-        30000, "How long a delivered record stays locked.", low=1000, high=3600000
+        30000, "Time for which a delivered record stays locked.", low=1000, high=3600000
     )
     group_share_max_record_lock_duration_ms: int = int32(
         60000, "The longest lock that a group may be given.", low=30000, high=3600000
@@ -76,7 +76,9 @@ class ShareGroupSettings:
     group_share_max_share_sessions: int = int32(2000, "Share sessions that are kept.", low=1)
     group_share_max_size: int = int32(200, "The most members of a share group.", low=1, high=1000)
     share_coordinator_append_linger_ms: int = int32(
-        -1, "How long the share coordinator gathers records first; -1: as load suggests.", low=-1
+        -1,
+        "Time for which the share coordinator gathers records before it writes them; -1: by load.",
+        low=-1,
     )
     share_coordinator_cached_buffer_max_bytes: int = int32(
         1048588,
@@ -107,7 +109,7 @@ class ShareGroupSettings:
     )
     share_coordinator_state_topic_prune_interval_ms: int = int32(
         300000,
-        "How often what is out of date goes from the share state topic.",
+        "Interval between removals of old records from the share state topic.",
         low=1,
         internal=True,
     )
@@ -119,5 +121,5 @@ class ShareGroupSettings:
     )
     share_coordinator_threads: int = int32(1, "Threads of the share coordinator.", low=1)
     share_coordinator_write_timeout_ms: int = int32(
-        5000, "How long a write waits for the replicas of the share state topic.", low=1
+        5000, "Longest wait of a write for the replicas of the share state topic.", low=1
     )

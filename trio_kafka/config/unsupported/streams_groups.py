@@ -1,18 +1,18 @@
-"""What streams groups will obey."""
+"""Settings of streams groups."""
 
 from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.group_coordinator import as_of_consumer_groups
+from trio_kafka.config.group_coordinator import like_consumer_group
 from trio_kafka.config.setting import CLUSTER, boolean, int32, int64, texts
 
-_as_of_consumers: Final = partial(as_of_consumer_groups, "streams")
+_as_of_consumers: Final = partial(like_consumer_group, "streams")
 
 
 @frozen(kw_only=True)
 class StreamsGroupSettings:
-    """What streams groups will obey."""
+    """Settings of streams groups."""
 
     group_streams_acceptable_recovery_lag: int = int64(
         10000,
@@ -37,7 +37,7 @@ class StreamsGroupSettings:
     group_streams_min_heartbeat_interval_ms: int = _as_of_consumers("min.heartbeat.interval.ms")
     group_streams_initial_rebalance_delay_ms: int = int32(
         3000,
-        "How long a new streams group waits for more members before its first rebalance.",
+        "Wait for more members of a new streams group before its first rebalance.",
         low=0,
     )
     group_streams_num_standby_replicas: int = int32(0, "Standby replicas of each task.", low=0)
@@ -58,7 +58,10 @@ class StreamsGroupSettings:
     group_streams_min_session_timeout_ms: int = _as_of_consumers("min.session.timeout.ms")
     group_streams_max_size: int = _as_of_consumers("max.size")
     group_streams_task_offset_interval_ms: int = int32(
-        60000, "How often members tell how far their tasks are.", low=1, internal=True
+        60000,
+        "Interval between members' reports of the offsets of their tasks.",
+        low=1,
+        internal=True,
     )
     group_streams_min_task_offset_interval_ms: int = int32(
         15000, "The shortest task offset interval that a group may be given.", low=1, internal=True

@@ -1,4 +1,4 @@
-"""All tables of known settings, each with what becomes of its settings here, and why."""
+"""Tables of unsupported settings, each with its degree of support and the reason."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ from trio_kafka.config.unsupported.transactions import TransactionSettings
 
 @frozen
 class Table:
-    """Settings with one fate. When a part obeys them, `BrokerConfig` takes over their fields."""
+    """Settings with one reason. A setting that gains support moves to `BrokerConfig`."""
 
     cls: type
     title: str

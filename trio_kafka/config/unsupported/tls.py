@@ -1,4 +1,4 @@
-"""What TLS listeners will obey."""
+"""Settings of TLS listeners."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import BROKER, boolean, password, string, texts
@@ -6,7 +6,7 @@ from trio_kafka.config.setting import BROKER, boolean, password, string, texts
 
 @frozen(kw_only=True)
 class TlsSettings:
-    """What TLS listeners will obey."""
+    """Settings of TLS listeners."""
 
     ssl_allow_dn_changes: bool = boolean(False, "A renewed certificate may have another name.")
     ssl_allow_san_changes: bool = boolean(
@@ -17,7 +17,7 @@ class TlsSettings:
     )
     ssl_client_auth: str = string(
         "none",
-        "Whether clients must show a certificate.",
+        "Demand for a certificate of the client.",
         choices=("required", "requested", "none"),
         update=BROKER,
     )
@@ -26,7 +26,7 @@ class TlsSettings:
     )
     ssl_endpoint_identification_algorithm: str = string(
         "https",
-        "How a server's certificate is held to its host name; empty: not at all.",
+        "Check of a server's certificate against its host name; empty: none.",
         update=BROKER,
     )
     ssl_key_password: str | None = password(None, "The password of the private key.", update=BROKER)
@@ -40,7 +40,7 @@ class TlsSettings:
     ssl_keystore_password: str | None = password(None, "The password of that file.", update=BROKER)
     ssl_keystore_type: str = string("JKS", "The format of that file.", update=BROKER)
     ssl_principal_mapping_rules: str = string(
-        "DEFAULT", "How the names of certificates become principals."
+        "DEFAULT", "Rules that map names of certificates to principals."
     )
     ssl_protocol: str = string("TLSv1.3", "The preferred version of TLS.", update=BROKER)
     ssl_truststore_certificates: str | None = password(

@@ -1,4 +1,4 @@
-"""What transactions and their coordinator will obey."""
+"""Settings of transactions and their coordinator."""
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.setting import CLUSTER, boolean, int32
@@ -6,7 +6,7 @@ from trio_kafka.config.setting import CLUSTER, boolean, int32
 
 @frozen(kw_only=True)
 class TransactionSettings:
-    """What transactions and their coordinator will obey."""
+    """Settings of transactions and their coordinator."""
 
     add_partitions_to_txn_retry_backoff_max_ms: int = int32(
         100, "Longest pause before a partition is added to a transaction again.", low=0
@@ -15,7 +15,7 @@ class TransactionSettings:
         20, "First pause before a partition is added to a transaction again.", low=1
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = int32(
-        10000, "How often transactions that timed out are looked for.", low=1
+        10000, "Interval between searches for transactions that timed out.", low=1
     )
     transaction_max_timeout_ms: int = int32(
         900000, "The longest timeout that a transaction may ask for.", low=1
@@ -26,7 +26,7 @@ class TransactionSettings:
         update=CLUSTER,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = int32(
-        3600000, "How often expired transactional ids are looked for.", low=1
+        3600000, "Interval between searches for expired transactional ids.", low=1
     )
     transaction_state_log_load_buffer_size: int = int32(
         5242880, "Bytes that are read at once where transactions are loaded.", low=1
@@ -35,5 +35,5 @@ class TransactionSettings:
         False, "Transactions may wait for a commit that is decided elsewhere."
     )
     transactional_id_expiration_ms: int = int32(
-        604800000, "A transactional id without a change for so long is forgotten.", low=1
+        604800000, "Time without a change after which a transactional id is dropped.", low=1
     )
