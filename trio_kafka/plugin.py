@@ -77,10 +77,10 @@ from trio_kafka.metadata.endpoints import (
     online_directories,
 )
 from trio_kafka.metadata.image import (
+    ConfigResourceType,
     MetadataImage,
     PartitionState,
     QuotaEntity,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.metadata.names import check_topic_name, is_internal
@@ -105,7 +105,7 @@ from trio_kafka.replication.offsets import (
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.partition import LED_ELSEWHERE
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
 from trio_kafka.replication.producers import ActiveProducer, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey
@@ -117,13 +117,16 @@ from trio_kafka.requests.loopback.in_process import RefusedError
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
-from trio_kafka.requests.response_cache import Kept
+from trio_kafka.requests.response_cache import ResponseCache
 from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, counted, in_slices, sorted_in_steps, whole
+from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
-from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.security.principal import NOBODY, Principal, parse_principal
+from trio_kafka.security.resources import Resource, ResourceType
 
 __all__ = [
+    "ALLOW_ALL",
     "ANY_SIZE",
     "LED_ELSEWHERE",
     "MANY_PARTITIONS",
@@ -142,9 +145,11 @@ __all__ = [
     "AskedTopic",
     "Assignor",
     "AssignorError",
+    "Authorizer",
     "Beating",
     "Charges",
     "Commit",
+    "ConfigResourceType",
     "ConfigsToAlter",
     "Context",
     "CreatedTopic",
@@ -174,7 +179,6 @@ __all__ = [
     "Joined",
     "Joining",
     "KafkaError",
-    "Kept",
     "Kind",
     "Leaving",
     "ListedGroup",
@@ -192,6 +196,7 @@ __all__ = [
     "Operation",
     "Outside",
     "OwnedTopic",
+    "Partition",
     "PartitionOffset",
     "PartitionRead",
     "PartitionState",
@@ -209,8 +214,10 @@ __all__ = [
     "Reads",
     "RefusedError",
     "Registry",
+    "Resource",
     "ResourceChanges",
     "ResourceType",
+    "ResponseCache",
     "Row",
     "Seen",
     "Stamps",
@@ -258,6 +265,7 @@ __all__ = [
     "message_of",
     "offline_replicas",
     "online_directories",
+    "parse_principal",
     "password",
     "plugin",
     "quota_filter",

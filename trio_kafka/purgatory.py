@@ -99,29 +99,6 @@ class Watcher(Protocol):
         """Only note it: whoever marks is in the middle of its work."""
 
 
-class Keeper(Protocol):
-    """Where what is delayed waits: a purgatory, or tasks that work on it.
-
-    Who wants to be told of the end first stands in its place until it is registered: `watch` gives
-    it back to the keeper, with a `finish` of its own.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def watch(
-        self,
-        delayed: "Delayed",
-        lane: "Callable[[Delayed], None]",
-        finish: Callable[[Any], None],
-    ) -> None:
-        """See `Purgatory`, for this and the others."""
-
-    def look(self, delayed: "Delayed") -> None: ...
-
-    def drop(self, delayed: "Delayed") -> None: ...
-
-
 @define(eq=False)
 class Delayed:
     """What a handler returns instead of an answer.
@@ -134,7 +111,7 @@ class Delayed:
     keys: Sequence[Hashable]
     deadline: float
     try_complete: Callable[[bool], Any]
-    purgatory: Keeper
+    purgatory: "Purgatory"
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
     # For its purgatory:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import PluginContext, RefusedError
+from trio_kafka.plugin import PluginContext, Principal, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
 from trio_kafka_admin.broker_reader import BrokerReader
@@ -26,11 +26,12 @@ from trio_kafka_admin.responses import (
     send_static,
 )
 from trio_kafka_admin.static_files import StaticFile, read_static_files
-from trio_kafka_builtin.answers import HttpError, InHand, send_json
+from trio_kafka_builtin.answers import HttpError, InHand, principal_of, send_json
 
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
     ErrorCode.INVALID_REQUEST: 400,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: 403,
 }
 
 
@@ -48,7 +49,8 @@ class AdminApp:
         static: Mapping[str, StaticFile],
     ) -> None:
         self._settings = context.settings
-        self._reader = BrokerReader(context)
+        self._context = context
+        self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
         self._in_hand = InHand(context.settings.max_requests)
@@ -88,12 +90,19 @@ class AdminApp:
             case ["api", name] if found := await self._registry.find(name):
                 query = Query(scope["query_string"])
                 await self._send_data(
-                    scope, send, await self._registry.read(found, self._reader, query)
+                    scope, send, await self._registry.read(found, self._reader(scope), query)
                 )
             case [name] if found := await self._registry.find(name or await self._first()):
                 await self._show(found, scope, send, place)
             case _:
                 raise HttpError(404, "nothing is here")
+
+    def _reader(self, scope: Scope) -> BrokerReader:
+        """Return the reader of the request's principal; the HTTP plane knows two at most."""
+        principal = principal_of(scope)
+        if principal not in self._readers:
+            self._readers[principal] = BrokerReader(self._context, principal)
+        return self._readers[principal]
 
     async def _first(self) -> str:
         """Return the name of the page at the root."""
@@ -112,7 +121,7 @@ class AdminApp:
 
     async def _show(self, one: AdminPage, scope: Scope, send: Send, place: Place) -> None:
         query = Query(scope["query_string"])
-        data = await self._registry.read(one, self._reader, query)
+        data = await self._registry.read(one, self._reader(scope), query)
         pieces = await self._registry.show(one, data, place)
         begun = head(
             one.page,

@@ -11,7 +11,7 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, Look
-from trio_kafka.plugin import ErrorCode, PluginContext
+from trio_kafka.plugin import NOBODY, ErrorCode, PluginContext, Principal
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
     DescribeTreeResponse,
@@ -35,10 +35,13 @@ _MOST_WAITS: Final = 1000  # requests in flight that the overview reads
 
 
 class BrokerReader:
-    """Requests of one app. overview, queues: snapshots that pages share."""
+    """Requests of one principal. overview, queues: snapshots that pages share."""
 
-    def __init__(self, context: PluginContext[AdminSettings]) -> None:
+    def __init__(
+        self, context: PluginContext[AdminSettings], principal: Principal = NOBODY
+    ) -> None:
         self.context = context
+        self._principal = principal
         self.overview = TreeSnapshots(self._read_overview)
         self.queues = TreeSnapshots(self._read_queues)
 
@@ -78,7 +81,7 @@ class BrokerReader:
         return look_of(await self.tree(kinds=QUEUES), trio.current_time())
 
     async def _ask(self, request: object) -> Any:
-        answer = await self.context.ask(request, client_id=CLIENT_ID)
+        answer = await self.context.ask(request, principal=self._principal, client_id=CLIENT_ID)
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), answer.error_message)
         return answer

@@ -1,4 +1,4 @@
-"""The built-in API handlers, one file per key; the registry walks this package."""
+"""Built-in API handlers, one file for each key. The registry finds them in this package."""
 
 from trio_kafka_apis.listed import LISTED
 

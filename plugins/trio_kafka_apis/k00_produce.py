@@ -1,11 +1,13 @@
-"""Produce (key 0): append the batch of each partition.
+"""Produce (key 0): append a batch to each partition.
 
-Waits with acks=all for followers in sync, up to the request's timeout, and for the disk where
-`flush.messages` wants the records durable, or where its directory is slow. What was appended stays,
-whatever becomes of the answer. With acks=0 there is no answer, so an error ends the connection: it
-is the only way to make the client look for a new leader. It waits for a slow directory as well, or
-nothing would bound what one connection sends. A partition that is led elsewhere is answered with
-who leads it (version 10 on, KIP-951).
+With acks=all it waits for the in-sync replicas, up to the timeout of the request. It also waits for
+the disk if the directory is slow or `flush.messages` requires durable records. Appended records
+stay in the log, whatever happens to the response. With acks=0 there is no response, so an error
+closes the connection; nothing else would make the client look for a new leader. Such a request
+waits for a slow directory too, which bounds what one connection can send.
+
+Needs WRITE on each topic. A transactional batch needs WRITE on the transactional id; without it the
+whole request fails. A partition led by another broker is answered with its leader (KIP-951).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +16,7 @@ from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     ANY_SIZE,
     LED_ELSEWHERE,
     NO_ANSWER,
@@ -22,6 +25,7 @@ from trio_kafka.plugin import (
     Delayed,
     ErrorCode,
     KafkaError,
+    Operation,
     Produced,
     ProtocolError,
     Queued,
@@ -53,18 +57,22 @@ NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
 IDS_SINCE: Final = 13  # KIP-516
-MANY: Final = 100  # partitions: about 1 ms; more are appended in steps
+# Offsets in a batch of its magic and of the low byte of its attributes; the transactional bit.
+MAGIC_AT: Final = 16
+ATTRIBUTES_AT: Final = 22
+TRANSACTIONAL: Final = 0x10
+MANY: Final = 100  # partitions that are appended at once: about 1 ms
 STEP: Final = 10
 
 Answer = ProduceResponse | Delayed | None
-# Rows of the answer that are not complete yet, or say an error.
+# Rows of the response that are not complete yet, or have an error.
 OpenRows = list[tuple[PartitionProduceResponse, Produced]]
 
 
 def say_error(
     request: ProduceRequest, code: ErrorCode, message: str | None
 ) -> ProduceResponse | None:
-    """The error for each partition, without an offset; no answer where none is wanted."""
+    """Return the error for each partition; None with acks=0, which has no response."""
     if request.acks == NO_ACKS:
         return None
     return ProduceResponse(
@@ -87,7 +95,7 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
     count = len(request.topic_data)
     for topic in request.topic_data:
         count += len(topic.partition_data)
-    if count > MANY:
+    if count > MANY or context.parts.authorizer is not ALLOW_ALL:
         return _in_steps(request, context)
     response = ProduceResponse()
     parts: OpenRows = []
@@ -100,18 +108,60 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
 
 
 def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
+    """Append as `produce` does, in steps, and only what the client may write."""
+    yield from _authorize_transaction(request, context)
     response = ProduceResponse()
     parts: OpenRows = []
     for topic in request.topic_data:
         rows: list[PartitionProduceResponse] = []
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
+        denial = _denial(topic, context)
         for some in in_slices(topic.partition_data, STEP):
-            rows += _append(request.acks, context, topic, some, parts)
+            if denial is None:
+                rows += _append(request.acks, context, topic, some, parts)
+            else:
+                denied = [PartitionProduceResponse(data.index) for data in some]
+                rows += denied
+                parts += [(row, Produced(None, denial)) for row in denied]
             yield
         yield
     answer: Any = _acknowledge(request, context, response, parts)
     made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
     return made
+
+
+def _authorize_transaction(request: ProduceRequest, context: Context) -> Steps[None]:
+    """Raise KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for what may not be written."""
+    if context.parts.authorizer is ALLOW_ALL:
+        return
+    for topic in request.topic_data:
+        yield
+        if any(_is_transactional(data.records) for data in topic.partition_data):
+            if request.transactional_id is None:
+                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            context.authorize(Operation.WRITE, transactional_id=request.transactional_id)
+            return
+
+
+def _is_transactional(records: memoryview | None) -> bool:
+    """Return whether records begin with a transactional batch."""
+    return (
+        records is not None
+        and len(records) > ATTRIBUTES_AT
+        and records[MAGIC_AT] == 2
+        and bool(records[ATTRIBUTES_AT] & TRANSACTIONAL)
+    )
+
+
+def _denial(topic: TopicProduceData, context: Context) -> KafkaError | None:
+    """Return the error of a topic that the client may not write; a topic's id is no secret."""
+    if context.version >= IDS_SINCE:
+        name = context.metadata.image.topic_names.get(TopicId(topic.topic_id))
+    else:
+        name = topic.name
+    if name is None or context.is_authorized(Operation.WRITE, topic=name):
+        return None
+    return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _append(
@@ -121,8 +171,9 @@ def _append(
     partitions: Sequence[PartitionProduceData],
     parts: OpenRows,
 ) -> list[PartitionProduceResponse]:
-    """Append what these partitions of a topic get: their rows of the answer. Those that are to say
-    something else than where it was appended just now go to `parts`, too.
+    """Append to partitions of a topic; return their rows of the response.
+
+    Rows that are not complete yet, or have an error, are added to `parts` too.
     """
     version, replicas = context.version, context.replicas
     zstd = version >= ZSTD_SINCE
@@ -156,7 +207,7 @@ def _append(
 def _acknowledge(
     request: ProduceRequest, context: Context, response: ProduceResponse, parts: OpenRows
 ) -> Answer:
-    """The answer; or what it waits for, which completes the rows of `parts`."""
+    """Return the response, or a Delayed that completes the rows of `parts` first."""
     acks, produced = request.acks, [part for _, part in parts]
     tell: Callable[[Sequence[Produced]], Any] = _say_nothing
     if acks != NO_ACKS:
@@ -170,7 +221,7 @@ def _acknowledge(
 def _tell(
     context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
 ) -> ProduceResponse | Steps[ProduceResponse]:
-    """The answer, all parts of which are done."""
+    """Return the response when all parts are done."""
     if len(parts) > MANY:
         return _tell_in_steps(context, response, parts)
     _fill(context, response, parts)
@@ -187,7 +238,7 @@ def _tell_in_steps(
 
 
 def _fill(context: Context, response: ProduceResponse, parts: OpenRows) -> None:
-    """Complete these rows."""
+    """Complete rows of the response."""
     for row, part in parts:
         result = part.result
         if isinstance(result, Appended):

@@ -1,9 +1,12 @@
-"""Fetch (key 1): batches as they are stored, from an offset of each partition on.
+"""Fetch (key 1): return stored batches of each partition, from an offset on.
 
-Waits in the purgatory until there are `min_bytes`, an error or something to truncate, at most
-`max_wait_ms`; holds nothing meanwhile. Bytes are promised as ranges of files, never read here. A
-consumer sees what is committed, and with read_committed nothing of an open transaction. Sessions
-(KIP-227) name only what changed: see `replication.sessions`.
+Waits in the purgatory for `min_bytes`, an error or a diverging epoch, at most `max_wait_ms`, and
+holds nothing meanwhile. The response carries file ranges; records are never read here. A consumer
+sees committed records only, and with read_committed nothing of an open transaction. A session
+(KIP-227) names only the partitions that changed: see `replication.sessions`.
+
+A consumer needs READ on each topic. A follower needs CLUSTER_ACTION on the cluster. Both are
+denied by TOPIC_AUTHORIZATION_FAILED for each partition, which a session repeats until it is gone.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +15,7 @@ from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     LED_ELSEWHERE,
     MANY_PARTITIONS,
     Context,
@@ -21,7 +25,10 @@ from trio_kafka.plugin import (
     FetchKey,
     FetchLimits,
     Isolation,
+    KafkaError,
     NodeId,
+    Operation,
+    Partition,
     PartitionRead,
     Reads,
     Steps,
@@ -51,15 +58,19 @@ LEADERS_SINCE: Final = 12
 ENDPOINTS_SINCE: Final = 16  # KIP-951
 REPLICA_STATE_SINCE: Final = 15  # KIP-903
 NOTHING: Final = b""
-# What is not there is not read: its list of transactions is empty, that of other errors is null.
-NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
-# About what an answer has besides the records, in bytes: what quotas count, too.
+# Errors with an empty list of aborted transactions; with other errors it is null.
+NOT_READ: Final = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
+# Approximate bytes of a response besides the records, which quotas count too.
 HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
 PARTITION_SIZE: Final = 40
 
-MANY: Final = 500  # partitions of an answer: more are made in steps
-LARGE: Final = 64 << 10  # bytes of a request: some 2000 partitions
+MANY: Final = 500  # partitions of a response that is made at once
+LARGE: Final = 64 << 10  # bytes of a request that is read at once: about 2000 partitions
 STEP: Final = 50
 
 Answer = FetchResponse | Delayed
@@ -76,7 +87,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
     )
     most = min(request.max_bytes, context.config.fetch_max_bytes)
     admit: Callable[[Reads], int] | None = None
-    quotas = context.parts.quotas  # not `context.quotas`, which takes twice the time
+    quotas = context.parts.quotas  # `context.quotas` takes twice as long
     if quotas.active:
         if replica < 0:
             most = min(most, quotas.fetch_limit(context.request))
@@ -105,7 +116,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
 def _in_steps(
     request: FetchRequest, limits: FetchLimits, make: Make, context: Context
 ) -> Steps[Answer]:
-    """A request of many partitions."""
+    """Read a request for many partitions, and begin the fetch."""
     uses_ids = context.version >= IDS_SINCE
     wanted: dict[FetchKey, Wanted] = {}
     for number, topic in enumerate(request.topics):
@@ -128,20 +139,47 @@ def _begin(
     context: Context,
 ) -> Answer | Steps[Answer]:
     forgotten, uses_ids = request.forgotten_topics_data, context.version >= IDS_SINCE
+    is_open = context.parts.authorizer is ALLOW_ALL
     return context.replicas.begin_fetch(
         wanted,
         limits,
         make,
         session_id=request.session_id,
-        session_epoch=request.session_epoch,  # before version 7: of a request that wants none
+        session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
         forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
         max_wait_s=request.max_wait_ms / 1000,
+        resolve=None if is_open else _resolver(context, limits),
     )
 
 
+def _resolver(context: Context, limits: FetchLimits) -> Callable[[FetchKey], Partition]:
+    """Return a function that finds a partition which the client may read.
+
+    The authorizer is asked once for each topic and request. The function raises KafkaError.
+    """
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    allowed: dict[str, bool] = {}
+    is_follower = limits.follower is not None
+    serves_all = is_follower and context.is_authorized(Operation.CLUSTER_ACTION, cluster=True)
+
+    def resolve(key: FetchKey) -> Partition:
+        topic, number = key
+        if is_follower and not serves_all:
+            raise KafkaError(denied)
+        name = topic if isinstance(topic, str) else context.metadata.image.topic_names.get(topic)
+        if name is not None and not serves_all:
+            if name not in allowed:
+                allowed[name] = context.is_authorized(Operation.READ, topic=name)
+            if not allowed[name]:
+                raise KafkaError(denied)
+        return context.replicas.partition(topic, number)
+
+    return resolve
+
+
 def _admit(context: Context, reads: Reads) -> int:
-    """How many ms the client must wait before it may be given this."""
+    """Return the ms that the client must wait before it may get these records."""
     topics = len({key[0] for key, _ in reads})
     size = sum(read.size for _, read in reads) + HEAD_SIZE
     size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
@@ -179,10 +217,10 @@ def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> Fet
 def _respond_in_steps(
     answer: FetchAnswer, isolation: Isolation, context: Context
 ) -> Steps[FetchResponse]:
-    """Make the answer in steps. Release its file ranges if the steps fail or are closed."""
+    """Make the response in steps. Release its file ranges if the steps fail or are closed."""
     try:
         return (yield from _responding(answer, isolation, context))
-    except BaseException:  # GeneratorExit too: the client may leave between two steps
+    except BaseException:  # GeneratorExit too: the client may disconnect between two steps
         answer.release()
         raise
 
@@ -190,7 +228,7 @@ def _respond_in_steps(
 def _responding(
     answer: FetchAnswer, isolation: Isolation, context: Context
 ) -> Steps[FetchResponse]:
-    """Neighbours of one topic share a row; the order of the partitions is kept."""
+    """Make the response. Adjacent partitions of one topic share a row; their order is kept."""
     response = FetchResponse(answer.throttled_ms, 0, answer.session_id)
     if answer.error is not None:
         response.error_code = answer.error.code
@@ -220,8 +258,8 @@ def _responding(
 def _partition(number: int, read: PartitionRead, isolation: Isolation) -> PartitionData:
     committed = isolation is Isolation.READ_COMMITTED
     error = read.error
-    listed = committed if error is None else error.code in NOT_THERE
-    # By position, and then one by one: to name fields takes three times as long.
+    listed = committed if error is None else error.code in NOT_READ
+    # By position, then one by one: with names it takes three times as long.
     data = PartitionData(
         number,
         0 if error is None else error.code,

@@ -1,10 +1,12 @@
-"""ListOffsets (key 2): the offset that belongs to a time, for each partition.
+"""ListOffsets (key 2): find the offset that belongs to a timestamp, for each partition.
 
-May wait for the disk: a search by time reads indexes and headers. Special times: -1 latest, -2
-earliest, -3 of the largest timestamp, -4 earliest local, -5 latest tiered, -6 earliest not yet
-tiered; nothing is tiered here. One that the version does not have is UNSUPPORTED_VERSION. A
-partition that is named twice gets INVALID_REQUEST. Only consumers (replica id -1) see as far as
-their isolation level; only a debugger (-2) is answered by a replica that does not lead.
+A search by timestamp reads indexes and batch headers, so it may wait for the disk. Special
+timestamps never wait: -1 latest, -2 earliest, -3 largest timestamp, -4 earliest local, -5 latest
+tiered, -6 earliest not yet tiered; this broker tiers nothing. One that the version does not know is
+UNSUPPORTED_VERSION. A partition that is named twice gets INVALID_REQUEST. A consumer (replica id
+-1) sees as far as its isolation level; a debugger (-2) is answered by any replica.
+
+Needs DESCRIBE on each topic.
 """
 
 from collections import Counter
@@ -19,6 +21,7 @@ from trio_kafka.plugin import (
     Isolation,
     KafkaError,
     ListedOffset,
+    Operation,
     Steps,
     api,
     check_time_is_known,
@@ -40,7 +43,7 @@ CONSUMER: Final = -1
 DEBUGGER: Final = -2
 NOT_AVAILABLE_SINCE: Final = 5  # OFFSET_NOT_AVAILABLE, KIP-207
 EPOCHS_SINCE: Final = 4
-MANY: Final = 100  # topics and partitions that are looked at without letting others run
+MANY: Final = 100  # topics and partitions in one step
 
 
 @api(ListOffsetsRequest, largest=MANY_PARTITIONS)
@@ -57,13 +60,18 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
         done += 1
         if not done % MANY:
             await trio.lowlevel.checkpoint()
+        may_describe = context.is_authorized(Operation.DESCRIBE, topic=topic.name)
         for asked in topic.partitions:
             done += 1
             if not done % MANY:
                 await trio.lowlevel.checkpoint()
             number = asked.partition_index
-            if named[topic.name, number] > 1:
-                code = ErrorCode.INVALID_REQUEST
+            if not may_describe or named[topic.name, number] > 1:
+                code = (
+                    ErrorCode.INVALID_REQUEST
+                    if may_describe
+                    else ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                )
                 row.partitions.append(ListOffsetsPartitionResponse(number, code))
                 continue
             try:
@@ -88,7 +96,7 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
 
 
 def _named(request: ListOffsetsRequest) -> Steps[Counter[tuple[str, int]]]:
-    """How often each partition is named."""
+    """Count how often each partition is named."""
     named: Counter[tuple[str, int]] = Counter()
     for number, topic in enumerate(request.topics, 1):
         if not number % MANY:

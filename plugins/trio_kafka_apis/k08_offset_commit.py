@@ -1,9 +1,11 @@
 """OffsetCommit (key 8): store the offsets that a group has reached.
 
-Waits, parked, until the records are committed. Anybody may commit to a group without members, which
-is made where it is not there; a member must be of the present generation or epoch. From version 10
-on topics are named by their ids. Partitions that do not exist are told so for themselves, and the
-others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
+Waits, parked, until the records are committed. A group without members accepts a commit from any
+client, and is created if it does not exist; a member must be of the current generation or epoch.
+From version 10 on topics are named by id. A partition that does not exist gets an error of its own,
+and the others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
+
+Needs READ on the group, without which the whole request fails, and READ on each topic.
 """
 
 from collections.abc import Iterable
@@ -17,6 +19,7 @@ from trio_kafka.plugin import (
     Context,
     Encoded,
     ErrorCode,
+    Operation,
     PartitionOffset,
     Steps,
     TopicId,
@@ -36,14 +39,15 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
 )
 
 IDS_SINCE: Final = 10
-MANY: Final = 200  # partitions that are looked at without letting others run
-FEW: Final = 16  # partitions, of one topic, whose answer is kept where all is well
-KEPT: Final = 512  # such answers
+MANY: Final = 200  # partitions in one step
+FEW: Final = 16  # partitions of one topic, up to which a response without errors is cached
+KEPT: Final = 512  # such responses
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @api(OffsetCommitRequest, largest=MANY_PARTITIONS)
 def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
+    context.authorize(Operation.READ, group=request.group_id)
     count = len(request.topics)
     for topic in request.topics:
         count += len(topic.partitions)
@@ -75,12 +79,17 @@ def _take(
     wanted: list[TopicOffsets],
     told: list[int],
 ) -> None:
-    """Commit what there is of these partitions, refuse what there is not. told: an error for each
-    partition of the request, in its order; 0 for those that the group is asked for.
+    """Sort partitions of a topic: `wanted` gets the offsets to commit, `told` a code for each.
+
+    told: in the order of the request; 0 for a partition that the group is asked for.
     """
     image = context.metadata.image
     has_id = context.version >= IDS_SINCE
     found = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
+    name = topic.name if found is None else found.name
+    if not (has_id and found is None) and not context.is_authorized(Operation.READ, topic=name):
+        told += [ErrorCode.TOPIC_AUTHORIZATION_FAILED for _ in partitions]
+        return
     if found is None:
         told += [ErrorCode.UNKNOWN_TOPIC_ID if has_id else UNKNOWN for _ in partitions]
         return
@@ -103,7 +112,7 @@ def _commit(
     wanted: list[TopicOffsets],
     told: list[int],
 ) -> Any:
-    """Ask the group, unless there is nothing to be asked."""
+    """Ask the group to store the offsets, unless there are none."""
     version = context.version
     make = partial(_answer, request, version, told)
     if all(told):
@@ -123,7 +132,7 @@ def _commit(
 def _answer(
     request: OffsetCommitRequest, version: int, told: list[int], codes: list[int]
 ) -> Encoded | OffsetCommitResponse | Steps[OffsetCommitResponse]:
-    """codes: of what the group was asked for, in the order of the request."""
+    """Return the response. codes: from the group, in the order of the request."""
     topics = request.topics
     if len(topics) == 1 and len(told) <= FEW and not any(codes) and not any(told):
         topic = topics[0]
@@ -152,7 +161,7 @@ def _answer_in_steps(
 
 @lru_cache(maxsize=KEPT)
 def _all_well(version: int, name: str, topic_id: bytes, numbers: tuple[int, ...]) -> Encoded:
-    """The answer that these partitions are stored: nearly every one that a consumer gets."""
+    """Return the response that all partitions are stored, the usual one for a consumer."""
     rows = [OffsetCommitResponsePartition(number) for number in numbers]
     topic = OffsetCommitResponseTopic(name, topic_id, rows)
     return Encoded(to_bytes(OffsetCommitResponse(topics=[topic]), version), {0: len(numbers)})

@@ -1,9 +1,13 @@
-"""OffsetFetch (key 9): read the offsets that groups have stored.
+"""OffsetFetch (key 9): return the offsets that groups have stored.
 
-Waits, parked, until what it has seen is committed. A partition without an offset has -1, and so has
-one of a group that nobody knows. From version 8 on it asks for several groups at once, from version
-10 on topics are named by their ids. With `require_stable` a partition whose offset an open
-transaction may still change is UNSTABLE_OFFSET_COMMIT. Source: KIP-447, KIP-709, KIP-848, KIP-516.
+Waits, parked, until the offsets it read are committed. A partition without an offset has -1, and so
+has every partition of a group that does not exist. From version 8 on it asks for several groups at
+once, from version 10 on topics are named by id. With `require_stable` a partition whose offset an
+open transaction may still change gets UNSTABLE_OFFSET_COMMIT.
+Source: KIP-447, KIP-709, KIP-848, KIP-516.
+
+Needs DESCRIBE on each group and on each topic. Where a group is asked for all topics, those without
+the permission are left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +25,7 @@ from trio_kafka.plugin import (
     FetchedTopic,
     FetchOffsets,
     KafkaError,
+    Operation,
     Steps,
     TopicId,
     api,
@@ -31,6 +36,7 @@ from trio_kafka.plugin import (
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
@@ -41,9 +47,8 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
 
 GROUPS_SINCE: Final = 8
 IDS_SINCE: Final = 10
-STEP: Final = 50  # topics that are looked up without letting others run
-MANY: Final = 200  # partitions that are answered without letting others run
-ERROR_SINCE: Final = 2  # before, each partition says the error
+STEP: Final = 50  # topics in one step
+MANY: Final = 200  # partitions in one step
 NO_OFFSET: Final = -1
 Told = list[FetchedTopic] | KafkaError
 
@@ -51,7 +56,7 @@ Told = list[FetchedTopic] | KafkaError
 def say_error(
     request: OffsetFetchRequest, code: ErrorCode, message: str | None
 ) -> OffsetFetchResponse:
-    """The error for every group; where there is one group, for each partition too."""
+    """Return the error for each group; before version 8, for each partition too."""
     del message
     if request.groups:
         return OffsetFetchResponse(
@@ -74,25 +79,43 @@ def say_error(
 @api(OffsetFetchRequest, largest=MANY_PARTITIONS, error=say_error)
 def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
     if context.version < GROUPS_SINCE:
-        return _fetch_one(request, context)
-    steps = _fetch_many(request, context)
-    count = len(request.groups) + sum(len(group.topics or ()) for group in request.groups)
+        context.authorize(Operation.DESCRIBE, group=request.group_id)
+    groups = _groups(request, context.version)
+    steps = _fetch(groups, request, context)
+    count = len(groups) + sum(len(group.topics or ()) for group in groups)
     return _through(steps) if count > MANY else whole(steps)
 
 
+def _groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
+    """Return the groups of a request; before version 8 there is one."""
+    if version >= GROUPS_SINCE:
+        return request.groups
+    topics = request.topics
+    if topics is not None:
+        named = [
+            OffsetFetchRequestTopics(one.name, ZERO_TOPIC_ID, one.partition_indexes)
+            for one in topics
+        ]
+    return [OffsetFetchRequestGroup(request.group_id, topics=None if topics is None else named)]
+
+
 def _through(steps: Steps[Any]) -> Steps[Any]:
-    """Take steps to their end, then the steps that they return, if they return any."""
+    """Take steps to their end, then the steps that they returned."""
     answer = yield from steps
     return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
 
-def _fetch_many(request: OffsetFetchRequest, context: Context) -> Steps[Any]:
+def _fetch(
+    groups: Sequence[OffsetFetchRequestGroup], request: OffsetFetchRequest, context: Context
+) -> Steps[Any]:
     plans: list[_Plan] = []
-    for group in request.groups:
+    for group in groups:
         plan = _Plan(group)
         yield from plan.look(context)
         plans.append(plan)
         yield
+    if groups and all(plan.denial is not None for plan in plans):
+        return _answer(request, plans, context, [])
     asked = (
         FetchOffsets(
             group_id=plan.group.group_id,
@@ -102,18 +125,25 @@ def _fetch_many(request: OffsetFetchRequest, context: Context) -> Steps[Any]:
             require_stable=request.require_stable,
         )
         for plan in plans
+        if plan.denial is None
     )
-    return context.groups.offsets.fetch(asked, partial(_answer, plans, context))
+    return context.groups.offsets.fetch(asked, partial(_answer, request, plans, context))
 
 
 def _answer(
-    plans: "list[_Plan]", context: Context, told: list[Told]
+    request: OffsetFetchRequest, plans: "list[_Plan]", context: Context, told: list[Told]
 ) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
-    steps = _answer_in_steps(plans, context, told)
-    return steps if _count(plans, told) > MANY else whole(steps)
+    """Return the response. told: of the groups that were asked, in their order."""
+    found = iter(told)
+    of_all = [next(found) if plan.denial is None else plan.denial for plan in plans]
+    if context.version < GROUPS_SINCE:
+        steps = _answer_one(request, plans[0], context, of_all[0])
+    else:
+        steps = _answer_many(plans, context, of_all)
+    return steps if _count(plans, of_all) > MANY else whole(steps)
 
 
-def _answer_in_steps(
+def _answer_many(
     plans: "list[_Plan]", context: Context, told: list[Told]
 ) -> Steps[OffsetFetchResponse]:
     response = OffsetFetchResponse()
@@ -123,12 +153,38 @@ def _answer_in_steps(
     return response
 
 
+def _answer_one(
+    request: OffsetFetchRequest, plan: "_Plan", context: Context, told: Told
+) -> Steps[OffsetFetchResponse]:
+    """Return the response of a version before 8."""
+    if isinstance(told, KafkaError):
+        return say_error(request, _as_fetched(told), None)
+    group = yield from plan.answer(told, context)
+    return OffsetFetchResponse(topics=rows_of(group.topics, _row_of_one))
+
+
+def _row_of_one(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        topic.name,
+        rows_of(
+            topic.partitions,
+            lambda one: OffsetFetchResponsePartition(
+                one.partition_index,
+                one.committed_offset,
+                one.committed_leader_epoch,
+                one.metadata,
+                one.error_code,
+            ),
+        ),
+    )
+
+
 def _count(plans: "list[_Plan]", told: list[Told]) -> int:
-    """Groups, and their topics and partitions; not counted beyond MANY."""
+    """Count groups, topics and partitions, up to a little more than MANY."""
     count = 0
     for plan, one in zip(plans, told, strict=True):
         topics = () if isinstance(one, KafkaError) else one
-        count += 1 + len(topics) + len(plan.asked or ()) + plan.unknown
+        count += 1 + len(topics) + len(plan.asked or ()) + plan.answered
         for topic in islice(topics, MANY):
             count += len(topic.partitions)
         if count > MANY:
@@ -136,52 +192,25 @@ def _count(plans: "list[_Plan]", told: list[Told]) -> int:
     return count
 
 
-def _fetch_one(request: OffsetFetchRequest, context: Context) -> Any:
-    """As versions before 8 ask: one group, topics by name."""
-    topics = request.topics
-    asked = FetchOffsets(
-        group_id=request.group_id,
-        topics=None
-        if topics is None
-        else [AskedTopic(one.name, ZERO_TOPIC_ID, one.partition_indexes) for one in topics],
-        require_stable=request.require_stable,
-    )
-    return context.groups.offsets.fetch([asked], partial(_answer_one, request))
-
-
-def _answer_one(request: OffsetFetchRequest, told: list[Told]) -> OffsetFetchResponse:
-    found = told[0]
-    if isinstance(found, KafkaError):
-        return say_error(request, _as_fetched(found), None)
-    return OffsetFetchResponse(topics=rows_of(found, _row_of_one))
-
-
-def _row_of_one(topic: FetchedTopic) -> OffsetFetchResponseTopic:
-    return OffsetFetchResponseTopic(
-        topic.topic,
-        rows_of(
-            topic.partitions,
-            lambda one: OffsetFetchResponsePartition(
-                one.partition, one.offset, one.leader_epoch, one.metadata, one.error
-            ),
-        ),
-    )
-
-
 class _Plan:
-    """What a group is asked, and the places of the answer that are known before.
+    """Plan for one group: topics to ask for, and rows of the response that are known before.
 
-    asked: None: all topics. unknown: number of topics whose ids do not exist, answered here.
+    asked: None stands for all topics. denial: the error of a group that may not be described.
+    answered: number of topics whose rows are known before.
     """
 
     def __init__(self, group: OffsetFetchRequestGroup) -> None:
         self.group = group
         self.asked: list[AskedTopic] | None = None
-        self.unknown = 0
+        self.denial: KafkaError | None = None
+        self.answered = 0
         self._places: list[OffsetFetchResponseTopics | None] = []
 
     def look(self, context: Context) -> Steps[None]:
-        """Find out what to ask."""
+        """Find out what to ask for."""
+        if not context.is_authorized(Operation.DESCRIBE, group=self.group.group_id):
+            self.denial = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+            return
         topics = self.group.topics
         if topics is None:
             return
@@ -193,20 +222,28 @@ class _Plan:
             if context.version >= IDS_SINCE:
                 found = context.metadata.image.topic_names.get(TopicId(topic_id))
                 if found is None:
-                    self._places.append(_unknown(topic_id, topic.partition_indexes))
-                    self.unknown += 1
+                    self._deny(topic, ErrorCode.UNKNOWN_TOPIC_ID)
                     continue
                 name = found
+            if not context.is_authorized(Operation.DESCRIBE, topic=name):
+                self._deny(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                continue
             self._places.append(None)
             self.asked.append(AskedTopic(name, topic_id, topic.partition_indexes))
 
+    def _deny(self, topic: OffsetFetchRequestTopics, code: ErrorCode) -> None:
+        rows = rows_of(topic.partition_indexes, lambda number: _no_offset(number, code))
+        self._places.append(OffsetFetchResponseTopics(topic.name, topic.topic_id, rows))
+        self.answered += 1
+
     def answer(self, told: Told, context: Context) -> Steps[OffsetFetchResponseGroup]:
+        """Return the group's part of the response. told: from the group, or its error."""
         response = OffsetFetchResponseGroup(self.group.group_id)
         if isinstance(told, KafkaError):
             response.error_code = _as_fetched(told)
             return response
         if self.asked is None:
-            for topic in _known(told, context):
+            for topic in _visible(told, context):
                 response.topics.append((yield from _row(topic)))
             return response
         found = iter(told)
@@ -216,9 +253,11 @@ class _Plan:
         return response
 
 
-def _known(told: Iterable[FetchedTopic], context: Context) -> Iterator[FetchedTopic]:
-    """Whoever knows topics by their ids is not told of those that are no more."""
+def _visible(told: Iterable[FetchedTopic], context: Context) -> Iterator[FetchedTopic]:
+    """Yield the topics that the client may see; from version 10 on only those that exist."""
     for topic in told:
+        if not context.is_authorized(Operation.DESCRIBE, topic=topic.topic):
+            continue
         if context.version < IDS_SINCE:
             yield topic
             continue
@@ -240,13 +279,8 @@ def _row(topic: FetchedTopic) -> Steps[OffsetFetchResponseTopics]:
     return row
 
 
-def _unknown(topic_id: bytes, partitions: Sequence[int]) -> OffsetFetchResponseTopics:
-    code = ErrorCode.UNKNOWN_TOPIC_ID
-    rows = rows_of(
-        partitions,
-        lambda number: OffsetFetchResponsePartitions(number, NO_OFFSET, NO_OFFSET, "", code),
-    )
-    return OffsetFetchResponseTopics("", topic_id, rows)
+def _no_offset(number: int, code: ErrorCode) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(number, NO_OFFSET, NO_OFFSET, "", code)
 
 
 def _refused(number: int, code: ErrorCode) -> OffsetFetchResponsePartition:
@@ -254,7 +288,7 @@ def _refused(number: int, code: ErrorCode) -> OffsetFetchResponsePartition:
 
 
 def _as_fetched(error: KafkaError) -> ErrorCode:
-    """Consumers before 3.9 do not know COORDINATOR_NOT_AVAILABLE here, and would not try again."""
+    """Return a code that consumers retry: before 3.9 they do not know COORDINATOR_NOT_AVAILABLE."""
     if error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
         return ErrorCode.NOT_COORDINATOR
     return error.code

@@ -1,10 +1,11 @@
-"""DescribeTree (key 10001, ours): what runs and what waits in this node, with figures read now.
+"""DescribeTree (key 10001, ours): list the tasks and parts of this node, with current figures.
 
-Waits for nobody, but works in slices: between two of them others run, so the answer is no single
-moment. A node that leaves meanwhile is left out or shown as it was, and one whose figures fail says
-so. Anybody may ask, on any listener; the tree holds no secrets. Rows, and the text of a figure, are
-bounded: clients choose some of these texts. Whoever asks for kinds (v1) costs a step for each other
-node, but no look at its figures.
+Never waits, but works in slices, so the response is no snapshot of one moment. A node that leaves
+meanwhile is left out or shown as it was. If the figures of a node cannot be read, the row says so.
+The number of rows and the length of texts are bounded, because clients choose some texts. A request
+for kinds (version 1) visits every node, but reads the figures of those kinds only.
+
+Needs DESCRIBE on the cluster. The tree contains no secrets.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -14,7 +15,16 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, Node, api, to_bytes
+from trio_kafka.plugin import (
+    Context,
+    Encoded,
+    ErrorCode,
+    KafkaError,
+    Node,
+    Operation,
+    api,
+    to_bytes,
+)
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
     INTEGER,
@@ -25,21 +35,22 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeResponse,
 )
 
-MOST: Final = 5000  # rows of an answer
+MOST: Final = 5000  # rows of one response
 SLICE: Final = 16  # rows between two checkpoints: 0.1 ms with eight figures each
 PASSED: Final = 128  # nodes passed over between two checkpoints: 0.04 ms
-KINDS: Final = 64  # kinds of a request
+KINDS: Final = 64  # kinds in one request
 LONGEST: Final = 256  # characters of a figure's text
 _COUNT_SIZE: Final = 4  # bytes of an array's length
 _INT32: Final = Struct(">i").pack
 _INT16: Final = Struct(">h").pack
 
 Step = tuple[int, Node]
-"""A node of a walk, with its depth before it."""
+"""Depth and node."""
 
 
 @api(DescribeTreeRequest)
 async def describe_tree(request: DescribeTreeRequest, context: Context) -> Encoded:
+    context.authorize(Operation.DESCRIBE, cluster=True)
     version = context.version
     top = find(context.tree, request.path or "")
     most = MOST if request.max_nodes < 0 else min(request.max_nodes, MOST)
@@ -54,13 +65,13 @@ async def describe_tree(request: DescribeTreeRequest, context: Context) -> Encod
         if step is None or not len(rows) % SLICE:
             await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
-    # Encoding them all at once would take longer than a turn: only their number is put before them.
+    # The rows are encoded already: encoding all of them now would take longer than a slice.
     empty = to_bytes(DescribeTreeResponse(truncated=truncated), version)
     return Encoded(b"".join([empty[:-_COUNT_SIZE], len(rows).to_bytes(_COUNT_SIZE), *rows]))
 
 
 def find(root: Node, path: str) -> Node:
-    """The node of a path, which may leave out the root's name; "" is the root.
+    """Return the node of a path, which may leave out the root's name; "" is the root.
 
     Raises KafkaError(RESOURCE_NOT_FOUND).
     """
@@ -75,7 +86,7 @@ def find(root: Node, path: str) -> Node:
 
 
 def _find_below(node: Node, path: str) -> Node | None:
-    """Names may contain slashes themselves, as listeners' do: so names are tried, not parts."""
+    """Return the node of a path by trying whole names: a name may contain slashes."""
     for child in node.children:
         if path.startswith(child.name):
             rest = path[len(child.name) :]
@@ -87,10 +98,9 @@ def _find_below(node: Node, path: str) -> Node | None:
 
 
 def walk(top: Node, max_depth: int) -> Iterator[Step]:
-    """Nodes before their children, each with its depth.
+    """Yield nodes before their children, each with its depth.
 
-    Children are looked up when it is their parent's turn; those that have left since then are
-    passed over.
+    Children are listed when their parent is reached. Those that have left since are skipped.
     """
     yield 0, top
     below = [iter(top.children)] if max_depth else []
@@ -106,19 +116,19 @@ def walk(top: Node, max_depth: int) -> Iterator[Step]:
 
 
 def choose(nodes: Iterator[Step], kinds: Sequence[str]) -> Iterator[Step | None]:
-    """Those of a walk that are asked for; None, for others to run, after PASSED that are not.
+    """Yield the steps of a walk with these kinds, and None after each PASSED others.
 
-    kinds: as the request has them. Raises KafkaError(INVALID_REQUEST) if they are too many.
+    kinds: from the request; none means all. Raises KafkaError(INVALID_REQUEST) for too many.
     """
     if len(kinds) > KINDS:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(kinds)} kinds: at most {KINDS}")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(kinds)} kinds: expected at most {KINDS}")
     return _of_kinds(nodes, frozenset(kinds)) if kinds else nodes
 
 
 def _of_kinds(nodes: Iterable[Step], kinds: Container[str]) -> Iterator[Step | None]:
-    """The top, nodes of these kinds, and before each those of its ancestors not given yet."""
+    """Yield the top and the nodes of these kinds, each after its ancestors."""
     passed = 0
-    leading: list[Step] = []  # to the node in hand, and not given yet
+    leading: list[Step] = []  # ancestors of the current node that were not yielded yet
     for step in nodes:
         depth, node = step
         while leading and leading[-1][0] >= depth:
@@ -135,10 +145,10 @@ def _of_kinds(nodes: Iterable[Step], kinds: Container[str]) -> Iterator[Step | N
 
 
 def encode_row(depth: int, node: Node) -> bytes:
-    """A node with its figures, read now: a TreeRow of version 0.
+    """Return a node with its current figures as an encoded TreeRow.
 
-    Written here and not by the compiler's codec: of 1,000 connections the messages alone would be
-    more than the whole may cost.
+    Encoded here and not by the compiler's codec, whose messages would cost more than the whole
+    request may cost for 1,000 connections.
     """
     parts = [_INT32(depth), _name(node.kind), _text(node.name), b""]
     count = len(parts)
@@ -146,7 +156,7 @@ def encode_row(depth: int, node: Node) -> bytes:
         for name, value in node.figures().items():
             parts.append(_name(name))
             parts.append(_figure(value))
-    except Exception as error:  # noqa: BLE001 - one node's bug must not hide the others
+    except Exception as error:  # noqa: BLE001 - a bug of one node must not hide the others
         del parts[count:]
         parts += _name("figures"), _figure(f"failed: {type(error).__name__}")
     parts[count - 1] = _INT32((len(parts) - count) // 2)
@@ -154,7 +164,7 @@ def encode_row(depth: int, node: Node) -> bytes:
 
 
 def _figure(value: float | str | bool | None) -> bytes:
-    """A figure's kind and value."""
+    """Return the kind and the value of a figure."""
     if value is None:
         return _NULL
     if value is True:
@@ -177,7 +187,7 @@ def _text(text: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _name(text: str) -> bytes:
-    """Of texts that come again and again."""
+    """Return a text that is encoded often."""
     return _text(text)
 
 

@@ -1,11 +1,13 @@
-"""ListPlugins (key 10002, ours): the plugins of this node, with state, error and what they give.
+"""ListPlugins (key 10002, ours): list the plugins of this node, their states and contributions.
 
-Never waits. Anybody may ask; values of secrets are hidden.
+Never waits. The values of secrets are hidden.
+
+Needs DESCRIBE_CONFIGS on the cluster, because it shows the settings of plugins.
 """
 
 from typing import Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, PluginStatus, api
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, Operation, PluginStatus, api
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
     ListPluginsRequest,
@@ -13,11 +15,12 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
     PluginSetting,
 )
 
-LONGEST: Final = 1000  # characters of an error
+LONGEST: Final = 1000  # characters of one error
 
 
 @api(ListPluginsRequest)
 def list_plugins(request: ListPluginsRequest, context: Context) -> ListPluginsResponse:
+    context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     statuses = context.plugins.statuses()
     if request.name is not None:
         statuses = [one for one in statuses if one.name == request.name]

@@ -1,9 +1,10 @@
-"""ReloadPlugin (key 10003, ours): import a plugin afresh, beside the old one, and let it take over.
+"""ReloadPlugin (key 10003, ours): import a plugin again and let the new generation take over.
 
-Waits until the new generation serves, or has failed: then the old one goes on. A client that leaves
-meanwhile does not stop it. Only clients on the loopback may ask, until there are ACLs (ALTER on the
-cluster). A reload that comes within a second of the last one waits, and gets
-THROTTLING_QUOTA_EXCEEDED if another one was faster.
+Waits until the new generation serves, or has failed and the old one goes on. A client that
+disconnects meanwhile does not stop it. A reload within a second of the last one waits, and gets
+THROTTLING_QUOTA_EXCEEDED if another one came first.
+
+Needs ALTER on the cluster. While no authorizer decides, the client must be on this machine.
 """
 
 from trio_kafka.plugin import (

@@ -1,7 +1,9 @@
-"""DescribeRequests (key 10010, ours): requests in hand, and the latest and slowest that are over.
+"""DescribeRequests (key 10010, ours): list requests in flight, and the latest and slowest finished.
 
-Never waits, but works in slices: it is no single moment. Any client may ask, on any listener. No
-content of a request is shown, only its head, its sizes and its times; client ids and addresses are.
+Never waits, but works in slices, so the response is no snapshot of one moment. It shows the header,
+the sizes and the times of a request, with client id and address, but no content.
+
+Needs DESCRIBE on the cluster.
 """
 
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ from trio_kafka.plugin import (
     Context,
     ErrorCode,
     KafkaError,
+    Operation,
     Seen,
     Stamps,
     Steps,
@@ -26,8 +29,8 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     RequestLife,
 )
 
-MOST: Final = 5000  # requests of an answer
-NAMES: Final = 256  # API names of a request
+MOST: Final = 5000  # requests in one response
+NAMES: Final = 256  # API names in one request
 LONGEST: Final = 256  # characters of a text that clients choose
 
 
@@ -35,8 +38,9 @@ LONGEST: Final = 256  # characters of a text that clients choose
 def describe_requests(
     request: DescribeRequestsRequest, context: Context
 ) -> Steps[DescribeRequestsResponse]:
+    context.authorize(Operation.DESCRIBE, cluster=True)
     if request.which not in list(Which):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.which} is no kind of requests")
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown kind of requests: {request.which}")
     client = request.client_id
     keys = frozenset([*request.api_keys, *keys_of(request.api_names, context)])
 
@@ -51,13 +55,15 @@ def describe_requests(
 
 
 def keys_of(names: Sequence[str], context: Context) -> list[int]:
-    """Keys of APIs by name, in any case, or by key as text.
+    """Return the keys of APIs, given by name (case is ignored) or by key.
 
-    Known are the APIs that are served, and those that were asked for earlier.
+    Every API that is served is known, and every one that was requested earlier.
     Raises KafkaError(INVALID_REQUEST) for an unknown name, and for too many names.
     """
     if len(names) > NAMES:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(names)} API names: at most {NAMES}")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"{len(names)} API names: expected at most {NAMES}"
+        )
     if not names:
         return []
     known = dict(context.apis.names)
@@ -68,13 +74,14 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
     for name in names:
         if name.lower() not in by_name:
             raise KafkaError(
-                ErrorCode.INVALID_REQUEST, f"no API has the name or key {name[:LONGEST]!r}"
+                ErrorCode.INVALID_REQUEST,
+                f"no API has the name or key {name[:LONGEST]!r}",
             )
     return [by_name[name.lower()] for name in names]
 
 
 def make_life(seen: Seen) -> RequestLife:
-    """A request as the message has it."""
+    """Return a request as the message has it."""
     stamps, origin, now = seen.stamps, seen.stamps.origin, seen.now
     name, version = origin.software or ("", "")
     over = bool(stamps.sent)
@@ -116,7 +123,7 @@ _NOT_BEGUN: Final = ("queued", "waits for room")
 
 
 def _hop(begun: float, ended: float, now: float) -> int:
-    """A hop from one stamp to the next; up to now while there is no next one."""
+    """Return the time from one stamp to the next, or to now if there is no next one."""
     return _us((ended or now) - begun) if begun else NOT_YET
 
 

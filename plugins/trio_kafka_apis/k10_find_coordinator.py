@@ -1,11 +1,12 @@
-"""FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
+"""FindCoordinator (key 10): find the broker that coordinates a group or a transactional id.
 
-Never waits. A group is coordinated by whoever leads its partition of the offsets topic, which is
-created when somebody asks and it is not there: until then COORDINATOR_NOT_AVAILABLE, which clients
-retry. A key that is named twice is answered once. There are no
-transactions and no share groups: their coordinators are not available.
-As by Kafka no message is ever null: before version 4 it names the code, also that of no error.
-Source: KIP-699 (many keys), KIP-932 (share groups).
+Never waits. The coordinator of a group is the leader of its partition of the offsets topic. If that
+topic does not exist, it is created, and clients get COORDINATOR_NOT_AVAILABLE, which they retry. A
+key that is named twice is answered once. Transactions and share groups are not served: their
+coordinators are not available. The message is never null, as in Kafka: before version 4 it is the
+name of the code, also without an error. Source: KIP-699 (many keys), KIP-932 (share groups).
+
+Needs DESCRIBE on the group or the transactional id; for share groups CLUSTER_ACTION on the cluster.
 """
 
 from typing import Final
@@ -16,6 +17,7 @@ from trio_kafka.plugin import (
     ErrorCode,
     KafkaError,
     NodeEndpoint,
+    Operation,
     api,
     endpoint_on,
     rows_of,
@@ -36,8 +38,8 @@ SHARE_SINCE: Final = 6
 def say_error(
     request: FindCoordinatorRequest, code: ErrorCode, message: str | None
 ) -> FindCoordinatorResponse:
-    """The error for every key, and nowhere to go."""
-    if not request.coordinator_keys:  # before version 4 there is one key, and one answer
+    """Return the error for each key."""
+    if not request.coordinator_keys:  # before version 4 there is one key, and one error
         return FindCoordinatorResponse(
             error_code=code, error_message=message or code.name, node_id=NO_NODE, port=-1
         )
@@ -74,9 +76,22 @@ def _row(kind: int, key: str, context: Context) -> Coordinator:
 
 
 def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
-    """Raises KafkaError: INVALID_REQUEST for an unknown kind, COORDINATOR_NOT_AVAILABLE."""
+    """Return the coordinator of a key.
+
+    Raises KafkaError: INVALID_REQUEST for an unknown type of key, COORDINATOR_NOT_AVAILABLE, or
+    what denies the request.
+    """
     if kind not in (GROUP, TRANSACTION) and not (kind == SHARE and context.version >= SHARE_SINCE):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"key type {kind}")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"key type {kind}: expected 0 (group) or 1 (transactional id)",
+        )
+    if kind == GROUP:
+        context.authorize(Operation.DESCRIBE, group=key)
+    elif kind == TRANSACTION:
+        context.authorize(Operation.DESCRIBE, transactional_id=key)
+    else:
+        context.authorize(Operation.CLUSTER_ACTION, cluster=True)
     if kind != GROUP:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     leader = context.groups.leader_of(key)

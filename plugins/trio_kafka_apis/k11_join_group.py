@@ -1,20 +1,26 @@
 """JoinGroup (key 11): become a member of a classic group, or stay one.
 
-Waits, parked, until all members have joined and the next generation begins; nobody else's request
-is held up. From version 4 on a new member is first given an id to come back with
-(MEMBER_ID_REQUIRED). The leader alone is told the members. Before version 1 a rebalance lasts as
-long as a session at most. Source: KIP-62, KIP-345, KIP-394, KIP-800, KIP-814.
+Waits, parked, until all members have joined and the next generation begins. From version 4 on a new
+member first gets an id to join with (MEMBER_ID_REQUIRED). Only the leader receives the members.
+Before version 1 a rebalance lasts at most as long as a session.
+Source: KIP-62, KIP-345, KIP-394, KIP-800, KIP-814.
+
+Needs READ on the group. A join can start a search for the topics of a regular expression in a
+consumer group; it matches only topics that this client may describe.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     Context,
     ErrorCode,
     GroupProtocol,
     Joined,
     Joining,
     KafkaError,
+    Operation,
     api,
     client_host,
 )
@@ -28,18 +34,19 @@ REBALANCE_TIMEOUT_SINCE: Final = 1
 ID_FIRST_SINCE: Final = 4  # KIP-394
 NULL_PROTOCOL_SINCE: Final = 7
 SKIPS_SINCE: Final = 9  # KIP-814
-MOST_PROTOCOLS: Final = 1000  # of a member; clients have a handful
+MOST_PROTOCOLS: Final = 1000  # of one member; clients send a few
 NO_GENERATION: Final = -1
 
 
 def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> JoinGroupResponse:
-    """Of no generation, and no leader."""
+    """Return the error without generation and leader."""
     del message
     return JoinGroupResponse(error_code=code, protocol_name="")
 
 
 @api(JoinGroupRequest, error=say_error)
 def join_group(request: JoinGroupRequest, context: Context) -> Any:
+    context.authorize(Operation.READ, group=request.group_id)
     if len(request.protocols) > MOST_PROTOCOLS:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     version, asking = context.version, context.request
@@ -59,9 +66,14 @@ def join_group(request: JoinGroupRequest, context: Context) -> Any:
         "" if request.member_id else context.groups.new_id(),
         version >= ID_FIRST_SINCE,
         version >= SKIPS_SINCE,
+        None if context.parts.authorizer is ALLOW_ALL else partial(_may_describe, context),
     )
     make = _response if version >= NULL_PROTOCOL_SINCE else _old_response
     return context.groups.classic.join(request.group_id, joining, make)
+
+
+def _may_describe(context: Context, topic: str) -> bool:
+    return context.is_authorized(Operation.DESCRIBE, topic=topic)
 
 
 def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:
@@ -69,7 +81,7 @@ def _old_response(answer: Joined | KafkaError) -> JoinGroupResponse:
 
 
 def _response(answer: Joined | KafkaError, nameless: str | None = None) -> JoinGroupResponse:
-    """nameless: the protocol where there is none."""
+    """Return the response. nameless: name of the protocol if there is none."""
     if isinstance(answer, KafkaError):
         return JoinGroupResponse(error_code=answer.code, protocol_name=nameless)
     return JoinGroupResponse(

@@ -1,13 +1,15 @@
-"""LeaveGroup (key 13): members leave a classic group, or an administrator removes them.
+"""LeaveGroup (key 13): remove members from a classic group, by themselves or by an administrator.
 
-Waits, parked, until what follows is committed. From version 3 on there are several, and each has
-its own error; static members may be named by their instance alone. Before, there is one.
-Source: KIP-345, KIP-800.
+Waits, parked, until the change is committed. From version 3 on a request names several members, and
+each gets an error of its own; a static member may be named by its instance alone. Before, there is
+one member. Source: KIP-345, KIP-800.
+
+Needs READ on the group.
 """
 
 from typing import Any, Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, Leaving, api
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, Leaving, Operation, api
 from trio_kafka.protocol.messages.k13_leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
@@ -15,17 +17,19 @@ from trio_kafka.protocol.messages.k13_leave_group import (
 )
 
 MANY_SINCE: Final = 3
-MOST_MEMBERS: Final = 10_000  # of a request: 30 ms
+MOST_MEMBERS: Final = 10_000  # of one request: 30 ms
 
 
 @api(LeaveGroupRequest)
 def leave_group(request: LeaveGroupRequest, context: Context) -> Any:
+    context.authorize(Operation.READ, group=request.group_id)
     if context.version < MANY_SINCE:
         alone = [Leaving(member_id=request.member_id)]
         return context.groups.classic.leave(request.group_id, alone, _of_one)
     if len(request.members) > MOST_MEMBERS:
         raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"{len(request.members)} members: want {MOST_MEMBERS}"
+            ErrorCode.INVALID_REQUEST,
+            f"{len(request.members)} members: expected at most {MOST_MEMBERS}",
         )
     members = [
         Leaving(member_id=one.member_id, instance_id=one.group_instance_id, reason=one.reason)
@@ -36,7 +40,7 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Any:
         if isinstance(codes, KafkaError):
             if codes.code is not ErrorCode.UNKNOWN_MEMBER_ID:
                 return LeaveGroupResponse(error_code=codes.code)
-            codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(members)  # there is no such group
+            codes = [ErrorCode.UNKNOWN_MEMBER_ID] * len(members)  # the group does not exist
         return LeaveGroupResponse(
             members=[
                 MemberResponse(one.member_id, one.instance_id, code)

@@ -1,12 +1,24 @@
-"""SyncGroup (key 14): the leader brings the assignments of a generation, each member gets its own.
+"""SyncGroup (key 14): hand out the assignments of a generation.
 
-Waits, parked, for the leader, and until the generation is committed. From version 5 on a member
-says which protocol it takes to be chosen. Source: KIP-559.
+The leader brings the assignments of all members, and each member receives its own. Waits, parked,
+for the leader, and until the generation is committed. From version 5 on a member names the protocol
+that it expects. Source: KIP-559.
+
+Needs READ on the group, checked after the names of the protocol, as in Kafka.
 """
 
 from typing import Any, Final
 
-from trio_kafka.plugin import MANY_PARTITIONS, Context, ErrorCode, KafkaError, Synced, Syncing, api
+from trio_kafka.plugin import (
+    MANY_PARTITIONS,
+    Context,
+    ErrorCode,
+    KafkaError,
+    Operation,
+    Synced,
+    Syncing,
+    api,
+)
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
 PROTOCOL_SINCE: Final = 5
@@ -18,8 +30,9 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Any:
     unsaid = request.protocol_type is None or request.protocol_name is None
     if context.version >= PROTOCOL_SINCE and unsaid:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    context.authorize(Operation.READ, group=request.group_id)
     if (count := len(request.assignments)) > MOST_MEMBERS:
-        found = f"{count} assignments: want at most {MOST_MEMBERS}"
+        found = f"{count} assignments: expected at most {MOST_MEMBERS}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     syncing = Syncing(
         request.member_id,

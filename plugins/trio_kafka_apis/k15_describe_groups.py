@@ -1,19 +1,20 @@
-"""DescribeGroups (key 15): state and members of classic groups.
+"""DescribeGroups (key 15): describe the state and the members of classic groups.
 
-Waits only where something of a group is not committed yet. A group that is named twice is
-described once. A group that is not there is Dead;
-from version 6 on that is an error as well. Consumer groups are described by ConsumerGroupDescribe.
-Source: KIP-430 (authorised operations), KIP-1043.
+Waits only while a change of a group is not committed yet. A group that is named twice is described
+once. A group that does not exist is Dead; from version 6 on that is an error too. Consumer groups
+are described by ConsumerGroupDescribe. Source: KIP-430 (authorized operations), KIP-1043.
+
+Needs DESCRIBE on each group.
 """
 
 from typing import Any, Final
 
 from trio_kafka.plugin import (
-    OF_GROUP,
     Context,
     Described,
     ErrorCode,
     KafkaError,
+    Operation,
     api,
     lazily,
     rows_of,
@@ -33,7 +34,7 @@ DEAD: Final = "Dead"
 def say_error(
     request: DescribeGroupsRequest, code: ErrorCode, message: str | None
 ) -> DescribeGroupsResponse:
-    """The error for every group."""
+    """Return the error for each group."""
     del message
     return DescribeGroupsResponse(
         groups=rows_of(request.groups, lambda name: DescribedGroup(error_code=code, group_id=name))
@@ -44,18 +45,21 @@ def say_error(
 def describe_groups(request: DescribeGroupsRequest, context: Context) -> Any:
     names, version = list(dict.fromkeys(request.groups)), context.version
     operations = request.include_authorized_operations and version >= OPERATIONS_SINCE
+    denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    allowed = dict.fromkeys(context.authorized(Operation.DESCRIBE, groups=names))
 
     def answer(found: list[Described | KafkaError]) -> DescribeGroupsResponse:
-        def describe(of: tuple[str, Described | KafkaError]) -> DescribedGroup:
-            row = _row(*of, version)
+        by_name = dict(zip(allowed, found, strict=True))
+
+        def describe(name: str) -> DescribedGroup:
+            row = _row(name, by_name.get(name, denied), version)
             if operations and not row.error_code:
-                row.authorized_operations = OF_GROUP
+                row.authorized_operations = context.authorized_operations(group=name)
             return row
 
-        rows = rows_of(tuple(zip(names, found, strict=True)), describe)
-        return DescribeGroupsResponse(groups=rows)
+        return DescribeGroupsResponse(groups=rows_of(names, describe))
 
-    return context.groups.classic.describe(names, answer)
+    return context.groups.classic.describe(list(allowed), answer) if allowed else answer([])
 
 
 def _row(name: str, found: Described | KafkaError, version: int) -> DescribedGroup:

@@ -1,13 +1,26 @@
-"""ListGroups (key 16): the groups that this broker coordinates, of every type.
+"""ListGroups (key 16): list the groups that this broker coordinates, of every type.
 
-Waits while shards with many groups are looked through. One that is being loaded makes the whole
-answer COORDINATOR_LOAD_IN_PROGRESS: nobody is to take a part for all. Filters by state (version 4)
-and type (version 5) take no notice of case. Source: KIP-518, KIP-848.
+Waits while shards with many groups are searched. If a shard is being loaded, the whole response is
+COORDINATOR_LOAD_IN_PROGRESS, so that a client never takes a part for the whole. The filters by
+state (version 4) and type (version 5) ignore case. Source: KIP-518, KIP-848.
+
+Needs DESCRIBE on the cluster. Without it only groups are listed on which the client has DESCRIBE.
 """
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
-from trio_kafka.plugin import Context, ErrorCode, GroupFilter, KafkaError, api, lazily
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    GroupFilter,
+    KafkaError,
+    Operation,
+    Steps,
+    api,
+    in_slices,
+    lazily,
+)
 from trio_kafka.plugin import ListedGroup as Found
 from trio_kafka.protocol.messages.k16_list_groups import (
     ListedGroup,
@@ -15,18 +28,39 @@ from trio_kafka.protocol.messages.k16_list_groups import (
     ListGroupsResponse,
 )
 
+STEP: Final = 50  # groups in one step
+
 
 @api(ListGroupsRequest)
 def list_groups(request: ListGroupsRequest, context: Context) -> Any:
     wanted = GroupFilter(request.states_filter, request.types_filter)
-    return context.groups.list_groups(wanted, _response)
+    return context.groups.list_groups(wanted, partial(_respond, context))
 
 
-def _response(shards: list[list[Found] | KafkaError]) -> ListGroupsResponse:
+def _respond(
+    context: Context, shards: list[list[Found] | KafkaError]
+) -> ListGroupsResponse | Steps[ListGroupsResponse]:
     found: list[Found] = []
     for groups in shards:
         if not isinstance(groups, KafkaError):
             found += groups
-        elif groups.code is not ErrorCode.NOT_COORDINATOR:  # that has only just gone elsewhere
+        elif groups.code is not ErrorCode.NOT_COORDINATOR:  # else it has just moved elsewhere
             return ListGroupsResponse(error_code=groups.code)
+    if context.is_authorized(Operation.DESCRIBE, cluster=True):
+        return _response(found)
+    return _respond_visible(context, found)
+
+
+def _respond_visible(context: Context, found: list[Found]) -> Steps[ListGroupsResponse]:
+    """Return the response with the groups that the client may describe."""
+    visible: list[Found] = []
+    for some in in_slices(found, STEP):
+        visible += [
+            one for one in some if context.is_authorized(Operation.DESCRIBE, group=one.group_id)
+        ]
+        yield
+    return _response(visible)
+
+
+def _response(found: list[Found]) -> ListGroupsResponse:
     return ListGroupsResponse(groups=lazily(found, lambda one: ListedGroup(*one)))

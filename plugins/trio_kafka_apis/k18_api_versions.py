@@ -1,11 +1,12 @@
-"""ApiVersions (key 18): which APIs and versions this broker serves, and which features the cluster
-has.
+"""ApiVersions (key 18): list the APIs and versions that are served, and the cluster's features.
 
-Never waits; anybody may ask, also before authentication. The answer is kept as bytes until the
-registry or the metadata change. A version that nobody knows is answered in version 0 with
-UNSUPPORTED_VERSION and the versions of this API, so that the client asks again (KIP-511). A client
-that says where it believes to be is told when it is elsewhere (KIP-1242). Produce is listed from
-version 0 on, as Kafka does for librdkafka, though 0 to 2 are not served.
+Never waits. The encoded response is cached until the registry or the features change. An unknown
+version is answered in version 0 with UNSUPPORTED_VERSION and the versions of this API, so that the
+client retries (KIP-511). A client that names the broker it expects is told if this is another one
+(KIP-1242). Produce is listed from version 0 on, as Kafka does for librdkafka, although versions 0
+to 2 are not served.
+
+Needs no permission, as in Kafka: it comes before authentication.
 """
 
 import re
@@ -23,14 +24,14 @@ from trio_kafka.protocol.messages.k18_api_versions import (
 API_VERSIONS: Final = 18
 PRODUCE: Final = 0
 NO_NODE: Final = -1
-# Source: KIP-511, of names and versions of client software.
+# What a name or a version of client software may be. Source: KIP-511.
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def say_error(
     request: ApiVersionsRequest | None, code: ErrorCode, message: str | None
 ) -> ApiVersionsResponse:
-    """The code alone; with the versions of this API when it is the version that is not known."""
+    """Return the code; for an unknown version also the versions of this API."""
     del request, message
     response = ApiVersionsResponse(error_code=code)
     if code is ErrorCode.UNSUPPORTED_VERSION:
@@ -55,7 +56,7 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
 
 
 def make_response(context: Context, version: int) -> ApiVersionsResponse:
-    """What is served now. A version below 4 cannot say that a feature may be at level 0."""
+    """Return what is served now. Before version 4 a feature with level 0 cannot be told."""
     features = context.features
     supported = [
         SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
@@ -83,13 +84,19 @@ def _note_software(request: ApiVersionsRequest, context: Context) -> None:
     if software is not None and software == (name, version):
         return
     if not (SOFTWARE.fullmatch(name) and SOFTWARE.fullmatch(version)):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "name or version of the client software")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"client software {name!r} {version!r}: expected letters, digits, - and .",
+        )
     context.connection.software = name, version
 
 
 def _check_place(request: ApiVersionsRequest, context: Context) -> None:
     cluster, node = request.cluster_id, request.node_id
     if (cluster is None) != (node == NO_NODE):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "want both cluster id and node id, or neither")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "cluster id without node id, or the reverse: expected both or neither",
+        )
     if cluster is not None and (cluster, node) != (context.cluster_id, context.node_id):
         raise KafkaError(ErrorCode.REBOOTSTRAP_REQUIRED)

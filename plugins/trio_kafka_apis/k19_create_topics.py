@@ -1,8 +1,11 @@
-"""CreateTopics (key 19): make topics, each for itself.
+"""CreateTopics (key 19): create topics, each independently of the others.
 
-Waits for the controller, at most the request's timeout: a topic is answered when its records are
-durable and this broker has seen them. The answer tells the topic's settings (version 5 on,
-KIP-525).
+Waits for the controller, at most the timeout of the request. A topic is answered when its records
+are durable and this broker has applied them. The response contains the topic's settings (version 5
+on, KIP-525).
+
+Needs CREATE on the cluster or on each topic. The settings of a new topic, its partition count and
+its replication factor are returned only with DESCRIBE_CONFIGS on the topic.
 """
 
 from collections.abc import Mapping
@@ -21,6 +24,7 @@ from trio_kafka.plugin import (
     KafkaError,
     NewTopic,
     NodeId,
+    Operation,
     Steps,
     api,
     counted,
@@ -38,7 +42,7 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 )
 
 STRICT_SINCE: Final = 6  # KIP-599
-SLICE: Final = 50  # topics that are looked at without letting others run
+SLICE: Final = 50  # topics in one step
 
 
 @api(CreateTopicsRequest, largest=MANY_PARTITIONS)
@@ -46,13 +50,15 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
     named = await in_steps(counted(topic.name for topic in request.topics))
     wanted: list[NewTopic] = []
     failed: dict[str, KafkaError] = {}
-    await in_steps(_sort(request, named, wanted, failed))
+    await in_steps(_sort(request, named, wanted, failed, context))
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     described = _Described(context)
     return CreateTopicsResponse(
         throttle_time_ms=charges.left_ms(),
-        topics=lazily(named, lambda name: _result(name, failed.get(name) or made[name], described)),
+        topics=lazily(
+            named, lambda name: _result(name, failed.get(name) or made[name], described, context)
+        ),
     )
 
 
@@ -73,14 +79,18 @@ def _sort(
     named: Mapping[str, int],
     wanted: list[NewTopic],
     failed: dict[str, KafkaError],
+    context: Context,
 ) -> Steps[None]:
-    """Fill `wanted` with the topics that may be tried, `failed` with why others are refused."""
+    """Fill `wanted` with the topics to create, and `failed` with the errors of the others."""
+    may_create_all = context.is_authorized(Operation.CREATE, cluster=True)
     for some in in_slices(request.topics, SLICE):
         for topic in some:
             try:
                 if named[topic.name] > 1:
                     found = f"topic {topic.name} is named twice"
                     raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+                if not may_create_all:
+                    context.authorize(Operation.CREATE, topic=topic.name)
                 wanted.append(_wanted(topic))
             except KafkaError as error:
                 failed[topic.name] = error.as_value()
@@ -88,7 +98,7 @@ def _sort(
 
 
 def _wanted(topic: CreatableTopic) -> NewTopic:
-    """Raises KafkaError for what is said twice, and for too much of it."""
+    """Return the topic to create. Raises KafkaError for duplicates, and above the limits."""
     if len(topic.assignments) > MOST_PARTITIONS:
         found = f"{len(topic.assignments)} assignments: want at most {MOST_PARTITIONS}"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
@@ -113,10 +123,15 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
 
 
 def _result(
-    name: str, made: CreatedTopic | KafkaError, described: "_Described"
+    name: str, made: CreatedTopic | KafkaError, described: "_Described", context: Context
 ) -> CreatableTopicResult:
     if isinstance(made, KafkaError):
         return CreatableTopicResult(name=name, error_code=made.code, error_message=made.message)
+    if not context.is_authorized(Operation.DESCRIBE_CONFIGS, topic=name):
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return CreatableTopicResult(
+            name=name, topic_id=made.id, error_message=None, topic_config_error_code=denied
+        )
     return CreatableTopicResult(
         name=name,
         topic_id=made.id,
@@ -128,14 +143,14 @@ def _result(
 
 
 class _Described:
-    """Settings of the topics of one request, as the answer has them: most topics have the same."""
+    """Settings of the new topics, as rows of the response. Equal ones are shared."""
 
     def __init__(self, context: Context) -> None:
         self._layers = context.settings.usable(context.metadata.image)
         self._rows: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
 
     def rows(self, configs: Mapping[str, str]) -> list[CreatableTopicConfigs]:
-        """All settings of a topic for which these were set; made once (1 ms), then shared."""
+        """Return the rows of a topic with these settings. The first time takes 1 ms."""
         key = frozenset(configs.items())
         if key not in self._rows:
             self._rows[key] = [

@@ -1,8 +1,12 @@
-"""DeleteTopics (key 20): remove topics by name, or by id from version 6 on.
+"""DeleteTopics (key 20): delete topics by name, or by id from version 6 on.
 
-Waits for the controller, at most the request's timeout. Names are free again when this is answered;
-files go later (file.delete.delay.ms). Each topic for itself: one that is named twice, also once by
-name and once by id, stays.
+Waits for the controller, at most the timeout of the request. The names are free again when this is
+answered; the files are removed later (file.delete.delay.ms). Each topic is independent of the
+others. A topic that is named twice, also once by name and once by id, is not deleted.
+
+Needs DELETE on the cluster or on each topic. The response names a topic that was given by id only
+if the client has DESCRIBE on it. A topic that the client may not describe is denied, whether it
+exists or not.
 """
 
 from collections.abc import Mapping
@@ -17,6 +21,8 @@ from trio_kafka.plugin import (
     ErrorCode,
     KafkaError,
     MetadataImage,
+    Operation,
+    Steps,
     TopicId,
     TopicImage,
     api,
@@ -34,83 +40,116 @@ from trio_kafka.protocol.messages.k20_delete_topics import (
 
 DISABLED_SINCE: Final = 3  # the version that brought TOPIC_DELETION_DISABLED
 STRICT_SINCE: Final = 5  # KIP-599
-SLICE: Final = 200  # topics that are looked at without letting others run
+SLICE: Final = 200  # topics in one step
 TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
+DENIED: Final = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+Name = str | TopicId
 
 
 @api(DeleteTopicsRequest)
 async def delete_topics(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
     image = context.metadata.image
-    named: list[str | TopicId] = [*request.topic_names]
+    named: list[Name] = [*request.topic_names]
     unclear: list[DeleteTopicState] = []
     for some in in_slices(request.topics, SLICE):
         named += [_name(topic) for topic in some if _is_one(topic)]
         unclear += [topic for topic in some if not _is_one(topic)]
         await trio.lowlevel.checkpoint()
-    times = await in_steps(counted(_topic(one, image) for one in named))
-    wanted: list[str | TopicId] = []
+    failed = await in_steps(_denied(await in_steps(counted(named)), image, context))
+    # Only now: that two of them are one topic would tell what the client may not know.
+    times = await in_steps(counted(_topic(one, image) for one in named if one not in failed))
+    wanted: list[Name] = []
     for part in in_slices(named, SLICE):
-        wanted += [one for one in part if times[_topic(one, image)] == 1]
+        wanted += [one for one in part if one not in failed and times[_topic(one, image)] == 1]
         await trio.lowlevel.checkpoint()
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_delete, wanted, request, context, charges)
     return DeleteTopicsResponse(
         throttle_time_ms=charges.left_ms(),
         responses=rows_of(
-            [*dict.fromkeys(named), *unclear], lambda one: _answer(one, made, context)
+            [*dict.fromkeys(named), *unclear], lambda one: _answer(one, failed, made, context)
         ),
     )
 
 
+def _denied(
+    named: Mapping[Name, int], image: MetadataImage, context: Context
+) -> Steps[dict[Name, DeletableTopicResult]]:
+    """Return the rows of names that are there twice, and of topics that may not be deleted."""
+    found: dict[Name, DeletableTopicResult] = {}
+    may_delete_all = context.is_authorized(Operation.DELETE, cluster=True)
+    for some in in_slices(named, SLICE):
+        for one in some:
+            topic = image.topic(one)
+            name = one if isinstance(one, str) else None if topic is None else topic.name
+            if named[one] > 1:
+                found[one] = _refusal(one, TWICE)
+            elif name is not None and not may_delete_all:
+                may_describe = context.is_authorized(Operation.DESCRIBE, topic=name)
+                if may_describe and topic is None:
+                    continue  # the controller answers that there is no such topic
+                may_name = may_describe or not isinstance(one, str)
+                if not (may_name and context.is_authorized(Operation.DELETE, topic=name)):
+                    found[one] = _refusal(one, DENIED)
+                    if may_describe:
+                        found[one].name = name
+        yield
+    return found
+
+
 async def _delete(
-    wanted: list[str | TopicId], request: DeleteTopicsRequest, context: Context, charges: Charges
-) -> dict[str | TopicId, TopicImage | KafkaError]:
+    wanted: list[Name], request: DeleteTopicsRequest, context: Context, charges: Charges
+) -> dict[Name, TopicImage | KafkaError]:
     deadline = trio.current_time() + max(request.timeout_ms, 0) / 1000
     return await context.controller.delete_topics(wanted, deadline=deadline, charge=charges)
 
 
 def _is_one(topic: DeleteTopicState) -> bool:
-    """Whether it has a name or an id, not both."""
+    """Return whether a topic has either a name or an id."""
     return (topic.name is None) != (topic.topic_id == ZERO_TOPIC_ID)
 
 
-def _name(topic: DeleteTopicState) -> str | TopicId:
+def _name(topic: DeleteTopicState) -> Name:
     return TopicId(topic.topic_id) if topic.name is None else topic.name
 
 
-def _topic(one: str | TopicId, image: MetadataImage) -> str | TopicId:
-    """The same for a name and an id of the same topic."""
+def _topic(one: Name, image: MetadataImage) -> Name:
+    """Return the id of a topic that exists, else what the client named."""
     topic = image.topic(one)
     return one if topic is None else topic.id
 
 
 def _answer(
-    one: str | TopicId | DeleteTopicState,
-    made: Mapping[str | TopicId, TopicImage | KafkaError],
+    one: Name | DeleteTopicState,
+    failed: Mapping[Name, DeletableTopicResult],
+    made: Mapping[Name, TopicImage | KafkaError],
     context: Context,
 ) -> DeletableTopicResult:
     if isinstance(one, DeleteTopicState):
         return _unclear(one)
-    return _result(one, made.get(one, TWICE), context)
+    return failed.get(one) or _result(one, made.get(one, TWICE), context)
 
 
 def _unclear(topic: DeleteTopicState) -> DeletableTopicResult:
-    return DeletableTopicResult(
-        topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, "want a topic's name or its id"
-    )
+    found = "a topic with name and id, or without both: expected one of them"
+    return DeletableTopicResult(topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST, found)
 
 
-def _result(
-    one: str | TopicId, made: TopicImage | KafkaError, context: Context
-) -> DeletableTopicResult:
+def _result(one: Name, made: TopicImage | KafkaError, context: Context) -> DeletableTopicResult:
     if not isinstance(made, KafkaError):
         return DeletableTopicResult(made.name, made.id)
-    disabled = made.code is ErrorCode.TOPIC_DELETION_DISABLED
+    row = _refusal(one, made)
+    if made.code is ErrorCode.TOPIC_DELETION_DISABLED and context.version < DISABLED_SINCE:
+        row.error_code = ErrorCode.INVALID_REQUEST
+    return row
+
+
+def _refusal(one: Name, error: KafkaError) -> DeletableTopicResult:
+    """Return the row of a topic that stays, named as the client named it."""
     return DeletableTopicResult(
         name=one if isinstance(one, str) else None,
         topic_id=ZERO_TOPIC_ID if isinstance(one, str) else one,
-        error_code=ErrorCode.INVALID_REQUEST
-        if disabled and context.version < DISABLED_SINCE
-        else made.code,
-        error_message=made.message,
+        error_code=error.code,
+        error_message=error.message,
     )

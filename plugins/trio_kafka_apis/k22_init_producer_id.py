@@ -1,30 +1,33 @@
-"""InitProducerId (key 22): an id for an idempotent producer.
+"""InitProducerId (key 22): give an idempotent producer its id.
 
-Waits for the controller when this broker's block of ids is used up, 10 s at most. What keeps the
-controller from giving one is COORDINATOR_LOAD_IN_PROGRESS, as in Kafka: clients try again. A
-producer without transactions that has an id gets another one, and its sequences begin anew.
+Waits for the controller, at most 10 s, if this broker's block of ids is used up. A controller that
+cannot give a block is COORDINATOR_LOAD_IN_PROGRESS, as in Kafka, which clients retry. A producer
+without transactions that already has an id gets a new one, and its sequences begin again.
 Transactions are not served: a transactional id gets COORDINATOR_NOT_AVAILABLE, which clients retry
 and then report.
+
+Needs WRITE on the transactional id, and TWO_PHASE_COMMIT on it for a two-phase commit. Without a
+transactional id: IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679).
 """
 
 from typing import Final
 
 import trio
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, Operation, ResourceType, api
 from trio_kafka.protocol.messages.k22_init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
 
 NONE: Final = -1
-LONGEST_WAIT_S: Final = 10.0  # for a block of ids: less than clients wait for an answer
+LONGEST_WAIT_S: Final = 10.0  # for a block of ids: shorter than the timeout of clients
 
 
 def say_error(
     request: InitProducerIdRequest, code: ErrorCode, message: str | None
 ) -> InitProducerIdResponse:
-    """No id and no epoch."""
+    """Return the error without id and epoch."""
     del request, message
     return InitProducerIdResponse(error_code=code, producer_id=NONE, producer_epoch=NONE)
 
@@ -33,13 +36,29 @@ def say_error(
 async def init_producer_id(
     request: InitProducerIdRequest, context: Context
 ) -> InitProducerIdResponse:
+    _authorize(request, context)
     if request.transactional_id is not None:
         if not request.transactional_id:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, "an empty transactional id: expected a name, or null"
+            )
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "transactions are not served")
     if (request.producer_id == NONE) != (request.producer_epoch == NONE):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "want both producer id and epoch, or neither")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            "producer id without epoch, or the reverse: expected both or neither",
+        )
     return InitProducerIdResponse(producer_id=await _next_id(context), producer_epoch=0)
+
+
+def _authorize(request: InitProducerIdRequest, context: Context) -> None:
+    transactional_id = request.transactional_id
+    if transactional_id is not None:
+        context.authorize(Operation.WRITE, transactional_id=transactional_id)
+        if request.enable2_pc:
+            context.authorize(Operation.TWO_PHASE_COMMIT, transactional_id=transactional_id)
+    elif not context.is_authorized_on_any(Operation.WRITE, ResourceType.TOPIC):
+        context.authorize(Operation.IDEMPOTENT_WRITE, cluster=True)
 
 
 async def _next_id(context: Context) -> int:

@@ -1,15 +1,26 @@
-"""OffsetForLeaderEpoch (key 23): where an epoch of a leader ended: from there on logs may differ.
+"""OffsetForLeaderEpoch (key 23): find the end of a leader epoch, after which logs may differ.
 
-Never waits. Consumers ask after a leader changed, whether what they read is still there; followers
-ask as well. Only the leader answers, whatever replica id the request has: that of a debugger (-2)
-opens no replica here, as in Kafka. A client that believes in another leader epoch is told so. -1
-and -1 without an error: the epoch is not known here.
-Source: KIP-101, KIP-279, KIP-320.
+Never waits. After a change of leader a consumer asks whether the records it read still exist; a
+follower asks too. Only the leader answers, whatever replica id the request has; a debugger (-2) is
+no exception, as in Kafka. A client that expects another leader epoch gets an error. -1 and -1
+without an error means that the epoch is unknown here. Source: KIP-101, KIP-279, KIP-320.
+
+Needs CLUSTER_ACTION on the cluster, as a follower has it, or DESCRIBE on each topic.
 """
 
+from collections.abc import Callable
 from functools import partial
 
-from trio_kafka.plugin import MANY_PARTITIONS, Context, KafkaError, api, epoch_end, lazily
+from trio_kafka.plugin import (
+    MANY_PARTITIONS,
+    Context,
+    ErrorCode,
+    KafkaError,
+    Operation,
+    api,
+    epoch_end,
+    lazily,
+)
 from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -24,11 +35,21 @@ from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
 def offset_for_leader_epoch(
     request: OffsetForLeaderEpochRequest, context: Context
 ) -> OffsetForLeaderEpochResponse:
+    may_describe_all = context.is_authorized(Operation.CLUSTER_ACTION, cluster=True)
+
     def answer(topic: OffsetForLeaderTopic) -> OffsetForLeaderTopicResult:
-        find = partial(_find, context, topic.topic)
+        find: Callable[[OffsetForLeaderPartition], EpochEndOffset] = partial(
+            _find, context, topic.topic
+        )
+        if not (may_describe_all or context.is_authorized(Operation.DESCRIBE, topic=topic.topic)):
+            find = _deny
         return OffsetForLeaderTopicResult(topic.topic, lazily(topic.partitions, find))
 
     return OffsetForLeaderEpochResponse(topics=lazily(request.topics, answer))
+
+
+def _deny(asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    return EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, asked.partition)
 
 
 def _find(context: Context, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -1,10 +1,12 @@
-"""DescribeConfigs (key 32): the settings of topics and of this broker, each with its source.
+"""DescribeConfigs (key 32): describe settings of topics, brokers and groups, with their sources.
 
-Never waits; many resources are described in steps, as they were when it began. A resource that is
-named twice is described once. Resource "" of type
-BROKER is what was set for all brokers while they run; BROKER_LOGGER are the levels of this
-process's loggers. Secrets are never told. A type that nobody knows makes the whole request invalid.
+Never waits. Many resources are described in steps, from the metadata of the moment it began. A
+resource that is named twice is described once. The resource "" of type BROKER holds the dynamic
+settings of all brokers; BROKER_LOGGER holds the log levels of this process. Secrets are never
+told. An unknown type of resource makes the whole request invalid.
 Source: KIP-133, KIP-226 (synonyms), KIP-412, KIP-569 (types and documentation).
+
+Needs DESCRIBE_CONFIGS on each topic or group; on the cluster for all other types.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,12 +15,13 @@ from typing import Final
 
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
+    ConfigResourceType,
     Context,
     Encoded,
     ErrorCode,
     KafkaError,
     MetadataImage,
-    ResourceType,
+    Operation,
     Row,
     Steps,
     api,
@@ -43,8 +46,8 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
 )
 
 DYNAMIC_BROKER_LOGGER: Final = 6  # the source of a level
-SLICE: Final = 100  # resources that are compared without letting others run
-TYPES: Final = frozenset(ResourceType) - {ResourceType.UNKNOWN}
+SLICE: Final = 100  # resources in one step
+TYPES: Final = frozenset(ConfigResourceType) - {ConfigResourceType.UNKNOWN}
 
 
 @api(DescribeConfigsRequest, largest=MANY_PARTITIONS)
@@ -53,7 +56,7 @@ def describe_configs(
 ) -> DescribeConfigsResponse | Steps[Encoded]:
     for resource in request.resources:
         if resource.resource_type not in TYPES:
-            found = f"resource type {resource.resource_type} is not known"
+            found = f"unknown resource type {resource.resource_type}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     describe = partial(_describe, request=request, image=context.metadata.image, context=context)
     if len(request.resources) > 1:
@@ -64,7 +67,7 @@ def describe_configs(
 def _distinct(
     resources: list[DescribeConfigsResource],
 ) -> Steps[dict[object, DescribeConfigsResource]]:
-    """The resources without those that are named again with the same settings."""
+    """Return the resources without repetitions."""
     found: dict[object, DescribeConfigsResource] = {}
     for some in in_slices(resources, SLICE):
         for one in some:
@@ -79,7 +82,7 @@ def _describe_many(
     describe: Callable[[DescribeConfigsResource], DescribeConfigsResult],
     version: int,
 ) -> Steps[Encoded]:
-    """Each is described when its turn to be written comes: a topic takes half a millisecond."""
+    """Return the response; a resource is described when it is written (0.5 ms for a topic)."""
     distinct = yield from _distinct(resources)
     response = DescribeConfigsResponse(results=lazily(distinct.values(), describe))
     return (yield from encoded_in_steps(response, version))
@@ -96,7 +99,10 @@ def _describe(
         resource_type=resource.resource_type, resource_name=resource.resource_name
     )
     try:
-        if resource.resource_type == ResourceType.BROKER_LOGGER:
+        context.authorize_settings(
+            Operation.DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name
+        )
+        if resource.resource_type == ConfigResourceType.BROKER_LOGGER:
             result.configs = _levels(resource, context)
         else:
             result.configs = [
@@ -127,21 +133,21 @@ def _rows(
 ) -> Iterable[Row]:
     name, names = resource.resource_name, resource.configuration_keys or None
     layers = context.settings.usable(image)
-    if resource.resource_type == ResourceType.TOPIC:
+    if resource.resource_type == ConfigResourceType.TOPIC:
         check_topic_name(name)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
         return describe_topic(context.settings.topic(image, name).given, layers, names)
-    if resource.resource_type == ResourceType.BROKER:
+    if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)
         check_broker(name, context.node_id)
         return describe_broker(layers, names)
-    if resource.resource_type == ResourceType.GROUP:
+    if resource.resource_type == ConfigResourceType.GROUP:
         if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "a group's name must not be empty")
-        return describe_group(image.config(ResourceType.GROUP, name), layers, names)
-    kind = ResourceType(resource.resource_type).name
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "an empty group name: expected a name")
+        return describe_group(image.config(ConfigResourceType.GROUP, name), layers, names)
+    kind = ConfigResourceType(resource.resource_type).name
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"settings of type {kind} are not served yet")
 
 

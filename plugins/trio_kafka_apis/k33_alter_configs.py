@@ -1,15 +1,20 @@
-"""AlterConfigs (key 33): let resources have these settings, and no others.
+"""AlterConfigs (key 33): replace all settings of resources.
 
-Waits until what changed is durable and every part of this broker obeys it. A broker's settings are
-changed through that broker; those of all brokers (name "") through any. Levels of loggers are not
-changed so. Source: KIP-133.
+Waits until the change is durable and this broker has applied it. The settings of one broker are
+changed through that broker; those of all brokers (name "") through any broker. Log levels cannot be
+changed by this API. Source: KIP-133.
+
+Needs ALTER_CONFIGS on each topic or group; on the cluster for all other types.
 """
+
+from functools import partial
 
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
     Context,
     ErrorCode,
     KafkaError,
+    Operation,
     ResourceChanges,
     api,
     rows_of,
@@ -38,7 +43,10 @@ async def _alter(request: AlterConfigsRequest, context: Context) -> list[KafkaEr
         for resource in request.resources
     )
     return await context.configs.alter(
-        wanted, validate_only=request.validate_only, principal=context.principal
+        wanted,
+        validate_only=request.validate_only,
+        principal=context.principal,
+        authorize=partial(context.authorize_settings, Operation.ALTER_CONFIGS),
     )
 
 

@@ -1,8 +1,10 @@
-"""CreatePartitions (key 37): let topics have more partitions, each topic for itself.
+"""CreatePartitions (key 37): add partitions to topics, each independently of the others.
 
-Waits for the controller, at most the request's timeout: a topic is answered when its new partitions
-are durable and this broker has seen them. One that is named twice does not grow, and is answered
-once.
+Waits for the controller, at most the timeout of the request. A topic is answered when its new
+partitions are durable and this broker has applied them. A topic that is named twice does not grow,
+and is answered once.
+
+Needs ALTER on each topic.
 """
 
 from collections.abc import Sequence
@@ -16,6 +18,7 @@ from trio_kafka.plugin import (
     ErrorCode,
     KafkaError,
     NodeId,
+    Operation,
     api,
     counted,
     in_slices,
@@ -32,7 +35,7 @@ from trio_kafka.protocol.messages.k37_create_partitions import (
 # The new count, and the replicas of each new partition; None: the controller chooses them.
 Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
 STRICT_SINCE: Final = 3  # KIP-599
-SLICE: Final = 50  # topics that are looked at without letting others run
+SLICE: Final = 50  # topics in one step
 
 
 @api(CreatePartitionsRequest)
@@ -41,15 +44,22 @@ async def create_partitions(
 ) -> CreatePartitionsResponse:
     named = await in_steps(counted(topic.name for topic in request.topics))
     wanted: dict[str, Growth] = {}
+    failed: dict[str, KafkaError] = {}
     for some in in_slices(request.topics, SLICE):
         for topic in some:
-            if named[topic.name] == 1:
-                wanted[topic.name] = topic.count, _assignments(topic)
+            name = topic.name
+            if named[name] > 1:
+                failed[name] = KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named twice")
+            elif context.is_authorized(Operation.ALTER, topic=name):
+                wanted[name] = topic.count, _assignments(topic)
+            else:
+                failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         await trio.lowlevel.checkpoint()
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     return CreatePartitionsResponse(
-        throttle_time_ms=charges.left_ms(), results=rows_of(named, lambda name: _result(name, made))
+        throttle_time_ms=charges.left_ms(),
+        results=rows_of(named, lambda name: _result(name, failed.get(name) or made[name])),
     )
 
 
@@ -73,12 +83,7 @@ def _assignments(topic: CreatePartitionsTopic) -> list[list[NodeId]] | None:
     return [[NodeId(node) for node in one.broker_ids] for one in topic.assignments]
 
 
-def _result(name: str, made: dict[str, KafkaError | None]) -> CreatePartitionsTopicResult:
-    if name not in made:
-        return CreatePartitionsTopicResult(
-            name, ErrorCode.INVALID_REQUEST, f"topic {name} is named twice"
-        )
-    error = made[name]
+def _result(name: str, error: KafkaError | None) -> CreatePartitionsTopicResult:
     if error is None:
         return CreatePartitionsTopicResult(name)
     return CreatePartitionsTopicResult(name, error.code, error.message)

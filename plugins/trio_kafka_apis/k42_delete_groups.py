@@ -1,11 +1,14 @@
-"""DeleteGroups (key 42): groups without members are deleted, with their offsets.
+"""DeleteGroups (key 42): delete groups without members, and their offsets.
 
-Waits, parked, until the tombstones are committed. Source: KIP-229.
+Waits, parked, until the tombstones are committed. A group that is named twice is deleted once.
+Source: KIP-229.
+
+Needs DELETE on each group.
 """
 
 from typing import Any
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, api, rows_of
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, Operation, api, rows_of
 from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -16,7 +19,7 @@ from trio_kafka.protocol.messages.k42_delete_groups import (
 def say_error(
     request: DeleteGroupsRequest, code: ErrorCode, message: str | None
 ) -> DeleteGroupsResponse:
-    """The error for every group."""
+    """Return the error for each group."""
     del message
     return DeleteGroupsResponse(
         results=rows_of(
@@ -27,14 +30,18 @@ def say_error(
 
 @api(DeleteGroupsRequest, error=say_error)
 def delete_groups(request: DeleteGroupsRequest, context: Context) -> Any:
-    names = list(dict.fromkeys(request.groups_names))  # who is named twice is deleted once
+    names = list(dict.fromkeys(request.groups_names))
+    denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    allowed = dict.fromkeys(context.authorized(Operation.DELETE, groups=names))
 
     def answer(errors: list[KafkaError | None]) -> DeleteGroupsResponse:
+        by_name = dict(zip(allowed, errors, strict=True))
         return DeleteGroupsResponse(
-            results=rows_of(
-                tuple(zip(names, errors, strict=True)),
-                lambda one: DeletableGroupResult(one[0], 0 if one[1] is None else one[1].code),
-            )
+            results=rows_of(names, lambda name: _result(name, by_name.get(name, denied)))
         )
 
-    return context.groups.delete_groups(names, answer)
+    return context.groups.delete_groups(list(allowed), answer) if allowed else answer([])
+
+
+def _result(name: str, error: KafkaError | None) -> DeletableGroupResult:
+    return DeletableGroupResult(name, 0 if error is None else error.code)

@@ -1,15 +1,20 @@
-"""IncrementalAlterConfigs (key 44): change single settings of resources, leave the others.
+"""IncrementalAlterConfigs (key 44): change single settings of resources, and leave the others.
 
-Waits until what changed is durable and every part of this broker obeys it. A broker's settings are
-changed through that broker; those of all brokers (name "") through any. Levels of loggers are this
-process's, change at once and are gone with it. Source: KIP-339, KIP-412.
+Waits until the change is durable and this broker has applied it. The settings of one broker are
+changed through that broker; those of all brokers (name "") through any broker. The log levels of
+this process change at once, and are lost when it ends. Source: KIP-339, KIP-412.
+
+Needs ALTER_CONFIGS on each topic or group; on the cluster for all other types.
 """
+
+from functools import partial
 
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
     Context,
     ErrorCode,
     KafkaError,
+    Operation,
     ResourceChanges,
     api,
     rows_of,
@@ -47,7 +52,10 @@ async def _alter(
         for resource in request.resources
     )
     return await context.configs.alter(
-        wanted, validate_only=request.validate_only, principal=context.principal
+        wanted,
+        validate_only=request.validate_only,
+        principal=context.principal,
+        authorize=partial(context.authorize_settings, Operation.ALTER_CONFIGS),
     )
 
 

@@ -1,12 +1,22 @@
-"""OffsetDelete (key 47): forget offsets that a group has stored.
+"""OffsetDelete (key 47): delete offsets that a group has stored.
 
-Waits, parked, until the tombstones are committed. Topics that a member of the group reads keep
-theirs: GROUP_SUBSCRIBED_TO_TOPIC. Source: KIP-496.
+Waits, parked, until the tombstones are committed. The offsets of a topic that a member of the group
+reads stay: GROUP_SUBSCRIBED_TO_TOPIC. Source: KIP-496.
+
+Needs DELETE on the group, without which the whole request fails, and READ on each topic.
 """
 
 from typing import Any, Final
 
-from trio_kafka.plugin import ZERO_TOPIC_ID, AskedTopic, Context, ErrorCode, KafkaError, api
+from trio_kafka.plugin import (
+    ZERO_TOPIC_ID,
+    AskedTopic,
+    Context,
+    ErrorCode,
+    KafkaError,
+    Operation,
+    api,
+)
 from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -14,34 +24,38 @@ from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-MOST_ITEMS: Final = 20_000  # topics and partitions of a request: 20 ms
+MOST_ITEMS: Final = 20_000  # topics and partitions of one request: 20 ms
 
 
 @api(OffsetDeleteRequest)
 def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
+    context.authorize(Operation.DELETE, group=request.group_id)
     if len(request.topics) + sum(len(one.partitions) for one in request.topics) > MOST_ITEMS:
-        found = f"more than {MOST_ITEMS} topics and partitions"
+        found = f"too many topics and partitions: expected at most {MOST_ITEMS}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     response = OffsetDeleteResponse()
     wanted: list[AskedTopic] = []
-    rows: list[OffsetDeleteResponsePartition] = []  # of what is wanted, in its order
+    rows: list[OffsetDeleteResponsePartition] = []  # of `wanted`, in its order
     for topic in request.topics:
         row = OffsetDeleteResponseTopic(topic.name)
         response.topics.append(row)
         image = context.metadata.image.topics.get(topic.name)
         known = () if image is None else image.partitions
+        missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not context.is_authorized(Operation.READ, topic=topic.name):
+            known, missing = (), ErrorCode.TOPIC_AUTHORIZATION_FAILED
         numbers: list[int] = []
         for one in topic.partitions:
             part = OffsetDeleteResponsePartition(one.partition_index)
             row.partitions.append(part)
             if one.partition_index not in known:
-                part.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                part.error_code = missing
                 continue
             rows.append(part)
             numbers.append(one.partition_index)
         wanted.append(AskedTopic(topic.name, ZERO_TOPIC_ID, numbers))
     if not rows and any(row.partitions for row in response.topics):
-        return response  # as by Kafka, what is wrong with the group is not told then
+        return response  # an error of the group is not told then, as in Kafka
 
     def answer(codes: list[int]) -> OffsetDeleteResponse:
         for part, code in zip(rows, codes, strict=True):

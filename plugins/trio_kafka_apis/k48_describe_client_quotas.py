@@ -1,8 +1,10 @@
-"""DescribeClientQuotas (key 48): which users, client ids and addresses have quotas, and what they
-are.
+"""DescribeClientQuotas (key 48): list the quotas of users, client ids and addresses.
 
-Never waits; a walk over many is sliced. A filter names types of entities, each with a name, as the
-default, or with any; `strict`: no entity of other types besides. Source: KIP-546, KIP-612.
+Never waits; many entities are searched in steps. A filter names types of entities, each with a
+name, with the default, or with any name. With `strict` only entities of exactly these types match.
+Source: KIP-546, KIP-612.
+
+Needs DESCRIBE_CONFIGS on the cluster.
 """
 
 from collections.abc import Mapping
@@ -10,6 +12,7 @@ from collections.abc import Mapping
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
+    Operation,
     QuotaEntity,
     Steps,
     api,
@@ -29,7 +32,7 @@ from trio_kafka.protocol.messages.k48_describe_client_quotas import (
 def say_error(
     request: DescribeClientQuotasRequest, code: ErrorCode, message: str | None
 ) -> DescribeClientQuotasResponse:
-    """No entries, not even none."""
+    """Return the error; the entries are null."""
     del request
     return DescribeClientQuotasResponse(error_code=code, error_message=message, entries=None)
 
@@ -38,6 +41,7 @@ def say_error(
 def describe_client_quotas(
     request: DescribeClientQuotasRequest, context: Context
 ) -> Steps[DescribeClientQuotasResponse]:
+    context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     wanted = quota_filter(request.components, strict=request.strict)
     entries: list[EntryData] = []
     for some in in_slices(quotas_that(wanted, context.metadata.image), 20):

@@ -1,7 +1,10 @@
 """AlterClientQuotas (key 49): set and remove quotas of users, client ids and addresses.
 
-Waits until what changed is durable and this broker obeys it. Each entity for itself; one that is
-named twice is told so, and has what was said first, as in Kafka. Source: KIP-546, KIP-612.
+Waits until the change is durable and this broker has applied it. Each entity is independent of the
+others. For an entity that is named twice the first change is made, and the response says that it is
+named twice, as in Kafka. Source: KIP-546, KIP-612.
+
+Needs ALTER_CONFIGS on the cluster.
 """
 
 from collections.abc import Iterable
@@ -14,6 +17,7 @@ from trio_kafka.plugin import (
     Context,
     ErrorCode,
     KafkaError,
+    Operation,
     QuotaChange,
     QuotaEntity,
     Steps,
@@ -30,7 +34,7 @@ from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     EntryResult,
 )
 
-SLICE: Final = 100  # entities that are looked at without letting others run
+SLICE: Final = 100  # entities in one step
 TYPES: Final = 3  # of entities: users, client ids, addresses
 TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the entity is named twice")
 
@@ -38,7 +42,7 @@ TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the entity is named twice"
 def say_error(
     request: AlterClientQuotasRequest, code: ErrorCode, message: str | None
 ) -> AlterClientQuotasResponse:
-    """The error for each entity."""
+    """Return the error for each entity."""
     return AlterClientQuotasResponse(
         entries=rows_of(request.entries, lambda one: EntryResult(code, message, one.entity))
     )
@@ -48,6 +52,7 @@ def say_error(
 async def alter_client_quotas(
     request: AlterClientQuotasRequest, context: Context
 ) -> AlterClientQuotasResponse:
+    context.authorize(Operation.ALTER_CONFIGS, cluster=True)
     changes = await in_steps(_changes(request))
     first = {change.entity: change for change in reversed(changes)}
     answered: dict[QuotaEntity, KafkaError | None] = {}
@@ -75,14 +80,14 @@ async def _alter(
 
 
 def _changes(request: AlterClientQuotasRequest) -> Steps[list[QuotaChange]]:
-    """Raises KafkaError(POLICY_VIOLATION) for more than a request may change."""
+    """Return the changes. Raises KafkaError(POLICY_VIOLATION) for too many."""
     entries = request.entries
     if (
         len(entries) > MOST_QUOTA_CHANGES
         or sum(len(one.ops) for one in entries) > MOST_QUOTA_CHANGES
         or sum(len(one.entity) for one in entries) > TYPES * MOST_QUOTA_CHANGES
     ):
-        found = f"more than {MOST_QUOTA_CHANGES} changes in one request"
+        found = f"too many changes: expected at most {MOST_QUOTA_CHANGES} in one request"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
     changes: list[QuotaChange] = []
     for some in in_slices(entries, SLICE):

@@ -1,31 +1,42 @@
-"""UpdateFeatures (key 57): let the cluster use other levels of features, all of them or none.
+"""UpdateFeatures (key 57): change the levels of cluster features, all of them or none.
 
-Waits until the levels are durable and this broker has seen them, however short the request's
-timeout is, as in Kafka, but no longer than request.timeout.ms. Version 0's `allow_downgrade` is not
-heard, as in Kafka: who wants to go down says how, from version 1 on. A failure is told once for
-all; success for each feature up to version 1. Source: KIP-584, KIP-778, KIP-1022.
+Waits until the levels are durable and this broker has applied them, at most request.timeout.ms. The
+timeout of the request is ignored, as in Kafka. So is `allow_downgrade` of version 0: from version 1
+on a client says how a feature may go down. A failure is told once for all features, success for
+each feature up to version 1. Source: KIP-584, KIP-778, KIP-1022.
+
+Needs ALTER on the cluster.
 """
 
 from typing import Final
 
 import trio
 
-from trio_kafka.plugin import Context, ErrorCode, FeatureChange, KafkaError, Upgrade, api
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    FeatureChange,
+    KafkaError,
+    Operation,
+    Upgrade,
+    api,
+)
 from trio_kafka.protocol.messages.k57_update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
 
-MOST_UPDATES: Final = 1000  # of one request; there are a handful of features
+MOST_UPDATES: Final = 1000  # of one request; Kafka has fewer than ten features
 
 
 @api(UpdateFeaturesRequest)
 async def update_features(
     request: UpdateFeaturesRequest, context: Context
 ) -> UpdateFeaturesResponse:
+    context.authorize(Operation.ALTER, cluster=True)
     if (count := len(request.feature_updates)) > MOST_UPDATES:
-        found = f"{count} features: want at most {MOST_UPDATES}"
+        found = f"{count} features: expected at most {MOST_UPDATES}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     await context.parked(_update, request, context)
     return UpdateFeaturesResponse(

@@ -1,12 +1,23 @@
-"""DescribeCluster (key 60): the brokers and the id of the cluster (KIP-700, KIP-919, KIP-1073).
+"""DescribeCluster (key 60): describe the brokers and the id of the cluster.
 
-Never waits. Anybody may ask. Brokers that have no address on this listener are left out; fenced
-ones are named only to who asks for them. Controllers are asked for at their own listener.
+Never waits. Brokers without an address on this listener are left out; fenced ones are included only
+on request. Controllers are described at their own listener. Source: KIP-700, KIP-919, KIP-1073.
+
+Needs no permission, as in Kafka. Authorized operations of the cluster need DESCRIBE on it; without
+it the set is empty.
 """
 
 from typing import Final
 
-from trio_kafka.plugin import NO_NODE, OF_CLUSTER, Context, ErrorCode, KafkaError, api, endpoints_on
+from trio_kafka.plugin import (
+    NO_NODE,
+    Context,
+    ErrorCode,
+    KafkaError,
+    Operation,
+    api,
+    endpoints_on,
+)
 from trio_kafka.protocol.messages.k60_describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -21,11 +32,13 @@ CONTROLLERS: Final = 2
 def describe_cluster(request: DescribeClusterRequest, context: Context) -> DescribeClusterResponse:
     if request.endpoint_type == CONTROLLERS:
         raise KafkaError(
-            ErrorCode.MISMATCHED_ENDPOINT_TYPE, "this is a broker's endpoint, not a controller's"
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            "this is the endpoint of a broker: expected endpoint type 1",
         )
     if request.endpoint_type != BROKERS:
         raise KafkaError(
-            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"endpoint type {request.endpoint_type}"
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            f"endpoint type {request.endpoint_type}: expected 1 (brokers)",
         )
     image = context.metadata.image
     brokers = [
@@ -38,10 +51,12 @@ def describe_cluster(request: DescribeClusterRequest, context: Context) -> Descr
     alive = {broker.broker_id for broker in brokers if not broker.is_fenced}
     response = DescribeClusterResponse(
         cluster_id=image.cluster_id,
-        # Clients send to any broker what is for the controller: it is passed on.
+        # Clients send controller requests to any broker, which forwards them.
         controller_id=context.node_id if context.node_id in alive else NO_NODE,
         brokers=brokers,
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = OF_CLUSTER
+        may_describe = context.is_authorized(Operation.DESCRIBE, cluster=True)
+        allowed = context.authorized_operations(cluster=True) if may_describe else 0
+        response.cluster_authorized_operations = allowed
     return response

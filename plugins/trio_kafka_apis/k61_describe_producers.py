@@ -1,8 +1,10 @@
-"""DescribeProducers (key 61): the producers that a partition's log knows.
+"""DescribeProducers (key 61): list the producers that the log of a partition knows.
 
-Never waits. Any replica answers, not only the leader. A producer stands here from its first batch
-with an id until it was silent for `producer.id.expiration.ms`; what is said of it is as of the
-moment in which it is written. Source: KIP-664.
+Never waits. Any replica answers, not only the leader. A producer is listed from its first batch
+with an id until it has been silent for `producer.id.expiration.ms`. Its state is read when it is
+written to the response. Source: KIP-664.
+
+Needs READ on each topic, checked after its name, as in Kafka.
 """
 
 from typing import Final
@@ -11,6 +13,7 @@ from trio_kafka.plugin import (
     ActiveProducer,
     Context,
     KafkaError,
+    Operation,
     Steps,
     active_producers,
     api,
@@ -46,6 +49,7 @@ def describe_producers(
 def _partition(topic: str, number: int, context: Context) -> PartitionResponse:
     try:
         check_topic_name(topic)
+        context.authorize(Operation.READ, topic=topic)
         producers = active_producers(context.replicas.partition(topic, number))
     except KafkaError as error:
         return PartitionResponse(number, error.code, error.message)

@@ -1,18 +1,25 @@
-"""ConsumerGroupHeartbeat (key 68): a member of a consumer group lives, joins, leaves, and is told
-what to read (KIP-848).
+"""ConsumerGroupHeartbeat (key 68): join and leave a consumer group, stay alive, be assigned.
 
-Waits, parked, until what it changes is committed; most change nothing. Version 0 lets the
-coordinator choose the member's id, from version 1 on it is the client's. A member learns what it
-has to give back, and what it has got, by an assignment in the answer; there is none where nothing
-is new.
+Waits, parked, until a change is committed; most heartbeats change nothing. In version 0 the
+coordinator chooses the member's id, from version 1 on the client does. The response has an
+assignment only if there is a new one: it tells what to give back and what to read. Source: KIP-848.
+
+Needs READ on the group, and DESCRIBE on each topic in the subscription. Without one of them the
+whole request fails. A regular expression matches only topics that the member may describe: the one
+whose heartbeat caused the search.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     Context,
+    ErrorCode,
     GroupHeartbeat,
     HeartbeatAnswer,
+    KafkaError,
+    Operation,
     OwnedTopic,
     api,
     client_host,
@@ -25,14 +32,17 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
 )
 
 _JOINS: Final = 0  # an epoch
-_SAME: Final = -1  # of a rebalance timeout: as before
+_SAME: Final = -1  # a rebalance timeout that stays as it was
 
 
 @api(ConsumerGroupHeartbeatRequest)
 def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Context) -> Any:
+    context.authorize(Operation.READ, group=request.group_id)
     owned, asking = request.topic_partitions, context.request
-    if (  # nearly always: it says that it lives, and no more
-        owned is None
+    is_open = context.parts.authorizer is ALLOW_ALL
+    if (  # nearly always: nothing is new
+        is_open
+        and owned is None
         and request.member_epoch > _JOINS
         and request.rebalance_timeout_ms == _SAME
         and request.instance_id is None
@@ -41,15 +51,16 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         and request.server_assignor is None
         and request.rack_id is None
     ):
-        who = (
+        member = (
             request.group_id,
             request.member_id,
             request.member_epoch,
             asking.client_id,
             client_host(asking.connection.peer.host),
         )
-        return context.groups.consumer.alive(who, _answer)
-    # By position, as all that is made for each heartbeat: by names it takes three times as long.
+        return context.groups.consumer.alive(member, _answer)
+    _authorize_topics(request.subscribed_topic_names, context)
+    # By position: with names it takes three times as long, for each heartbeat.
     asked = GroupHeartbeat(
         request.group_id,
         request.member_id,
@@ -65,8 +76,20 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         None if owned is None else [OwnedTopic(one.topic_id, one.partitions) for one in owned],
         "",
         context.version,
+        None if is_open else partial(_may_describe, context),
     )
     return context.groups.consumer.heartbeat(asked, _answer)
+
+
+def _may_describe(context: Context, topic: str) -> bool:
+    return context.is_authorized(Operation.DESCRIBE, topic=topic)
+
+
+def _authorize_topics(names: list[str] | None, context: Context) -> None:
+    """Raise KafkaError unless the client may describe all topics, without naming any."""
+    for name in names or ():
+        if not context.is_authorized(Operation.DESCRIBE, topic=name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _answer(told: HeartbeatAnswer) -> ConsumerGroupHeartbeatResponse:

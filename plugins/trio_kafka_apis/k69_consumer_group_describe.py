@@ -1,20 +1,24 @@
-"""ConsumerGroupDescribe (key 69): consumer groups, their members, what these have and shall have
-(KIP-848).
+"""ConsumerGroupDescribe (key 69): describe consumer groups, members and assignments.
 
-Waits, parked, until what it tells is committed. A group that is not there, or is a classic one, is
-told so for itself. A group that is named twice is described
-once. From version 1 on members are told apart by the protocol that they speak.
+Waits, parked, until what it tells is committed. A group that does not exist, or is a classic one,
+gets an error of its own. A group that is named twice is described once. From version 1 on the
+response tells which protocol a member speaks. Source: KIP-848.
+
+Needs DESCRIBE on each group, and on every topic that is assigned in it: a group with another topic
+gets TOPIC_AUTHORIZATION_FAILED instead of its members.
 """
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from trio_kafka.plugin import (
-    OF_GROUP,
+    ALLOW_ALL,
     Context,
     DescribedConsumerGroup,
     DescribedTopic,
+    ErrorCode,
     KafkaError,
+    Operation,
     api,
     rows_of,
 )
@@ -29,34 +33,50 @@ from trio_kafka.protocol.messages.k69_consumer_group_describe import (
 
 CLASSIC: Final = 0
 CONSUMER: Final = 1
+HIDDEN: Final = "the group reads topics that the client may not describe"
 
 
 @api(ConsumerGroupDescribeRequest)
 def consumer_group_describe(request: ConsumerGroupDescribeRequest, context: Context) -> Any:
     names = list(dict.fromkeys(request.group_ids))
-    operations = OF_GROUP if request.include_authorized_operations else None
+    denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    allowed = dict.fromkeys(context.authorized(Operation.DESCRIBE, groups=names))
 
     def answer(
         told: Sequence[DescribedConsumerGroup | KafkaError],
     ) -> ConsumerGroupDescribeResponse:
-        def describe(of: tuple[str, DescribedConsumerGroup | KafkaError]) -> DescribedGroup:
-            group_id, one = of
-            if isinstance(one, KafkaError):
-                return _refused(one, group_id)
-            return _group(one, operations)
+        by_name = dict(zip(allowed, told, strict=True))
 
-        rows = rows_of(tuple(zip(names, told, strict=True)), describe)
-        return ConsumerGroupDescribeResponse(groups=rows)
+        def describe(group_id: str) -> DescribedGroup:
+            found = by_name.get(group_id, denied)
+            if isinstance(found, KafkaError):
+                return _refused(found, group_id)
+            if not _may_describe_topics(found, context):
+                return _refused(KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN), group_id)
+            group = _group(found)
+            if request.include_authorized_operations:
+                group.authorized_operations = context.authorized_operations(group=group_id)
+            return group
 
-    return context.groups.consumer.describe(names, answer)
+        return ConsumerGroupDescribeResponse(groups=rows_of(names, describe))
+
+    return context.groups.consumer.describe(list(allowed), answer) if allowed else answer([])
+
+
+def _may_describe_topics(told: DescribedConsumerGroup, context: Context) -> bool:
+    """Return whether the client may describe every topic in the assignments of a group."""
+    if context.parts.authorizer is ALLOW_ALL:
+        return True
+    topics = {topic.topic for one in told.members for topic in (*one.assigned, *one.target)}
+    return all(context.is_authorized(Operation.DESCRIBE, topic=topic) for topic in topics)
 
 
 def _refused(error: KafkaError, group_id: str) -> DescribedGroup:
     return DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
 
 
-def _group(told: DescribedConsumerGroup, operations: int | None) -> DescribedGroup:
-    group = DescribedGroup(
+def _group(told: DescribedConsumerGroup) -> DescribedGroup:
+    return DescribedGroup(
         group_id=told.group_id,
         group_state=told.state,
         group_epoch=told.epoch,
@@ -79,9 +99,6 @@ def _group(told: DescribedConsumerGroup, operations: int | None) -> DescribedGro
             for one in told.members
         ],
     )
-    if operations is not None:
-        group.authorized_operations = operations
-    return group
 
 
 def _assignment(topics: Sequence[DescribedTopic]) -> Assignment:

@@ -1,29 +1,38 @@
-"""ListConfigResources (key 74): what there is that has settings, by type and name.
+"""ListConfigResources (key 74): list the resources that have settings, by type and name.
 
-Never waits. Version 0 knows of subscriptions to clients' metrics alone; version 1 has the type in
-each item, and is asked for types, none of them meaning all. A type that nobody knows is
-UNSUPPORTED_VERSION. Brokers are those that serve on the listener that is asked, groups those that
-have settings of their own. Nothing has settings of the type CLIENT_METRICS yet.
-Source: KIP-1000, KIP-1142.
+Never waits. Version 0 lists subscriptions to client metrics only; version 1 adds the type to each
+item, and a filter by type, where none means all. An unknown type is UNSUPPORTED_VERSION. Brokers
+are those that serve on the listener of the request; groups are those with settings of their own.
+This broker has no resources of type CLIENT_METRICS yet. Source: KIP-1000, KIP-1142.
+
+Needs DESCRIBE_CONFIGS on the cluster.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, ResourceType, api, endpoints_on
+from trio_kafka.plugin import (
+    ConfigResourceType,
+    Context,
+    ErrorCode,
+    KafkaError,
+    Operation,
+    api,
+    endpoints_on,
+)
 from trio_kafka.protocol.messages.k74_list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
 
-# In the order in which they are told.
+# In the order of the response.
 TYPES: Final = (
-    ResourceType.GROUP,
-    ResourceType.CLIENT_METRICS,
-    ResourceType.BROKER_LOGGER,
-    ResourceType.BROKER,
-    ResourceType.TOPIC,
+    ConfigResourceType.GROUP,
+    ConfigResourceType.CLIENT_METRICS,
+    ConfigResourceType.BROKER_LOGGER,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.TOPIC,
 )
 
 
@@ -31,13 +40,14 @@ TYPES: Final = (
 def list_config_resources(
     request: ListConfigResourcesRequest, context: Context
 ) -> ListConfigResourcesResponse:
+    context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     if context.version == 0:
-        wanted = {int(ResourceType.CLIENT_METRICS)}
+        wanted = {int(ConfigResourceType.CLIENT_METRICS)}
     else:
         wanted = set(request.resource_types or TYPES)
     unknown = wanted - set(TYPES)
     if unknown:
-        found = f"resource types {sorted(unknown)} are not known"
+        found = f"unknown resource types {sorted(unknown)}"
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
     return ListConfigResourcesResponse(
         config_resources=[
@@ -49,18 +59,18 @@ def list_config_resources(
     )
 
 
-def _names(kind: ResourceType, context: Context) -> Iterator[str]:
+def _names(kind: ConfigResourceType, context: Context) -> Iterator[str]:
     image = context.metadata.image
     match kind:
-        case ResourceType.TOPIC:
+        case ConfigResourceType.TOPIC:
             yield from image.topics
-        case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
+        case ConfigResourceType.BROKER | ConfigResourceType.BROKER_LOGGER:
             for broker in endpoints_on(image, context.listener):
                 if not broker.fenced:
                     yield str(broker.node)
-        case ResourceType.GROUP:
+        case ConfigResourceType.GROUP:
             for known, name in image.configs:
-                if known == ResourceType.GROUP:
+                if known == ConfigResourceType.GROUP:
                     yield name
         case _:
             return

@@ -1,23 +1,26 @@
-"""DescribeTopicPartitions (key 75): partitions of topics, sorted by name, page by page.
+"""DescribeTopicPartitions (key 75): describe partitions of topics, sorted by name, page by page.
 
-Never waits. Anybody may ask. A page has as many partitions as request and
-`max.request.partition.size.limit` allow, one at the least, and says where the next one begins. It
-is made in steps. No topic named: all that there are when a page is made. A topic that does not
-exist takes no place of a page, and may be where the next one begins.
-Source: KIP-966.
+Never waits; a page is made in steps. A page has as many partitions as the request and
+`max.request.partition.size.limit` allow, at least one, and says where the next page begins. A
+request that names no topic gets all topics that exist when the page is made. A topic that does not
+exist takes no room on a page, but the next page may begin with it. Source: KIP-966.
+
+Needs DESCRIBE on each topic. A named topic without it gets TOPIC_AUTHORIZATION_FAILED, at the end
+of the page and whether it exists or not; a list of all topics leaves it out.
 """
 
 from typing import Final
 
 from trio_kafka.plugin import (
+    ALLOW_ALL,
     MANY_PARTITIONS,
     NO_NODE,
-    OF_TOPIC,
     Context,
     ErrorCode,
     KafkaError,
     MetadataImage,
     OnlineDirectories,
+    Operation,
     PartitionState,
     Steps,
     TopicImage,
@@ -39,9 +42,10 @@ from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-Page = tuple[list[DescribeTopicPartitionsResponseTopic], Cursor | None]  # and where the next begins
+# The topics of a page, and where the next page begins.
+Page = tuple[list[DescribeTopicPartitionsResponseTopic], Cursor | None]
 
-STEP: Final = 10  # topics that are looked at in one go
+STEP: Final = 10  # topics in one step
 
 
 @api(DescribeTopicPartitionsRequest, largest=MANY_PARTITIONS)
@@ -54,47 +58,62 @@ def describe_topic_partitions(
 
 
 def _page(request: DescribeTopicPartitionsRequest, left: int, context: Context) -> Steps[Page]:
-    """Topics with `left` partitions at most. Raises KafkaError(INVALID_REQUEST)."""
+    """Return topics with at most `left` partitions. Raises KafkaError(INVALID_REQUEST)."""
     image, cursor = context.metadata.image, request.cursor
-    rows: list[DescribeTopicPartitionsResponseTopic] = []
     names = yield from _names(request, image)
-    for some in in_slices(names, STEP):
+    allowed = context.authorized(Operation.DESCRIBE, topics=names)
+    rows: list[DescribeTopicPartitionsResponseTopic] = []
+    denied: list[DescribeTopicPartitionsResponseTopic] = []
+    if request.topics and context.parts.authorizer is not ALLOW_ALL:
+        kept: dict[str, None] = {}
+        for part in in_slices(allowed, STEP):
+            kept |= dict.fromkeys(part)
+            yield
+        denied = [_denied(name) for name in names if name not in kept]
+        allowed = kept
+    for some in in_slices(allowed, STEP):
         for name in some:
             if not left:
-                return rows, Cursor(name, 0)
+                return [*rows, *denied], Cursor(name, 0)
             topic = image.topics.get(name)
             if topic is None:
-                rows.append(_unknown(name))
+                rows.append(_unknown(name, context))
                 continue
             count = len(topic.partitions)
             begin = 0 if cursor is None or cursor.topic_name != name else cursor.partition_index
             end = min(count, begin + left)
-            rows.append(_topic(topic, range(begin, end), image, context.listener))
+            rows.append(_topic(topic, range(begin, end), image, context))
             if end < count:
-                return rows, Cursor(name, end)
+                return [*rows, *denied], Cursor(name, end)
             left -= max(end - begin, 0)
         yield
-    return rows, None
+    return [*rows, *denied], None
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Steps[list[str]]:
-    """The topics from the cursor's on, sorted. Raises KafkaError(INVALID_REQUEST)."""
+    """Return the topics from the cursor's on, sorted. Raises KafkaError(INVALID_REQUEST)."""
     cursor = request.cursor
     begin = "" if cursor is None else cursor.topic_name
     asked = dict.fromkeys(topic.name for topic in request.topics)
     if cursor is not None and asked and begin not in asked:
         raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"the cursor's topic {begin!r} is not among those asked for"
+            ErrorCode.INVALID_REQUEST, f"cursor topic {begin!r}: expected one of the topics"
         )
     if cursor is not None and cursor.partition_index < 0:
         raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"the cursor's partition is {cursor.partition_index}"
+            ErrorCode.INVALID_REQUEST,
+            f"cursor partition {cursor.partition_index}: expected 0 or more",
         )
     found = (name for name in asked or image.topics if name >= begin)
     return (yield from sorted_in_steps(found))
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _denied(name: str) -> DescribeTopicPartitionsResponseTopic:
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+
+
+def _unknown(name: str, context: Context) -> DescribeTopicPartitionsResponseTopic:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_topic_name(name)
@@ -104,13 +123,14 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
         error_code=code,
         name=name,
         is_internal=is_internal(name),
-        topic_authorized_operations=OF_TOPIC,
+        topic_authorized_operations=context.authorized_operations(topic=name),
     )
 
 
 def _topic(
-    topic: TopicImage, numbers: range, image: MetadataImage, listener: str
+    topic: TopicImage, numbers: range, image: MetadataImage, context: Context
 ) -> DescribeTopicPartitionsResponseTopic:
+    listener = context.listener
     online = online_directories(image, listener)
 
     def describe(number: int) -> DescribeTopicPartitionsResponsePartition:
@@ -123,14 +143,14 @@ def _topic(
         topic_id=topic.id,
         is_internal=is_internal(topic.name),
         partitions=lazily(numbers, describe),
-        topic_authorized_operations=OF_TOPIC,
+        topic_authorized_operations=context.authorized_operations(topic=topic.name),
     )
 
 
 def _partition(
     number: int, state: PartitionState, led: bool, online: OnlineDirectories
 ) -> DescribeTopicPartitionsResponsePartition:
-    """One that has no leader, or none on this listener, is no error here."""
+    """Return a partition. One without a leader on this listener is no error here."""
     return DescribeTopicPartitionsResponsePartition(
         partition_index=number,
         leader_id=state.leader if led else NO_NODE,

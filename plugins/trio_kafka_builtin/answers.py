@@ -8,11 +8,19 @@ import trio
 
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.plugin_host.mounts import Receive, Send
+from trio_kafka.security.principal import NOBODY, Principal
 
 # A piece of a response ends with the first of these. An item of 500 bytes takes 4.3 µs to dump, the
 # smallest 1 µs: a piece takes 0.5 ms. A pause after each item would cost 2.7 µs, 60 % more.
 _ITEMS: Final = 100
 _SIZE: Final = 50_000
+
+
+def principal_of(scope: Mapping[str, Any]) -> Principal:
+    """Return the principal of an HTTP request, which the HTTP plane adds to its scope."""
+    plane = scope.get("extensions", {}).get("trio_kafka", {})
+    principal: Principal = plane.get("principal", NOBODY)
+    return principal
 
 
 class HttpError(Exception):

@@ -15,6 +15,7 @@ import trio
 
 from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin_host.mounts import Mount, Mounts
+from trio_kafka.security.principal import NOBODY, parse_principal
 from trio_kafka_http.authority import Names, same_origin
 from trio_kafka_http.credentials import CHALLENGES, token_of
 from trio_kafka_http.exchange import (
@@ -70,6 +71,7 @@ class Front:
         self._settings = settings
         self._deadline_s = deadline_s
         self._token = (settings.token or "").encode()
+        self._principal = parse_principal(settings.principal)
         self._mounts = mounts
         self._unready = unready
         self._random_bytes = random_bytes
@@ -191,6 +193,7 @@ class Front:
             "request_id": exchange.request_id,
             "unlimited": unlimited,
             "authorized": has_token,
+            "principal": self._principal if has_token else NOBODY,
         }
         return {
             **scope,

@@ -5,8 +5,17 @@ from typing import Final
 from attrs import frozen
 
 from trio_kafka.config.endpoints import parse_endpoint
-from trio_kafka.config.setting import ConfigError, Outside, int32, int64, password, texts
+from trio_kafka.config.setting import (
+    ConfigError,
+    Outside,
+    int32,
+    int64,
+    password,
+    string,
+    texts,
+)
 from trio_kafka.model import Endpoint
+from trio_kafka.security.principal import ANONYMOUS, parse_principal
 from trio_kafka_http.authority import is_loopback
 
 DEFAULT_LISTENERS: Final = ("http://127.0.0.1:0",)
@@ -50,6 +59,11 @@ class HttpSettings:
         None,
         "Token: clients send it as Bearer, browsers as a password. None: loopback listeners only.",
         check=_check_token,
+    )
+    principal: str = string(
+        ANONYMOUS,
+        "Principal of requests that carry the token, as type:name.",
+        check=parse_principal,
     )
     hosts: tuple[str, ...] = texts((), "Host names accepted besides those of `listeners`.")
     max_body_bytes: int = int64(16 * _MEBIBYTE, "Largest body of a request.", low=0)

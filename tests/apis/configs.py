@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages import k33_alter_configs as k33
 from trio_kafka.protocol.messages import k44_incremental_alter_configs as k44
 from trio_kafka.protocol.messages.k32_describe_configs import (
@@ -13,8 +13,12 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
 )
 from trio_kafka.testing.broker import ServedBroker
 
-TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
-METRICS, GROUP = ResourceType.CLIENT_METRICS, ResourceType.GROUP
+TOPIC, BROKER, LOGGER = (
+    ConfigResourceType.TOPIC,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.BROKER_LOGGER,
+)
+METRICS, GROUP = ConfigResourceType.CLIENT_METRICS, ConfigResourceType.GROUP
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 Change = tuple[str, int, str | None]
@@ -84,6 +88,6 @@ async def value(served: ServedBroker, kind: int, name: str, key: str) -> tuple[s
 
 async def own(served: ServedBroker, kind: int, name: str, keys: Sequence[str]) -> dict[str, Any]:
     """Those of the named settings that the resource has itself, and their values."""
-    mine = {TOPIC: 1, BROKER: 2 if name else 3}[ResourceType(kind)]
+    mine = {TOPIC: 1, BROKER: 2 if name else 3}[ConfigResourceType(kind)]
     rows = await described(served, kind, name, *keys)
     return {key: row.value for key, row in rows.items() if row.config_source == mine}

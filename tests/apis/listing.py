@@ -13,11 +13,11 @@ from trio_kafka.requests.api import Api, Listing
 from trio_kafka.requests.registry import Registry
 
 PLACE: Final = Path(trio_kafka_apis.__file__).with_name("listed.py")
-HEAD: Final = '''"""What the handlers here serve: key, name, first and last version, module.
+HEAD: Final = '''"""List of handlers: key, name, first and last version, module, unstable version.
 
-Behind them stands the newest version where it is unstable.
-Written by `python -m tests.apis.listing`; a test holds it to the handlers. So a start imports none
-of them. A handler that is missing here is served all the same, and imported at the start.
+Written by `python -m tests.apis.listing`; a test compares it with the handlers. With this list a
+broker starts without importing them. A handler that is not listed is served too, but imported at
+the start.
 """
 
 from typing import Final

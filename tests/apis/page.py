@@ -26,6 +26,7 @@ Versions are the stable ones; unstable ones are named, and served with
 `unstable.api.versions.enable=true`. An API that is *not served* is not listed in the answer to
 ApiVersions, and a request of it closes the connection. So does one of a version that is not served;
 ApiVersions answers it. Produce is listed from version 0 on, as Kafka does for librdkafka.
+[Authorization](authorization.md) lists the permissions that each API needs.
 
 """
 COLUMNS: Final = ("key", "API", "Kafka 4.4", "here", "missing")

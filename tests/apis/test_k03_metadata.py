@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from tests.apis.kit import TWO_LISTENERS, broker, codes, delete_topic, lead_elsewhere, stable
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, NodeId
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
@@ -263,7 +263,7 @@ class TestCreation:
 
 
 class TestOperations:
-    """KIP-430: what the client may do; nothing is guarded here, so everything."""
+    """KIP-430: the operations that the client may perform; without an authorizer, all of them."""
 
     @pytest.mark.parametrize("version", stable(MetadataRequest)[8:])
     async def test_they_are_told_to_who_asks(self, autojump_clock: MockClock, version: int) -> None:
@@ -277,7 +277,7 @@ class TestOperations:
         there, gone = answer.topics
         assert (there.topic_authorized_operations, gone.topic_authorized_operations) == (
             OF_TOPIC,
-            NOT_ASKED,
+            OF_TOPIC,  # of a topic that could be created, as in Kafka
         )
         told = OF_CLUSTER if version <= 10 else NOT_ASKED
         assert answer.cluster_authorized_operations == told
@@ -442,7 +442,7 @@ class TestKept:
     ) -> None:
         async with broker() as served:
             await served.create_topic("t")
-            controller, changed = served.broker.controller, (ResourceType.TOPIC, "t")
+            controller, changed = served.broker.controller, (ConfigResourceType.TOPIC, "t")
             await served.ask(named("t"), 13)
             before = served.broker.metadata.image
             change = ConfigChange("retention.ms", Operation.SET, "1000")

@@ -366,7 +366,7 @@ async def test_more_kinds_than_are_taken_are_an_error(autojump_clock: MockClock)
         taken = await ask_kinds(client, *["task"] * KINDS)
 
     assert (refused.error_code, refused.rows) == (42, [])
-    assert refused.error_message == f"{KINDS + 1} kinds: at most {KINDS}"
+    assert refused.error_message == f"{KINDS + 1} kinds: expected at most {KINDS}"
     assert len(taken.rows) == 2
 
 

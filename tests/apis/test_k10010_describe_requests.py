@@ -145,7 +145,7 @@ async def test_a_name_that_no_api_has_is_refused_by_name(autojump_clock: MockClo
 
     assert answer.error_code == many.error_code == ErrorCode.INVALID_REQUEST
     assert answer.error_message == "no API has the name or key 'Fetsch'"
-    assert many.error_message == "257 API names: at most 256"
+    assert many.error_message == "257 API names: expected at most 256"
 
 
 async def test_more_than_are_wanted_are_left_out_and_it_is_said(autojump_clock: MockClock) -> None:

@@ -126,17 +126,21 @@ async def test_replicas_are_where_they_were_wanted(autojump_clock: MockClock) ->
 @pytest.mark.parametrize(
     ("wanted", "code", "message"),
     [
-        (topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "want ASCII"),
+        (topic("a b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "expected ASCII"),
         (topic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
         (topic("there"), ErrorCode.TOPIC_ALREADY_EXISTS, "topic there exists"),
         (topic("the_re.x"), ErrorCode.INVALID_TOPIC_EXCEPTION, "collides with the.re.x"),
-        (topic("__cluster_metadata"), ErrorCode.INVALID_REQUEST, "controller's own"),
+        (topic("__cluster_metadata"), ErrorCode.INVALID_REQUEST, "belongs to the controller"),
         (topic("t", 0), ErrorCode.INVALID_PARTITIONS, "0 partitions"),
         (topic("t", -2), ErrorCode.INVALID_PARTITIONS, "-2 partitions"),
         (topic("t", 1, 0), ErrorCode.INVALID_REPLICATION_FACTOR, "replication factor 0"),
         (topic("t", 1, 2), ErrorCode.INVALID_REPLICATION_FACTOR, "2"),
-        (topic("t", 1, 1, nodes=[[1]]), ErrorCode.INVALID_REQUEST, "must be -1"),
-        (topic("t", -1, -1, nodes=[[2]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no broker 2"),
+        (topic("t", 1, 1, nodes=[[1]]), ErrorCode.INVALID_REQUEST, "expected -1 for both"),
+        (
+            topic("t", -1, -1, nodes=[[2]]),
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "broker 2 is not registered",
+        ),
         (topic("t", -1, -1, nodes=[[1, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "twice"),
         (topic("t", -1, -1, nodes=[[]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT, "without replicas"),
         (

@@ -11,7 +11,7 @@ from tests.apis.kit import broker, stable
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -22,7 +22,11 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
 from trio_kafka.testing.broker import ServedBroker
 from trio_kafka_apis.k32_describe_configs import describe_configs
 
-TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
+TOPIC, BROKER, LOGGER = (
+    ConfigResourceType.TOPIC,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.BROKER_LOGGER,
+)
 # Sources, by their numbers.
 OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, WRITTEN_DOWN, DEFAULT, OF_LOGGER = 1, 2, 3, 4, 5, 6
 BOOLEAN, LONG, LIST = 1, 5, 7  # types (KIP-569)
@@ -50,7 +54,7 @@ def rows(result: DescribeConfigsResult) -> dict[str, DescribeConfigsResourceResu
     return {row.name: row for row in result.configs}
 
 
-async def change(served: ServedBroker, kind: ResourceType, name: str, **values: str) -> None:
+async def change(served: ServedBroker, kind: ConfigResourceType, name: str, **values: str) -> None:
     """Set settings while the broker runs; `_` in a name stands for `.`."""
     changes = [
         ConfigChange(key.replace("_", "."), Operation.SET, text) for key, text in values.items()
@@ -181,14 +185,14 @@ async def test_all_brokers_together_have_what_was_set_for_them(autojump_clock: M
     ("kind", "name", "code", "message"),
     [
         (TOPIC, "unknown", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "no topic unknown"),
-        (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "want ASCII"),
+        (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "expected ASCII"),
         (TOPIC, "", ErrorCode.INVALID_TOPIC_EXCEPTION, "empty"),
-        (BROKER, "2", ErrorCode.INVALID_REQUEST, "this is broker 1, asked for '2'"),
-        (BROKER, "x", ErrorCode.INVALID_REQUEST, "the id of a broker is a number: 'x'"),
-        (LOGGER, "", ErrorCode.INVALID_REQUEST, "the id of a broker is a number: ''"),
-        (LOGGER, "2", ErrorCode.INVALID_REQUEST, "this is broker 1, asked for '2'"),
+        (BROKER, "2", ErrorCode.INVALID_REQUEST, "broker id '2': expected 1"),
+        (BROKER, "x", ErrorCode.INVALID_REQUEST, "broker id 'x': expected a number"),
+        (LOGGER, "", ErrorCode.INVALID_REQUEST, "broker id '': expected a number"),
+        (LOGGER, "2", ErrorCode.INVALID_REQUEST, "broker id '2': expected 1"),
         (16, "m", ErrorCode.INVALID_REQUEST, "CLIENT_METRICS are not served yet"),
-        (32, "", ErrorCode.INVALID_REQUEST, "a group's name must not be empty"),
+        (32, "", ErrorCode.INVALID_REQUEST, "an empty group name"),
         (0, "", ErrorCode.INVALID_REQUEST, "resource type 0"),
         (99, "", ErrorCode.INVALID_REQUEST, "resource type 99"),
     ],

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 from tests.apis.configs import SET, alter
 from tests.apis.kit import broker, stable
 from trio_kafka.errors import ErrorCode
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages.k57_update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -232,7 +232,7 @@ async def test_a_group_obeys_its_own_settings(autojump_clock: MockClock) -> None
         joined = await beat(served, joining(1))
 
         change = ("consumer.heartbeat.interval.ms", SET, "7000")
-        assert await alter(served, ResourceType.GROUP, GROUP, change) == (0, None)
+        assert await alter(served, ConfigResourceType.GROUP, GROUP, change) == (0, None)
         live = await beat(served, ConsumerGroupHeartbeatRequest(GROUP, "m", 2))
 
         assert (joined.heartbeat_interval_ms, live.heartbeat_interval_ms) == (5000, 7000)

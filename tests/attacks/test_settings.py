@@ -20,7 +20,7 @@ from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.values import Kind
 from trio_kafka.introspect.levels import LEVELS
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
@@ -40,7 +40,7 @@ from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 
 Size = Callable[[int, int], int]
-Resource = tuple[ResourceType, str]
+Resource = tuple[ConfigResourceType, str]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -48,11 +48,11 @@ SET: Final = 0
 DELETE: Final = 1
 APPEND: Final = 2
 SUBTRACT: Final = 3
-BROKER: Final = (ResourceType.BROKER, "1")
-ALL_BROKERS: Final = (ResourceType.BROKER, "")
-TOPIC: Final = (ResourceType.TOPIC, "t")
-GROUP: Final = (ResourceType.GROUP, "g")
-LOGGER: Final = (ResourceType.BROKER_LOGGER, "1")
+BROKER: Final = (ConfigResourceType.BROKER, "1")
+ALL_BROKERS: Final = (ConfigResourceType.BROKER, "")
+TOPIC: Final = (ConfigResourceType.TOPIC, "t")
+GROUP: Final = (ConfigResourceType.GROUP, "g")
+LOGGER: Final = (ConfigResourceType.BROKER_LOGGER, "1")
 PRECIOUS: Final = b"precious\n"
 
 # Few connections are few, for this client and the bystander too: as in Kafka, until an authorizer
@@ -226,7 +226,7 @@ def targets() -> Iterator[tuple[Resource, str, Setting]]:
         yield ALL_BROKERS, name, setting
     for name, setting in TOPIC_SETTINGS.items():
         yield TOPIC, name, setting
-        yield (ResourceType.TOPIC, "__consumer_offsets"), name, setting
+        yield (ConfigResourceType.TOPIC, "__consumer_offsets"), name, setting
     for name, setting in group_settings().items():
         yield GROUP, name, setting
 

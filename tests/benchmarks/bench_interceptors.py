@@ -104,7 +104,8 @@ class Bench:
         purgatory, perform = self.parts.replicas.fetch, self.direct.group.perform
         made = [client.arrive(frame) for client in self.clients]
         for request in made:
-            perform(request)
+            if not perform(request):  # async: a handler task takes it
+                self.direct.channel.offer(request)
         while purgatory.waiting < PARKED:
             await trio.lowlevel.checkpoint()
         for delayed in list(purgatory._waiting):
@@ -117,7 +118,7 @@ class Bench:
         in_hand = InHand() if kind == "around" else None
         for order in range(count):
             self.parts.interceptors.add(
-                kind, request, function, order=order, owner=Blamed(), in_hand=in_hand
+                kind, request, function, order=order, owner=Blamed(in_hand=in_hand)
             )
 
     def take_off(self) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from trio_kafka.broker.collector import long_lived_frozen
-from trio_kafka.metadata.assembly import Assembly
 from trio_kafka.metadata.dump import records_of
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.image_builder import ImageBuilder
 from trio_kafka.metadata.source import Committed, MetadataRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import (
@@ -51,7 +51,7 @@ class Cluster:
     """Metadata that grow by batches; `steps_s`: CPU between pauses, of the last batch."""
 
     def __init__(self) -> None:
-        self.assembly = Assembly("cluster")
+        self.assembly = ImageBuilder("cluster")
         self.steps_s: list[float] = []
         self.offset = 0
 

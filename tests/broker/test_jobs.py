@@ -7,7 +7,7 @@ from tests.broker.kit import APIS, config_of, content_of, fill, produce
 from trio_kafka.broker import running_broker
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication.append import append
 from trio_kafka.world.simulated import SimulatedWorld
@@ -154,7 +154,7 @@ async def test_how_long_producers_are_kept_may_change_meanwhile(world, autojump_
         assert len(partition.local_log().producers) == 1
 
         change = ConfigChange("producer.id.expiration.ms", Operation.SET, "60000")
-        made = await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
+        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
         assert set(made.values()) == {None}
         await trio.sleep(20)
 
@@ -204,7 +204,7 @@ async def test_a_start_gives_files_of_deleted_topics_the_delay_that_was_set_mean
     async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         change = ConfigChange("log.segment.delete.delay.ms", Operation.SET, "5000")
-        await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
+        await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
         await broker.controller.delete_topics(["t"])
     assert [name.endswith("-delete") for name in left()] == [True]
 

@@ -12,12 +12,12 @@ from trio_kafka.broker.settings import (
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.effective import EffectiveConfig
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.raft.retention import Retention
 
-TOPIC = (ResourceType.TOPIC, "t")
-BROKER = (ResourceType.BROKER, "1")
-COMMON = (ResourceType.BROKER, "")
+TOPIC = (ConfigResourceType.TOPIC, "t")
+BROKER = (ConfigResourceType.BROKER, "1")
+COMMON = (ConfigResourceType.BROKER, "")
 
 
 def image_with(settings, before: MetadataImage | None = None) -> MetadataImage:
@@ -50,17 +50,17 @@ def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> No
 
     assert [record.getMessage() for record in caplog.records] == [
         "topic settings refused",
-        "broker settings in the metadata refused",
+        "broker settings in the metadata rejected",
     ]
 
 
 @pytest.mark.parametrize(
     ("kind", "values", "code"),
     [
-        (ResourceType.TOPIC, {"retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
-        (ResourceType.BROKER, {"log.retention.ms": "soon"}, ErrorCode.INVALID_REQUEST),
-        (ResourceType.BROKER, {"num.partitions": "2"}, ErrorCode.INVALID_REQUEST),
-        (ResourceType.BROKER, {"num.io.threads": "17"}, ErrorCode.INVALID_REQUEST),
+        (ConfigResourceType.TOPIC, {"retention.ms": "soon"}, ErrorCode.INVALID_CONFIG),
+        (ConfigResourceType.BROKER, {"log.retention.ms": "soon"}, ErrorCode.INVALID_REQUEST),
+        (ConfigResourceType.BROKER, {"num.partitions": "2"}, ErrorCode.INVALID_REQUEST),
+        (ConfigResourceType.BROKER, {"num.io.threads": "17"}, ErrorCode.INVALID_REQUEST),
     ],
 )
 async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values, code) -> None:
@@ -75,17 +75,17 @@ async def test_settings_that_cannot_be_in_force_are_refused(world, kind, values,
 async def test_good_settings_are_not_refused(world) -> None:
     rules = controller_rules(config_of(), world)
 
-    rules.validate(ResourceType.TOPIC, "t", {"retention.ms": "5"}, MetadataImage())
-    rules.validate(ResourceType.BROKER, "1", {"log.retention.ms": "5"}, MetadataImage())
+    rules.validate(ConfigResourceType.TOPIC, "t", {"retention.ms": "5"}, MetadataImage())
+    rules.validate(ConfigResourceType.BROKER, "1", {"log.retention.ms": "5"}, MetadataImage())
 
 
 async def test_a_change_is_judged_by_what_is_in_force_before_it(world) -> None:
     rules = controller_rules(config_of({"num.io.threads": "8"}), world)
     more = image_with({COMMON: {"num.io.threads": "16"}})
 
-    rules.validate(ResourceType.BROKER, "1", {"num.io.threads": "32"}, more)
+    rules.validate(ConfigResourceType.BROKER, "1", {"num.io.threads": "32"}, more)
     with pytest.raises(KafkaError):
-        rules.validate(ResourceType.BROKER, "1", {"num.io.threads": "32"}, MetadataImage())
+        rules.validate(ConfigResourceType.BROKER, "1", {"num.io.threads": "32"}, MetadataImage())
 
 
 async def test_a_topic_is_judged_by_what_brokers_give_it_now(world) -> None:
@@ -93,9 +93,9 @@ async def test_a_topic_is_judged_by_what_brokers_give_it_now(world) -> None:
     lag = {"min.compaction.lag.ms": "10"}
     less = image_with({COMMON: {"log.cleaner.max.compaction.lag.ms": "5"}})
 
-    rules.validate(ResourceType.TOPIC, "t", lag, MetadataImage())
+    rules.validate(ConfigResourceType.TOPIC, "t", lag, MetadataImage())
     with pytest.raises(KafkaError):
-        rules.validate(ResourceType.TOPIC, "t", lag, less)
+        rules.validate(ConfigResourceType.TOPIC, "t", lag, less)
 
 
 async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_of_brokers(
@@ -103,10 +103,13 @@ async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_
 ) -> None:
     lists = controller_rules(config_of({"log.cleanup.policy": "compact"}), world).lists
 
-    assert lists(ResourceType.TOPIC, "cleanup.policy") == "compact"
-    assert lists(ResourceType.BROKER, "log.cleanup.policy") == "delete"
-    assert lists(ResourceType.TOPIC, "leader.replication.throttled.replicas") == ""
-    for kind, name in ((ResourceType.TOPIC, "retention.ms"), (ResourceType.BROKER, "no.such")):
+    assert lists(ConfigResourceType.TOPIC, "cleanup.policy") == "compact"
+    assert lists(ConfigResourceType.BROKER, "log.cleanup.policy") == "delete"
+    assert lists(ConfigResourceType.TOPIC, "leader.replication.throttled.replicas") == ""
+    for kind, name in (
+        (ConfigResourceType.TOPIC, "retention.ms"),
+        (ConfigResourceType.BROKER, "no.such"),
+    ):
         assert lists(kind, name) is None
 
 

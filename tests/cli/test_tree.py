@@ -131,7 +131,10 @@ async def test_more_kinds_than_a_broker_takes_are_one_line_and_status_1(
         kinds = ["--kind", "task"] * 65
         assert await run("--bootstrap", str(plane.endpoint), *kinds) == 1
 
-    assert capsys.readouterr() == ("", f"trio-kafka: {plane.endpoint}: 65 kinds: at most 64\n")
+    assert capsys.readouterr() == (
+        "",
+        f"trio-kafka: {plane.endpoint}: 65 kinds: expected at most 64\n",
+    )
 
 
 async def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:

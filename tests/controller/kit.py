@@ -9,17 +9,17 @@ from attrs import frozen
 from tests.raft.kit import ONE, running_quorum
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller, Rules
-from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.topics import Chance
+from trio_kafka.controller.decision import ControllerSettings
+from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import (
     BrokerRegistration,
+    ConfigResourceType,
     ControllerRegistration,
     ListenerEndpoint,
     MetadataImage,
-    ResourceType,
 )
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.model import NodeId
@@ -27,14 +27,14 @@ from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.world.world import World
 
 
-def lists(kind: ResourceType, name: str) -> str | None:
+def lists(kind: ConfigResourceType, name: str) -> str | None:
     """The one list; it begins with "delete"."""
     del kind
     return "delete" if name == "cleanup.policy" else None
 
 
 def validate(
-    kind: ResourceType, name: str, values: Mapping[str, str], image: MetadataImage
+    kind: ConfigResourceType, name: str, values: Mapping[str, str], image: MetadataImage
 ) -> None:
     """The one bad value is "bad"."""
     del image
@@ -108,7 +108,7 @@ async def running_controller(
         settings=settings or ControllerSettings(),
         validate=validate,
         lists=lists,
-        chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
+        randomness=Randomness(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
     me = ControllerRegistration(id=ONE, incarnation_id=world.random_bytes(16), features=SUPPORTED)
     async with running_quorum(world) as (driver, loader), trio.open_nursery() as nursery:

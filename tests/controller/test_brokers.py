@@ -5,7 +5,7 @@ from attrs import evolve
 
 from tests.controller.kit import broker, image_of, new_broker
 from trio_kafka.controller.brokers import Heartbeat, fence, heartbeat, register, unregister
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage

@@ -12,10 +12,14 @@ from tests.raft.kit import format_root
 from trio_kafka.controller.config_admin import ConfigAdmin, ResourceChanges, check_broker
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NodeId
 
-TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
+TOPIC, BROKER, LOGGER = (
+    ConfigResourceType.TOPIC,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.BROKER_LOGGER,
+)
 SET, DELETE = 0, 1
 
 

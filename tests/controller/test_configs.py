@@ -20,7 +20,7 @@ from trio_kafka.controller.configs import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, ResourceType, TopicImage
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, TopicImage
 from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
@@ -35,8 +35,8 @@ def image(**values: str) -> MetadataImage:
     settings = {name.replace("_", "."): value for name, value in values.items()}
     return evolve(
         made,
-        topics=made.topics.changed({"t": topic}),
-        configs=made.configs.changed({T: settings or None}),
+        topics=made.topics.updated({"t": topic}),
+        configs=made.configs.updated({T: settings or None}),
     )
 
 
@@ -144,7 +144,7 @@ def test_appending_nothing_is_an_item_without_a_name() -> None:
 
 
 def test_a_brokers_settings_are_written_also_where_they_stay() -> None:
-    before = evolve(image(), configs=image().configs.changed({(4, "1"): {"a": "1"}}))
+    before = evolve(image(), configs=image().configs.updated({(4, "1"): {"a": "1"}}))
     same = ConfigChange("a", Operation.SET, "1")
     nothing = ConfigChange("b", Operation.DELETE)
 
@@ -167,7 +167,7 @@ def test_min_insync_replicas_is_one_for_all_brokers_where_replicas_are_eligible(
             alter_configs(image(), resource, changes, validate, lists)
         assert caught.value.code is ErrorCode.INVALID_CONFIG
         assert alter_configs(plain, resource, changes, validate, lists).records
-    everywhere = evolve(image(), configs=image().configs.changed({(4, ""): {name: "2"}}))
+    everywhere = evolve(image(), configs=image().configs.updated({(4, ""): {name: "2"}}))
     with pytest.raises(KafkaError):
         set_configs(everywhere, (4, ""), {}, validate)
     more = [ConfigChange(name, Operation.SET, "3")]
@@ -176,8 +176,8 @@ def test_min_insync_replicas_is_one_for_all_brokers_where_replicas_are_eligible(
 
 def test_eligible_replicas_begin_with_one_min_insync_replicas_for_all() -> None:
     name = "min.insync.replicas"
-    own = evolve(image(), configs=image().configs.changed({(4, "1"): {name: "2", "a": "1"}}))
-    done = evolve(image(), configs=image().configs.changed({(4, ""): {name: "2"}}))
+    own = evolve(image(), configs=image().configs.updated({(4, "1"): {name: "2", "a": "1"}}))
+    done = evolve(image(), configs=image().configs.updated({(4, ""): {name: "2"}}))
 
     records = list(elr_safety_records(own, 3))
 
@@ -240,7 +240,7 @@ def test_any_changes_leave_in_the_metadata_what_they_say(
         replay_all(delta, records)
         now = delta.apply(now.offset + len(records), 1, 0)
 
-    assert now.config(ResourceType.TOPIC, "t") == model
+    assert now.config(ConfigResourceType.TOPIC, "t") == model
     whole = set_configs(now, T, {"x": "a"}, validate)
     assert changed(whole.records).keys() == {
         *({"x"} if model.get("x") != "a" else ()),
@@ -267,5 +267,5 @@ def test_a_resource_has_so_many_settings_and_no_more() -> None:
         alter_configs(image(), T, changes, lambda *_: None, lists)
 
     set_many(MOST_SETTINGS - len(image().configs.get(T, {})))
-    with pytest.raises(KafkaError, match="settings: want at most 1000 of one resource"):
+    with pytest.raises(KafkaError, match="settings: expected at most 1000 of one resource"):
         set_many(MOST_SETTINGS + 1)

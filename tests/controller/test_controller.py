@@ -8,7 +8,7 @@ from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.controller.features import FeatureChange
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 
@@ -39,7 +39,7 @@ async def test_a_new_cluster_begins_as_kafkas_do(world, autojump_clock) -> None:
         "RegisterControllerRecord",
     ]
     assert image.features["metadata.version"] == 33
-    assert image.config(ResourceType.BROKER, "") == {"min.insync.replicas": "1"}
+    assert image.config(ConfigResourceType.BROKER, "") == {"min.insync.replicas": "1"}
     assert list(image.controllers) == [ONE]
 
 
@@ -91,7 +91,7 @@ async def test_settings_and_features_change(world, autojump_clock) -> None:
         await running.join()
         controller = running.controller
         await controller.create_topics([NewTopic(name="t", configs={"cleanup.policy": "delete"})])
-        at = (int(ResourceType.TOPIC), "t")
+        at = (int(ConfigResourceType.TOPIC), "t")
         await controller.alter_configs(
             {at: [ConfigChange("cleanup.policy", Operation.APPEND, "compact")]}
         )

@@ -1,7 +1,14 @@
-"""Decisions."""
+"""Decisions, and the settings that they read."""
 
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 
 
 def test_a_decision_without_records_changes_nothing() -> None:
     assert Decision("answer").records == ()
+
+
+def test_defaults_are_kafkas() -> None:
+    settings = ControllerSettings()
+
+    assert (settings.num_partitions, settings.default_replication_factor) == (1, 1)
+    assert (settings.broker_session_timeout_ms, settings.delete_topic_enable) == (9_000, True)

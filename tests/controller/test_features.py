@@ -5,16 +5,16 @@ from attrs import evolve
 
 from tests.controller.kit import broker, image_of, running_controller
 from tests.raft.kit import format_root
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.features import FeatureChange, Levels, Upgrade, update_features
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import (
     UNASSIGNED_DIRECTORY,
+    ConfigResourceType,
     ControllerRegistration,
     MetadataImage,
-    ResourceType,
     VersionRange,
 )
 from trio_kafka.model import NodeId
@@ -67,11 +67,13 @@ def test_a_downgrade_must_be_asked_for(upgrade: Upgrade) -> None:
 
     assert update(found, FeatureChange(SHARE, 1, upgrade)) == [(SHARE, 1)]
     assert update(found, FeatureChange(SHARE, 0, upgrade)) == [(SHARE, 0)]
-    assert "ask for" in refusal(found, FeatureChange(SHARE, 1))
+    assert "request a safe" in refusal(found, FeatureChange(SHARE, 1))
 
 
 def test_a_downgrade_does_not_go_up() -> None:
-    assert "no downgrade" in refusal(levels(), FeatureChange(SHARE, 1, Upgrade.SAFE_DOWNGRADE))
+    assert "request an upgrade" in refusal(
+        levels(), FeatureChange(SHARE, 1, Upgrade.SAFE_DOWNGRADE)
+    )
 
 
 def test_a_type_of_upgrade_that_nobody_knows_is_refused() -> None:
@@ -83,12 +85,12 @@ def test_a_type_of_upgrade_that_nobody_knows_is_refused() -> None:
     ("change", "reason"),
     [
         (FeatureChange(SHARE, 3), "controller 1 supports 0 to 2"),
-        (FeatureChange(SHARE, -1), "not negative"),
+        (FeatureChange(SHARE, -1), "expected 0 or more"),
         (FeatureChange("none.version", 1), "controller 1 does not know"),
         (FeatureChange("", 1), "controller 1 does not know"),
         (FeatureChange(MV, 6, Upgrade.UNSAFE_DOWNGRADE), "7 to 33"),
         (FeatureChange(MV, 34), "7 to 33"),
-        (FeatureChange("kraft.version", 0, Upgrade.SAFE_DOWNGRADE), "never lowered"),
+        (FeatureChange("kraft.version", 0, Upgrade.SAFE_DOWNGRADE), "cannot be downgraded"),
         (FeatureChange("kraft.version", 2), "0 to 1"),
     ],
 )
@@ -100,7 +102,7 @@ def test_the_voters_of_a_static_quorum_are_not_written_down() -> None:
     found = levels(kraft=0)
 
     assert update(found, FeatureChange("kraft.version", 0)) == []
-    assert "cannot be changed yet" in refusal(found, FeatureChange("kraft.version", 1))
+    assert "voters are static" in refusal(found, FeatureChange("kraft.version", 1))
 
 
 def test_every_broker_must_support_a_level() -> None:
@@ -127,10 +129,10 @@ def test_metadata_goes_down_only_where_no_record_is_lost() -> None:
     same = levels(at(metadata_version=29))
 
     assert update(same, FeatureChange(MV, 23, down)) == [(MV, 23)]
-    assert "might be lost" in refusal(same, FeatureChange(MV, 22, down))
+    assert "may be lost" in refusal(same, FeatureChange(MV, 22, down))
     assert "unsafe downgrade is not" in refusal(same, FeatureChange(MV, 22, anyhow))
-    assert "ask for" in refusal(same, FeatureChange(MV, 28))
-    assert "might be lost" in refusal(levels(), FeatureChange(MV, 32, down))
+    assert "request a safe" in refusal(same, FeatureChange(MV, 28))
+    assert "may be lost" in refusal(levels(), FeatureChange(MV, 32, down))
     assert update(levels(at(metadata_version=20)), FeatureChange(MV, 33)) == [(MV, 33)]
 
 
@@ -138,7 +140,7 @@ def test_what_a_level_depends_on_must_be_in_use_or_come_with_it() -> None:
     old = levels(at(metadata_version=22))
     up = FeatureChange(MV, 23)
 
-    assert f"needs {MV} 23, which is 22" in refusal(old, FeatureChange(ELR, 1))
+    assert f"requires {MV} 23, found 22" in refusal(old, FeatureChange(ELR, 1))
     for changes in ((up, FeatureChange(ELR, 1)), (FeatureChange(ELR, 1), up)):
         assert set(update(old, *changes)) == {("min.insync.replicas", "2"), (MV, 23), (ELR, 1)}
 
@@ -176,7 +178,7 @@ async def test_a_cluster_of_an_old_release_is_raised_while_it_runs(world, autoju
     for image in (first, second):
         assert set(image.topics) == {"before", "after"}
         assert dict(image.features) == {MV: 33, "group.version": 1, ELR: 1}
-        assert image.config(ResourceType.BROKER, "") == {"min.insync.replicas": "1"}
+        assert image.config(ConfigResourceType.BROKER, "") == {"min.insync.replicas": "1"}
         assert image.topics["before"].partitions[0].directory(NodeId(1)) == UNASSIGNED_DIRECTORY
     assert first.brokers[NodeId(1)].log_dirs == ()
     assert second.brokers[NodeId(1)].log_dirs != ()

@@ -4,10 +4,10 @@ from attrs import evolve
 
 from tests.controller.kit import broker, image_of
 from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.leaders import arrive, leave
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, PartitionState
 from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
@@ -79,7 +79,10 @@ def test_the_minimum_of_a_partition_follows_from_its_own_replicas() -> None:
     wide = PartitionRecord(partition_id=1, topic_id=ID, replicas=[1, 2, 3], isr=[1, 2], leader=1)
     wide.leader_epoch = wide.partition_epoch = 0
     minimum = ConfigRecord(
-        resource_type=ResourceType.TOPIC, resource_name="t", name=MIN_INSYNC_REPLICAS, value="2"
+        resource_type=ConfigResourceType.TOPIC,
+        resource_name="t",
+        name=MIN_INSYNC_REPLICAS,
+        value="2",
     )
     image = after(image, [wide, minimum])
 

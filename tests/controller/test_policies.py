@@ -9,8 +9,8 @@ TOPIC = TopicToCreate(name="t", partitions=1, replication_factor=1, assignments=
 def test_nobody_is_asked_where_there_is_nobody() -> None:
     policies = Policies()
 
-    assert policies.topic_approval("User:a") is approved
-    assert policies.config_approval("User:a") is approved
+    assert policies.approvals("User:a").topic is approved
+    assert policies.approvals("User:a").configs is approved
     approved(TOPIC)
 
 
@@ -23,7 +23,7 @@ def test_every_one_is_told_of_the_principal_and_must_agree() -> None:
     policies.topics += [lambda wanted, principal: seen.append((wanted, principal)), refuse]
 
     with pytest.raises(KafkaError, match="no") as caught:
-        policies.topic_approval("User:a")(TOPIC)
+        policies.approvals("User:a").topic(TOPIC)
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
     assert seen == [(TOPIC, "User:a")]
 
@@ -33,5 +33,5 @@ def test_one_that_fails_refuses() -> None:
     policies.topics.append(lambda wanted, principal: 1 / 0)  # type: ignore[arg-type, return-value]
 
     with pytest.raises(KafkaError) as caught:
-        policies.topic_approval("User:a")(TOPIC)
+        policies.approvals("User:a").topic(TOPIC)
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -28,7 +28,7 @@ HOST: QuotaEntity = (("ip", "10.0.0.1"),)
 
 def image(quotas: dict[QuotaEntity, dict[str, float]] | None = None) -> MetadataImage:
     made = image_of()
-    return evolve(made, quotas=made.quotas.changed(quotas or {}))
+    return evolve(made, quotas=made.quotas.updated(quotas or {}))
 
 
 def after(before: MetadataImage, *changes: QuotaChange) -> dict[QuotaEntity, dict[str, float]]:

@@ -5,15 +5,16 @@ from random import Random
 import pytest
 
 from tests.controller.kit import broker, image_of, validate
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import (
     MOST_PARTITIONS,
-    Chance,
     CreatedTopic,
     NewTopic,
+    Randomness,
     create_partitions,
     create_topic,
     delete_topic,
+    new_topic_id,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
@@ -33,7 +34,7 @@ def create(
         topic,
         settings=settings or ControllerSettings(),
         validate=validate,
-        chance=Chance(choose=random.randrange, random_bytes=random.randbytes),
+        randomness=Randomness(choose=random.randrange, random_bytes=random.randbytes),
     )
     delta = MetadataDelta(image)
     replay_all(delta, made.records)
@@ -150,3 +151,17 @@ def test_topics_are_not_deleted_where_that_is_turned_off() -> None:
         delete_topic(image, created.id, ControllerSettings(delete_topic_enable=False))
 
     assert caught.value.code is ErrorCode.TOPIC_DELETION_DISABLED
+
+
+def test_ids_are_random_uuids_and_never_begin_with_a_dash() -> None:
+    random = Random(1)
+    found = {new_topic_id(random.randbytes) for _ in range(500)}
+
+    assert len(found) == 500
+    assert all(one[0] >> 2 != 62 and one[6] >> 4 == 4 and one[8] >> 6 == 2 for one in found)
+
+
+def test_an_id_that_would_begin_with_a_dash_is_drawn_again() -> None:
+    drawn = iter([b"\xfb" + bytes(15), bytes([1] * 16)])
+
+    assert new_topic_id(lambda _: next(drawn))[0] == 1

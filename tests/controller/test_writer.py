@@ -69,7 +69,7 @@ async def test_a_large_change_lets_others_run(
         assert (result, end) == ("made", start + partitions + 1)
         assert end == driver.next_offset == writer.present.offset
         assert len(writer.present.topics["t"].partitions) == partitions
-        assert writer.folds == {"t": "t"}
+        assert writer.collision_keys == {"t": "t"}
         nursery.cancel_scope.cancel()
 
 

@@ -5,12 +5,12 @@ import pytest
 from tests.broker.kit import config_of
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 
-OWN = (ResourceType.BROKER, "1")
-OTHER = (ResourceType.BROKER, "2")
-COMMON = (ResourceType.BROKER, "")
-TOPIC = (ResourceType.TOPIC, "t")
+OWN = (ConfigResourceType.BROKER, "1")
+OTHER = (ConfigResourceType.BROKER, "2")
+COMMON = (ConfigResourceType.BROKER, "")
+TOPIC = (ConfigResourceType.TOPIC, "t")
 THREADS = "num.io.threads"
 
 
@@ -51,7 +51,7 @@ def test_what_is_refused_counts_as_not_set_and_is_logged_once(
 
     assert (found.num_io_threads, found.log_retention_ms) == (5, None)
     assert [record.getMessage() for record in caplog.records] == [
-        "broker settings in the metadata refused"
+        "broker settings in the metadata rejected"
     ]
 
 

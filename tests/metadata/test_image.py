@@ -1,7 +1,7 @@
 """Looking things up in an image."""
 
 from tests.metadata.kit import ONE, TWO, everything, image_of
-from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY, PartitionState, ResourceType
+from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY, ConfigResourceType, PartitionState
 from trio_kafka.model import NodeId, TopicPartition
 
 
@@ -33,8 +33,8 @@ def test_a_replica_lies_in_the_directory_at_its_place() -> None:
 def test_settings_are_those_of_the_resource_alone() -> None:
     image = image_of(everything())
 
-    assert image.config(ResourceType.TOPIC, "a") == {"retention.ms": "1"}
-    assert image.config(ResourceType.TOPIC, "b") == {}
+    assert image.config(ConfigResourceType.TOPIC, "a") == {"retention.ms": "1"}
+    assert image.config(ConfigResourceType.TOPIC, "b") == {}
 
 
 def test_only_a_broker_that_is_neither_fenced_nor_leaving_is_active() -> None:

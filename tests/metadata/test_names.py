@@ -16,15 +16,15 @@ def test_legal_names_pass(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("", "cannot be empty"),
-        (".", r"cannot be called '\.'"),
-        ("..", r"cannot be called '\.\.'"),
-        ("x" * 250, "250 characters: want at most 249"),
-        ("a b", "want ASCII"),
-        ("a/b", "want ASCII"),
-        ("ä", "want ASCII"),
-        ("a\n", "want ASCII"),
-        ("a\0", "want ASCII"),
+        ("", "an empty topic name"),
+        (".", r"'\.': this name is reserved"),
+        ("..", r"'\.\.': this name is reserved"),
+        ("x" * 250, "250 characters: expected at most 249"),
+        ("a b", "expected ASCII"),
+        ("a/b", "expected ASCII"),
+        ("ä", "expected ASCII"),
+        ("a\n", "expected ASCII"),
+        ("a\0", "expected ASCII"),
     ],
 )
 def test_others_are_refused_with_the_reason(name: str, reason: str) -> None:

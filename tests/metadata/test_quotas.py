@@ -5,7 +5,7 @@ from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.metadata.quotas import Match, quota_filter, quotas_that
 
 USER: QuotaEntity = (("user", "alice"),)
@@ -15,7 +15,7 @@ BOTH: QuotaEntity = (("client-id", "app"), ("user", "alice"))
 HOST: QuotaEntity = (("ip", "10.0.0.1"),)
 ALL = (USER, ANYBODY, APP, BOTH, HOST)
 IMAGE = MetadataImage(
-    quotas=OverlayMap({entity: {"k": float(at)} for at, entity in enumerate(ALL)})
+    quotas=ImmutableMap({entity: {"k": float(at)} for at, entity in enumerate(ALL)})
 )
 
 

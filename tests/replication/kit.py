@@ -15,7 +15,7 @@ from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.recovery.partition import create_log
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, PartitionState, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record, encode_batch
@@ -130,7 +130,7 @@ class Cluster:
 
     def configure(self, topic: str, **settings: str) -> None:
         delta = MetadataDelta(self.image)
-        config = delta.config((ResourceType.TOPIC, topic))
+        config = delta.config((ConfigResourceType.TOPIC, topic))
         config.update({name.replace("_", "."): text for name, text in settings.items()})
         self._publish(delta)
 
@@ -144,7 +144,7 @@ class Cluster:
 
 
 def settings_of(image: MetadataImage, topic: str) -> TopicConfig:
-    return topic_config(image.config(ResourceType.TOPIC, topic), BROKER)
+    return topic_config(image.config(ConfigResourceType.TOPIC, topic), BROKER)
 
 
 BROKER = BrokerConfig(

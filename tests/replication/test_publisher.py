@@ -16,7 +16,7 @@ from tests.replication.kit import (
 from trio_kafka.config.topic import topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import TopicId
 from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import FetchLimits
@@ -197,10 +197,10 @@ async def test_settings_of_the_broker_reach_every_topic(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, u={0: state(1)})
     cluster.publisher._settings_of = lambda image, topic: topic_config(
-        image.config(ResourceType.BROKER, ""), BROKER
+        image.config(ConfigResourceType.BROKER, ""), BROKER
     )
     delta = MetadataDelta(cluster.image)
-    delta.config((ResourceType.BROKER, "")).update({"max.message.bytes": "70"})
+    delta.config((ConfigResourceType.BROKER, "")).update({"max.message.bytes": "70"})
 
     cluster._publish(delta)
 
@@ -212,7 +212,7 @@ async def test_settings_are_taken_over_in_steps_of_a_hundred_partitions(world) -
     cluster = await open_cluster(world)
     cluster.change(t={number: state(1) for number in range(201)}, u={0: state(1)})
     delta = MetadataDelta(cluster.image)
-    delta.config((ResourceType.TOPIC, "t")).update({"max.message.bytes": "70"})
+    delta.config((ConfigResourceType.TOPIC, "t")).update({"max.message.bytes": "70"})
     image = delta.apply(cluster.image.offset + 1, 1, 0)
     limits = {
         partition.at: partition.settings.limits.max_message_bytes
@@ -233,7 +233,7 @@ async def test_settings_of_another_broker_change_nothing_here(world) -> None:
     cluster.change(t={0: state(1)})
     before = [partition.settings for partition in cluster.replicas.partitions]
     delta = MetadataDelta(cluster.image)
-    delta.config((ResourceType.BROKER, "2")).update({"message.max.bytes": "70"})
+    delta.config((ConfigResourceType.BROKER, "2")).update({"message.max.bytes": "70"})
 
     steps = list(cluster.publisher.publish(delta, delta.apply(cluster.image.offset + 1, 1, 0)))
 

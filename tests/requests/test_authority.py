@@ -6,6 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.apis.authorizers import allow_only, deny_all
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.model import Endpoint
@@ -58,6 +59,18 @@ async def test_a_request_from_within_counts_by_the_peer_that_it_is_asked_for(
         for host, error in (("127.0.0.1", 0), ("10.0.0.1", REJECTED), (HERE.host, REJECTED)):
             answer = await ask(EchoRequest("for a client of HTTP"), peer=Endpoint(host, 0))
             assert answer.error_code == error
+
+
+async def test_an_authorizer_decides_in_place_of_the_address(autojump_clock: MockClock) -> None:
+    async with PluginHarness(handlers=[change]) as harness:
+        harness.parts.authorizer = deny_all()
+        refused = await ask_as(harness, "127.0.0.1")
+        harness.parts.authorizer = allow_only("kafka-cluster")
+        allowed = await ask_as(harness, "10.0.0.1")
+
+    assert refused.error_code == REJECTED
+    assert allowed.text == "changed"
+    assert harness.parts.local_changes.rejected == 0
 
 
 async def test_the_log_has_a_line_a_second_with_peer_and_reason(

@@ -5,32 +5,41 @@ from typing import Any
 import attrs
 import pytest
 
+from tests.apis.authorizers import RuleAuthorizer, allow_only, deny_all
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.model import Endpoint
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
+from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
+from trio_kafka.security.operations import OF_GROUP, Operation
+from trio_kafka.security.principal import Principal
+from trio_kafka.security.resources import ResourceType
 from trio_kafka.testing.requests import bare_request
 
 
 class Peer:
     """A connection, as far as a context is concerned."""
 
-    peer = ("there", 1)
+    peer = Endpoint("there", 1)
+    principal = Principal("User", "alice")
 
     class listener:  # noqa: N801 - stands for an attribute
         name = "CLIENTS"
 
 
-def context() -> Context:
+def context(authorizer: Authorizer = ALLOW_ALL) -> Context:
     request = bare_request(7, Peer())
     request.client_id = "me"
-    return Context(request, Parts(apis=Registry(), cluster_id="c-1"))
+    return Context(request, Parts(apis=Registry(), cluster_id="c-1", authorizer=authorizer))
 
 
 def test_a_context_knows_request_and_connection() -> None:
     one = context()
 
     assert (one.version, one.correlation, one.client_id) == (0, 7, "me")
-    assert (one.listener, one.peer) == ("CLIENTS", ("there", 1))
+    assert (one.listener, one.peer) == ("CLIENTS", Endpoint("there", 1))
     assert one.connection is one.request.connection
 
 
@@ -49,3 +58,74 @@ async def test_a_plain_handler_cannot_wait() -> None:
 
     with pytest.raises(RuntimeError, match="return a Delayed"):
         await context().parked(wait)
+
+
+class TestPermissions:
+    @pytest.mark.parametrize(
+        ("resource", "code"),
+        [
+            ({"topic": "x"}, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+            ({"group": "x"}, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+            ({"cluster": True}, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+            ({"transactional_id": "x"}, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+            ({"token": "x"}, ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED),
+            ({"user": "User:x"}, ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED),
+        ],
+    )
+    def test_a_denial_has_the_error_of_the_resource(
+        self, resource: dict[str, Any], code: ErrorCode
+    ) -> None:
+        with pytest.raises(KafkaError, match="User:alice has no permission READ on") as caught:
+            context(deny_all()).authorize(Operation.READ, **resource)
+
+        assert caught.value.code is code
+        context().authorize(Operation.READ, **resource)
+        assert context().is_authorized(Operation.READ, **resource)
+        assert not context(deny_all()).is_authorized(Operation.READ, **resource)
+
+    def test_the_authorizer_is_asked_for_principal_address_operation_and_name(self) -> None:
+        rule = allow_only("x")
+        one = context(rule)
+
+        assert one.is_authorized(Operation.READ, topic="x")
+        assert not one.is_authorized(Operation.READ, topic="y")
+        assert rule.principals == {(Principal("User", "alice"), "there")}
+        assert rule.asked == {(Operation.READ, ResourceType.TOPIC)}
+
+    def test_a_permission_is_on_one_resource(self) -> None:
+        for resource in ({}, {"topic": "x", "group": "x"}):
+            with pytest.raises(ValueError, match="unpack"):
+                context(deny_all()).authorize(Operation.READ, **resource)
+
+    def test_names_are_filtered_one_by_one_as_they_are_reached(self) -> None:
+        rule = RuleAuthorizer(lambda _, resource: resource.name > "b")
+        found = context(rule).authorized(Operation.DESCRIBE, topics=["c", "a", "d"])
+
+        assert not rule.asked
+        assert list(found) == ["c", "d"]
+        names = ["c", "a"]
+        assert context().authorized(Operation.DESCRIBE, groups=names) is names
+
+    def test_operations_are_those_that_are_allowed_and_apply(self) -> None:
+        allowed = (Operation.READ, Operation.DESCRIBE, Operation.CLUSTER_ACTION)
+        one = context(RuleAuthorizer(lambda operation, _: operation in allowed))
+
+        assert one.authorized_operations(topic="t") == 0b1_0000_1000
+        assert one.authorized_operations(cluster=True) == 0b11_0000_0000
+        assert context().authorized_operations(group="g") == OF_GROUP
+
+    @pytest.mark.parametrize(
+        ("kind", "code"),
+        [
+            (ConfigResourceType.TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+            (ConfigResourceType.GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+            (ConfigResourceType.BROKER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+            (ConfigResourceType.BROKER_LOGGER, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+            (ConfigResourceType.CLIENT_METRICS, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+        ],
+    )
+    def test_settings_belong_to_topic_group_or_cluster(self, kind: int, code: ErrorCode) -> None:
+        with pytest.raises(KafkaError) as caught:
+            context(deny_all()).authorize_settings(Operation.ALTER_CONFIGS, kind, "x")
+
+        assert caught.value.code is code

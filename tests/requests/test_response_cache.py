@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
-from trio_kafka.requests.response_cache import MOST, MOST_BYTES, Kept
+from trio_kafka.requests.response_cache import MOST, MOST_BYTES, ResponseCache
 
 IMAGE = MetadataImage()
 
 
 def test_the_same_question_has_the_same_answer_while_the_metadata_stay() -> None:
-    kept, registry, answer = Kept(), Registry(), Encoded(b"answer")
+    kept, registry, answer = ResponseCache(), Registry(), Encoded(b"answer")
     kept.put(registry, IMAGE, "question", answer)
 
     assert kept.get(registry, IMAGE, "question") is answer
@@ -23,7 +23,7 @@ def test_the_same_question_has_the_same_answer_while_the_metadata_stay() -> None
 
 
 def test_other_metadata_make_all_answers_void_though_they_are_equal() -> None:
-    kept, registry = Kept(), Registry()
+    kept, registry = ResponseCache(), Registry()
     kept.put(registry, IMAGE, "question", Encoded(b"old"))
     changed = MetadataImage()
 
@@ -34,25 +34,25 @@ def test_other_metadata_make_all_answers_void_though_they_are_equal() -> None:
 
 
 def test_brokers_of_one_process_do_not_meet() -> None:
-    kept, one, other = Kept(), Registry(), Registry()
+    kept, one, other = ResponseCache(), Registry(), Registry()
     kept.put(one, IMAGE, "question", Encoded(b"of one"))
 
     assert kept.get(other, IMAGE, "question") is None
 
 
 def test_nothing_stays_of_a_broker_that_is_gone() -> None:
-    kept, registry, image = Kept(), Registry(), MetadataImage(cluster_id="gone")
+    kept, registry, image = ResponseCache(), Registry(), MetadataImage(cluster_id="gone")
     kept.put(registry, image, "question", Encoded(b"answer"))
     gone = ref(registry)
     del registry
     gc.collect()
 
     assert gone() is None
-    assert not kept._answers
+    assert not kept._responses
 
 
 def test_of_too_many_answers_the_last_one_stays() -> None:
-    kept, registry = Kept(), Registry()
+    kept, registry = ResponseCache(), Registry()
     for question in range(MOST):
         kept.put(registry, IMAGE, question, Encoded(b""))
     assert all(kept.get(registry, IMAGE, question) for question in range(MOST))
@@ -63,7 +63,7 @@ def test_of_too_many_answers_the_last_one_stays() -> None:
 
 
 def test_an_answer_that_is_too_large_is_not_kept_and_drives_nobody_out() -> None:
-    kept, registry = Kept(), Registry()
+    kept, registry = ResponseCache(), Registry()
     kept.put(registry, IMAGE, "small", Encoded(b"x"))
     kept.put(registry, IMAGE, "large", Encoded(bytes(MOST_BYTES + 1)))
 
@@ -75,7 +75,7 @@ def test_an_answer_that_is_too_large_is_not_kept_and_drives_nobody_out() -> None
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, MOST_BYTES // 2))))
 def test_what_is_kept_is_never_more_than_it_may_be(puts: list[tuple[int, int]]) -> None:
-    kept, registry = Kept(), Registry()
+    kept, registry = ResponseCache(), Registry()
     for question, size in puts:
         kept.put(registry, IMAGE, question, Encoded(bytes(size)))
 

@@ -1,8 +1,9 @@
+import pytest
 from trio.testing import MockClock
 
 from tests.plugin_host.plugins import EchoRequest, EchoResponse
 from trio_kafka.plugin import Context, api
-from trio_kafka.security.principal import ANONYMOUS
+from trio_kafka.security.principal import ANONYMOUS, Principal, parse_principal
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.scripted_client import connected
 from trio_kafka.testing.simulation import simulated_world
@@ -24,3 +25,15 @@ async def test_who_proves_nothing_is_anonymous(autojump_clock: MockClock) -> Non
         await client.ask(EchoRequest(""), 0)
 
     assert seen == [ANONYMOUS] == ["User:ANONYMOUS"]
+
+
+def test_a_principal_is_read_as_it_is_written() -> None:
+    alice = Principal("User", "alice:smith")
+
+    assert parse_principal(str(alice)) == alice
+
+
+@pytest.mark.parametrize("text", ["", "alice", ":alice", "User:", ":"])
+def test_a_text_without_type_or_name_is_no_principal(text: str) -> None:
+    with pytest.raises(ValueError, match="expected type:name"):
+        parse_principal(text)

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import Factory, define
 
 from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -90,11 +91,13 @@ def table_of(page: Element, name: str) -> list[dict[str, str]]:
 @define(eq=False)
 class Ui:
     served: ServedBroker
+    principal: Principal = NOBODY
 
     async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
         mount = self.served.broker.plugins.site.mounts.find(target.partition("?")[0])
         assert mount is not None
-        return await ask(mount.app, method, target, headers=headers)
+        extensions = {"trio_kafka": {"principal": self.principal}}
+        return await ask(mount.app, method, target, headers=headers, extensions=extensions)
 
     async def page(self, target: str, status: int = 200) -> Element:
         answer = await self.ask(target)

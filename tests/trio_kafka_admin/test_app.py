@@ -174,9 +174,9 @@ async def test_what_a_plugin_refuses_is_told(autojump_clock: MockClock) -> None:
     async with admin_ui(strict) as ui:
         answer = await ui.ask("/admin/api/tree")
 
-        assert answer.status == 503
+        assert answer.status == 403
         assert "not for you" in answer.json()["message"]
-        assert (await ui.page("/admin/tree", 503)).one("h1").text == "503"
+        assert (await ui.page("/admin/tree", 403)).one("h1").text == "403"
 
 
 async def test_a_large_page_is_sent_in_pieces_while_others_run(autojump_clock: MockClock) -> None:

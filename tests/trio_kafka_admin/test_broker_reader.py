@@ -6,10 +6,14 @@ from contextlib import asynccontextmanager
 import pytest
 from trio.testing import MockClock
 
+from tests.apis.authorizers import RuleAuthorizer, deny_all
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.snapshots import WORKING
 from trio_kafka.plugin import PluginContext, plugin
+from trio_kafka.security.authorizer import ALLOW_ALL
+from trio_kafka.security.operations import Operation
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.broker_reader import CLIENT_ID, BrokerReader
 from trio_kafka_admin.plugin import AdminSettings
 
@@ -36,6 +40,27 @@ async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: Mock
 
         assert {one["client_id"] for one in latest["requests"]} == {CLIENT_ID}
         assert {one["listener"] for one in latest["requests"]} == {"in-process"}
+
+
+async def test_pages_are_those_of_the_principal_that_asked(autojump_clock: MockClock) -> None:
+    alice = Principal("User", "alice")
+    async with admin_ui() as ui:
+        parts = ui.served.broker.parts
+        parts.authorizer = rule = RuleAuthorizer(
+            lambda operation, _: operation is Operation.DESCRIBE
+        )
+        ui.principal = alice
+        for page in ("overview", "tree", "queues", "requests"):
+            await ui.json(f"/admin/api/{page}")
+        await ui.json("/admin/api/plugins", status=403)
+        asked = {principal for principal, _ in rule.principals}
+        parts.authorizer = deny_all()
+        ui.principal = NOBODY
+        for page in ("overview", "tree", "queues", "requests"):
+            await ui.page(f"/admin/{page}", status=403)
+        parts.authorizer = ALLOW_ALL
+
+    assert asked == {alice}
 
 
 async def test_an_overview_reads_no_node_of_which_there_are_thousands(

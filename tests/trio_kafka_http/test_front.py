@@ -9,6 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.trio_kafka_http.kit import Caller, broken, echo, front_of, hello, slow, start
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.testing.asgi import IncompleteAnswerError, ask
 
 APPS = {"/hello": hello, "/echo": echo, "/broken": broken, "/slow": slow, "/hello/inner": echo}
@@ -172,6 +173,22 @@ async def test_apps_know_whether_a_token_was_needed(token: str | None) -> None:
     await ask(front_of({"/a": app}, token=token), "GET", "/a", headers=given)
 
     assert seen == [token is not None]
+
+
+async def test_the_token_s_principal_is_told_to_apps() -> None:
+    seen: list[Principal] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["extensions"]["trio_kafka"]["principal"])
+        await hello(scope, receive, send)
+
+    given = {"authorization": "Bearer s3cret"}
+    named = {"token": "s3cret", "principal": "User:web"}
+    await ask(front_of({"/a": app}, **named), "GET", "/a", headers=given)
+    await ask(front_of(APPS, checking={"/a": app}, **named), "GET", "/a", headers=given)
+    await ask(front_of({"/a": app}, principal="User:web"), "GET", "/a", headers=given)
+
+    assert seen == [Principal("User", "web"), NOBODY, NOBODY]
 
 
 async def test_a_name_that_is_not_this_planes_is_refused_even_for_health() -> None:

@@ -16,7 +16,7 @@ async def test_the_cluster_is_told_as_its_metadata_say(autojump_clock: MockClock
         lost = attrs.evolve(topic.partitions[0], leader=NO_NODE)
         moved = attrs.evolve(topic.partitions[1], replicas=(NodeId(7), NodeId(1)))
         partitions = {**topic.partitions, 0: lost, 1: moved}
-        topics = image.topics.changed({"t": attrs.evolve(topic, partitions=partitions)})
+        topics = image.topics.updated({"t": attrs.evolve(topic, partitions=partitions)})
         it.parts.metadata.image = attrs.evolve(image, topics=topics)
 
         found = read(read_cluster, it.parts)

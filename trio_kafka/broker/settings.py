@@ -15,13 +15,13 @@ from trio_kafka.config.topic import (
     validate_topic_configs,
 )
 from trio_kafka.controller.controller import Rules
-from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.topics import Chance
+from trio_kafka.controller.decision import ControllerSettings
+from trio_kafka.controller.topics import Randomness
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.effective import EffectiveConfig
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.model import NodeId
 from trio_kafka.raft.retention import Retention
 from trio_kafka.world.world import World
@@ -47,11 +47,11 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
     defaults = topic_defaults(config)
 
     def validate(
-        kind: ResourceType, name: str, values: Mapping[str, str], image: MetadataImage
+        kind: ConfigResourceType, name: str, values: Mapping[str, str], image: MetadataImage
     ) -> None:
-        if kind is ResourceType.TOPIC:
+        if kind is ConfigResourceType.TOPIC:
             validate_topic_configs(values, effective.of(image))
-        elif kind is ResourceType.GROUP:
+        elif kind is ConfigResourceType.GROUP:
             validate_group_configs(values, effective.usable(image))
         else:
             me = image.brokers.get(NodeId(config.node_id))
@@ -59,10 +59,10 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             layers = effective.layers(image)
             _check_broker_change(layers, values, per_broker=bool(name), registered=told)
 
-    def lists(kind: ResourceType, name: str) -> str | None:
-        if kind is ResourceType.GROUP:
+    def lists(kind: ConfigResourceType, name: str) -> str | None:
+        if kind is ConfigResourceType.GROUP:
             return default_group_list(name)
-        of_topic = kind is ResourceType.TOPIC
+        of_topic = kind is ConfigResourceType.TOPIC
         if not is_list(name, topic=of_topic):
             return None
         if of_topic:
@@ -80,7 +80,7 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
         ),
         validate=validate,
         lists=lists,
-        chance=Chance(choose=world.random.randrange, random_bytes=world.random_bytes),
+        randomness=Randomness(choose=world.random.randrange, random_bytes=world.random_bytes),
     )
 
 

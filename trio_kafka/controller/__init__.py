@@ -1,1 +1,17 @@
-"""Decisions about the cluster: pure functions from an image to records, and their one writer."""
+"""Decisions about the cluster: pure functions from an image to records, and their single writer.
+
+`controller.Controller` is the entry point. One module holds one kind of decision.
+"""
+
+__all__ = [
+    "brokers",
+    "config_admin",
+    "configs",
+    "controller",
+    "decision",
+    "features",
+    "policies",
+    "producer_ids",
+    "quotas",
+    "topics",
+]

@@ -1,8 +1,7 @@
-"""Brokers: registered with an epoch, fenced until they have caught up, gone for good when told so.
+"""Brokers: registration with an epoch, fencing until they have caught up, unregistration.
 
-A broker's epoch is the offset of its registration: whoever speaks with an older one is a life that
-ended.
-Source: KIP-500, KIP-631, KIP-841, KIP-858.
+The epoch of a broker is the offset of its registration. A request with an older epoch comes from an
+incarnation that has ended. Source: KIP-500, KIP-631, KIP-841, KIP-858.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,9 +11,8 @@ from typing import Final
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.leaders import arrive, leave
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.dump import broker_record
 from trio_kafka.metadata.features import METADATA_VERSION, has_directories
@@ -38,7 +36,7 @@ _NO: Final = -1
 
 @frozen(kw_only=True)
 class NewBroker:
-    """What a broker says of itself. incarnation_id: one for each life."""
+    """Registration request of a broker. incarnation_id: new at each start."""
 
     id: NodeId
     incarnation_id: bytes
@@ -51,7 +49,7 @@ class NewBroker:
 
 @frozen(kw_only=True)
 class Heartbeat:
-    """What a broker wants, and how far it has read the metadata."""
+    """Heartbeat of a broker: what it wants, and how far it has read the metadata."""
 
     broker_id: NodeId
     epoch: int
@@ -62,7 +60,11 @@ class Heartbeat:
 
 @frozen(kw_only=True)
 class HeartbeatAnswer:
-    """caught_up: up to its own registration. should_shut_down: nothing is led by it any more."""
+    """Answer to a heartbeat.
+
+    caught_up: the broker has read its own registration. should_shut_down: it leads nothing any
+    more.
+    """
 
     caught_up: bool
     fenced: bool
@@ -77,18 +79,18 @@ def register(
     alive: bool,
     settings: ControllerSettings,
 ) -> Decision[int]:
-    """Register a life of a broker; the answer is its epoch, the `offset` that its record will have.
+    """Register a broker; the result is its epoch, which is the `offset` of its record.
 
-    alive: a broker of this id, maybe in another life, has been heard of lately.
+    alive: a broker of this id has sent a heartbeat lately, perhaps an earlier incarnation.
     Raises KafkaError: INCONSISTENT_CLUSTER_ID, DUPLICATE_BROKER_REGISTRATION, UNSUPPORTED_VERSION,
     INVALID_REGISTRATION.
     """
     if broker.cluster_id != image.cluster_id:
-        found = f"cluster {broker.cluster_id}: this is {image.cluster_id}"
+        found = f"cluster id {broker.cluster_id}: expected {image.cluster_id}"
         raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, found)
     old = image.brokers.get(broker.id)
     if old is not None and old.incarnation_id == broker.incarnation_id:
-        # The answer to the first try was lost.
+        # The response to the first attempt was lost.
         return Decision(old.epoch)
     if old is not None and alive:
         found = f"broker {broker.id} is registered and alive"
@@ -96,7 +98,7 @@ def register(
     _check_features(image, broker)
     directories = has_directories(image.features.get(METADATA_VERSION, 0))
     if directories and (not broker.log_dirs or len(set(broker.log_dirs)) < len(broker.log_dirs)):
-        found = f"broker {broker.id} must name its log directories, each once"
+        found = f"log directories of broker {broker.id}: expected at least one, each once"
         raise KafkaError(ErrorCode.INVALID_REGISTRATION, found)
     made = BrokerRegistration(
         id=broker.id,
@@ -110,14 +112,14 @@ def register(
     record = broker_record(made)
     if old is None or not old.active:
         return Decision(offset, [record])
-    # Its last life was not fenced: what it led has no leader until this one is unfenced.
+    # The last incarnation was not fenced: its partitions have no leader until this one is.
     return Decision(offset, chain([record], leave(image, broker.id, settings)))
 
 
 def heartbeat(
     image: MetadataImage, beat: Heartbeat, settings: ControllerSettings
 ) -> Decision[HeartbeatAnswer]:
-    """Fence, unfence, or prepare the end. Raises KafkaError as `check_epoch`."""
+    """Fence, unfence or shut down a broker. Raises KafkaError as `check_epoch`."""
     broker = check_epoch(image, beat.broker_id, beat.epoch)
     caught_up = beat.metadata_offset >= broker.epoch
     fenced = broker.fenced
@@ -137,14 +139,14 @@ def heartbeat(
 def fence(
     image: MetadataImage, broker: BrokerRegistration, settings: ControllerSettings
 ) -> Records:
-    """Records that fence a broker, which it asked for or was silent too long."""
+    """Return the records that fence a broker."""
     return chain([_changed(broker, fenced=_YES)], leave(image, broker.id, settings))
 
 
 def unregister(
     image: MetadataImage, broker_id: NodeId, settings: ControllerSettings
 ) -> Decision[None]:
-    """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
+    """Unregister a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
     broker = image.brokers.get(broker_id)
     if broker is None:
         raise _unregistered(broker_id)
@@ -153,12 +155,12 @@ def unregister(
 
 
 def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRegistration:
-    """The broker that speaks. Raises KafkaError: BROKER_ID_NOT_REGISTERED, STALE_BROKER_EPOCH."""
+    """Return a broker. Raises KafkaError: BROKER_ID_NOT_REGISTERED, STALE_BROKER_EPOCH."""
     broker = image.brokers.get(broker_id)
     if broker is None:
         raise _unregistered(broker_id)
     if broker.epoch != epoch:
-        found = f"broker {broker_id} speaks with epoch {epoch}, it is {broker.epoch}"
+        found = f"epoch {epoch} of broker {broker_id}: expected {broker.epoch}"
         raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, found)
     return broker
 
@@ -166,7 +168,7 @@ def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRe
 def _shut_down(
     image: MetadataImage, broker: BrokerRegistration, settings: ControllerSettings
 ) -> tuple[Records, bool]:
-    """First move what it leads; when there is nothing left it may go, fenced."""
+    """Move the leaderships of a broker; once it has none, fence it and let it stop."""
     if broker.fenced:
         return (), True
     if not broker.in_controlled_shutdown:
@@ -201,5 +203,5 @@ def _check_features(image: MetadataImage, broker: NewBroker) -> None:
 
 
 def _unregistered(broker_id: NodeId) -> KafkaError:
-    found = f"no broker {broker_id} is registered" if broker_id != NO_NODE else "no broker is named"
+    found = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
     return KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, found)

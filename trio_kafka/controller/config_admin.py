@@ -1,8 +1,8 @@
-"""Changes of settings as clients ask for them: checked here, then decided on by the controller.
+"""Changes of settings as clients request them: checked here, then decided by the controller.
 
-What a request gets wrong by itself is told for each resource before anything is decided: named
-twice, no value, another broker's settings. Levels of loggers are this process's own: they are
-changed here at once and written nowhere. Source: KIP-133, KIP-339, KIP-412; Apache Kafka 4.4.0.
+Errors of the request itself (a resource named twice, a missing value, another broker's settings)
+are found for each resource before anything is decided. Log levels belong to this process: they
+change here, at once, and are not stored. Source: KIP-133, KIP-339, KIP-412; Apache Kafka 4.4.0.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.metadata.image import ConfigResource, ResourceType
+from trio_kafka.metadata.image import ConfigResource, ConfigResourceType
 from trio_kafka.model import NodeId
 from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
@@ -28,7 +28,7 @@ _logger: Final = get_logger(__name__)
 
 
 class Wanted(Protocol):
-    """One setting, as it came: an item of a request."""
+    """One setting of a request."""
 
     name: str
     value: str | None
@@ -36,9 +36,9 @@ class Wanted(Protocol):
 
 @frozen
 class ResourceChanges:
-    """What is wanted of one resource; kind is any number that came.
+    """Changes of one resource. kind: any number from the request.
 
-    operations: of `settings`, position by position; None: these are all that it shall have.
+    operations: one for each of `settings`; None if the settings replace all others.
     """
 
     kind: int
@@ -49,15 +49,20 @@ class ResourceChanges:
 
 Whole = dict[ConfigResource, dict[str, str | None]]
 Single = dict[ConfigResource, list[ConfigChange]]
+Authorize = Callable[[int, str], None]
+
+
+def _allow(kind: int, name: str) -> None:
+    """Allow every change."""
 
 
 class ConfigAdmin:
-    """Of one broker: the settings of others are not changed through it.
+    """Changes of settings through one broker; it does not change those of other brokers.
 
-    timeout_s: how long a change may take until it is in force, as requests do not say.
-    prepare: entered with all that would be set for this broker before that is decided on, left when
-        it is in force or refused; one at a time. It raises KafkaError where the broker could not
-        follow.
+    timeout_s: limit for a change to take effect; requests have none.
+    prepare: context that is entered with all settings that this broker would have, before the
+        decision, and left when they are effective or rejected. One at a time. It raises KafkaError
+        if the broker cannot apply them.
     """
 
     def __init__(
@@ -79,15 +84,17 @@ class ConfigAdmin:
         *,
         validate_only: bool = False,
         principal: str = ANONYMOUS,
+        authorize: Authorize = _allow,
     ) -> list[KafkaError | None]:
-        """Change each resource for itself; why not, position by position. Lets others run.
+        """Change each resource by itself; return the errors, position by position, in slices.
 
-        principal: whom policies are told.
+        principal: passed to policies. authorize: called with type and name of each resource whose
+        changes are valid; raises KafkaError where the client may not change it.
         """
         deadline = trio.current_time() + self._timeout_s
         whole: Whole = {}
         single: Single = {}
-        sort = self._sort(changes, whole, single, validate_only=validate_only)
+        sort = self._sort(changes, whole, single, validate_only=validate_only, authorize=authorize)
         wanted, found = await in_steps(sort)
         decided: dict[ConfigResource, KafkaError | None] = {}
         async with AsyncExitStack() as ready:
@@ -107,10 +114,11 @@ class ConfigAdmin:
         single: Single,
         *,
         validate_only: bool,
+        authorize: Authorize,
     ) -> Steps[tuple[list[ConfigResource], list[KafkaError | None]]]:
-        """Fill `whole` and `single` with the changes that may be tried.
+        """Fill `whole` and `single` with the valid changes; change log levels.
 
-        Returns the resources, and why each is refused. Levels of loggers are changed here.
+        Returns the resources, and the error of each.
         """
         wanted: list[ResourceChanges] = []
         named: Counter[ConfigResource] = Counter()
@@ -128,9 +136,10 @@ class ConfigAdmin:
                 if named[at] > 1:
                     raise _invalid(f"{one.name!r} of type {one.kind} is named twice")
                 self._check(one)
+                authorize(one.kind, one.name)
                 if one.operations is None:
                     whole[at] = {setting.name: setting.value for setting in one.settings}
-                elif one.kind == ResourceType.BROKER_LOGGER:
+                elif one.kind == ConfigResourceType.BROKER_LOGGER:
                     _alter_loggers(_changes(one, one.operations), validate_only=validate_only)
                 else:
                     single[at] = _changes(one, one.operations)
@@ -144,13 +153,16 @@ class ConfigAdmin:
     async def _get_ready(
         self, ready: AsyncExitStack, whole: Whole, single: Single, deadline: float
     ) -> dict[ConfigResource, KafkaError | None]:
-        """Prepare for a change of this broker's own settings; what it cannot follow is taken out of
-        the changes, and returned with the reason.
+        """Prepare for a change of this broker's own settings.
+
+        If that fails, the change is removed from the others and returned with the error.
         """
-        me: ConfigResource = (ResourceType.BROKER, str(self._broker))
+        me: ConfigResource = (ConfigResourceType.BROKER, str(self._broker))
         if self._prepare is None or not (me in whole or me in single):
             return {}
-        refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "other changes take too long")
+        refused = KafkaError(
+            ErrorCode.REQUEST_TIMED_OUT, "timed out while another change was being prepared"
+        )
         with trio.move_on_at(deadline):
             try:
                 await ready.enter_async_context(self._preparing)
@@ -167,7 +179,9 @@ class ConfigAdmin:
 
     def _check(self, one: ResourceChanges) -> None:
         if len(one.settings) > MOST_SETTINGS:
-            found = f"{len(one.settings)} settings: want at most {MOST_SETTINGS} of one resource"
+            found = (
+                f"{len(one.settings)} settings: expected at most {MOST_SETTINGS} of one resource"
+            )
             raise _invalid(found)
         names = [setting.name for setting in one.settings]
         if len(set(names)) < len(names):
@@ -180,28 +194,28 @@ class ConfigAdmin:
         ]
         if missing:
             raise _invalid(f"settings without a value: {', '.join(missing)}")
-        loggers = one.kind == ResourceType.BROKER_LOGGER and one.operations is not None
-        if loggers or (one.kind == ResourceType.BROKER and one.name):
+        loggers = one.kind == ConfigResourceType.BROKER_LOGGER and one.operations is not None
+        if loggers or (one.kind == ConfigResourceType.BROKER and one.name):
             check_broker(one.name, self._broker)
         elif one.kind not in _SERVED:
-            raise _invalid(f"resource type {one.kind} has no settings that can be changed so")
+            raise _invalid(f"resource type {one.kind} has no settings that this API can change")
 
 
 def check_broker(name: str, broker: NodeId) -> None:
-    """Raises KafkaError(INVALID_REQUEST) if that is not the id of this broker."""
+    """Raise KafkaError(INVALID_REQUEST) unless `name` is the id of this broker."""
     digits = name.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS):
-        raise _invalid(f"the id of a broker is a number: {name!r}")
+        raise _invalid(f"broker id {name!r}: expected a number")
     if int(name) != broker:
-        raise _invalid(f"this is broker {broker}, asked for {name!r}")
+        raise _invalid(f"broker id {name!r}: expected {broker}, the id of this broker")
 
 
-_SLICE: Final = 200  # resources, of some 5 µs
+_SLICE: Final = 200  # resources in one step, of about 5 µs each
 _SERVED: Final = (
-    ResourceType.TOPIC,
-    ResourceType.BROKER,
-    ResourceType.CLIENT_METRICS,
-    ResourceType.GROUP,
+    ConfigResourceType.TOPIC,
+    ConfigResourceType.BROKER,
+    ConfigResourceType.CLIENT_METRICS,
+    ConfigResourceType.GROUP,
 )
 _DIGITS: Final = 10  # of an int32
 
@@ -211,7 +225,7 @@ def _merged(
     found: Sequence[KafkaError | None],
     decided: Mapping[ConfigResource, KafkaError | None],
 ) -> Steps[list[KafkaError | None]]:
-    """Why each resource is refused: as it was found, or as it was decided."""
+    """Return the error of each resource, found before the decision or by it."""
     errors: list[KafkaError | None] = []
     for some in in_slices(zip(wanted, found, strict=True), _SLICE):
         errors += [error or decided.get(at) for at, error in some]
@@ -220,10 +234,10 @@ def _merged(
 
 
 def _changes(one: ResourceChanges, operations: Sequence[int]) -> list[ConfigChange]:
-    """Raises KafkaError for an operation that nobody knows."""
+    """Return the changes of a resource. Raises KafkaError for an unknown operation."""
     unknown = [number for number in operations if number not in list(Operation)]
     if unknown:
-        raise _invalid(f"operation {unknown[0]} is not known")
+        raise _invalid(f"unknown operation {unknown[0]}: expected 0, 1, 2 or 3")
     return [
         ConfigChange(setting.name, Operation(operation), setting.value)
         for setting, operation in zip(one.settings, operations, strict=True)
@@ -231,25 +245,25 @@ def _changes(one: ResourceChanges, operations: Sequence[int]) -> list[ConfigChan
 
 
 def _alter_loggers(changes: Sequence[ConfigChange], *, validate_only: bool) -> None:
-    """All of them, or none. Raises KafkaError."""
+    """Change all log levels or none. Raises KafkaError."""
     for change in changes:
         _check_logger(change)
     for change in changes if not validate_only else ():
         level = change.value if change.operation is Operation.SET else None
         set_level(change.name, level)
-        _logger.warning("level of a logger changed", changed=change.name, to=level or "")
+        _logger.warning("log level changed", changed=change.name, to=level or "")
 
 
 def _check_logger(change: ConfigChange) -> None:
     if change.operation not in (Operation.SET, Operation.DELETE):
-        raise _invalid(f"{change.operation.name} does not apply to loggers")
+        raise _invalid(f"operation {change.operation.name} on a logger: expected SET or DELETE")
     if not has_logger(change.name):
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"no logger {change.name}")
     if change.operation is Operation.SET and change.value not in LEVELS:
-        found = f"{change.name}: {change.value!r} is none of {', '.join(LEVELS)}"
+        found = f"level {change.value!r} of {change.name}: expected one of {', '.join(LEVELS)}"
         raise KafkaError(ErrorCode.INVALID_CONFIG, found)
     if change.operation is Operation.DELETE and change.name == ROOT:
-        raise _invalid(f"{ROOT} has no logger above it: it keeps its level")
+        raise _invalid(f"the level of {ROOT} cannot be deleted: set another one")
 
 
 def _invalid(reason: str) -> KafkaError:

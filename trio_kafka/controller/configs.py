@@ -1,8 +1,8 @@
-"""Settings of resources: set whole (AlterConfigs) or one by one (IncrementalAlterConfigs, KIP-339).
+"""Settings of resources: replaced (AlterConfigs) or changed singly (IncrementalAlterConfigs).
 
-What a value means and whether it is legal is known by who gives `Validator`; here is what changes.
-A broker's settings are written down also where they stay the same: that is how a broker is asked to
-read again what they point to. Source: KIP-226, KIP-339, KIP-966; Apache Kafka 4.4.0.
+A `Validator` knows which values are legal; this module knows what changes. Settings of a broker are
+recorded even if they are the same: so a broker is told to read the files that they name again.
+Source: KIP-226, KIP-339, KIP-966; Apache Kafka 4.4.0.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.policies import ConfigApproval, ConfigsToAlter, approved
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import ELR_VERSION
-from trio_kafka.metadata.image import ConfigResource, MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResource, ConfigResourceType, MetadataImage
 from trio_kafka.metadata.names import check_topic_name
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
@@ -22,25 +22,25 @@ from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
-ALL_BROKERS: Final[ConfigResource] = (ResourceType.BROKER, "")
-LONGEST_VALUE: Final = 32767  # bytes: a string of the protocol is no longer
-MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them again
+ALL_BROKERS: Final[ConfigResource] = (ConfigResourceType.BROKER, "")
+LONGEST_VALUE: Final = 32767  # bytes: the limit of a string in the protocol
+MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them
 
-Validator = Callable[[ResourceType, str, Mapping[str, str], MetadataImage], None]
-"""Called with everything that would be set for a resource, and how things are before.
+Validator = Callable[[ConfigResourceType, str, Mapping[str, str], MetadataImage], None]
+"""Called with type, name and all settings that a resource would have, and the image before.
 
 Raises KafkaError.
 """
 
-Lists = Callable[[ResourceType, str], str | None]
-"""What a setting of such a resource is where nothing sets it while brokers run; None: no list.
+Lists = Callable[[ConfigResourceType, str], str | None]
+"""Returns the static value of a setting that is a list, and None for any other setting.
 
-APPEND and SUBTRACT apply to lists, and begin with that.
+APPEND and SUBTRACT apply to lists, and start from this value.
 """
 
 
 class Operation(IntEnum):
-    """What an incremental change does (int8 on the wire)."""
+    """Operation of an incremental change (int8 on the wire)."""
 
     SET = 0
     DELETE = 1
@@ -50,7 +50,7 @@ class Operation(IntEnum):
 
 @frozen
 class ConfigChange:
-    """One setting of one resource; value None with DELETE."""
+    """Change of one setting. value: None with DELETE."""
 
     name: str
     operation: Operation
@@ -64,14 +64,14 @@ def set_configs(
     validate: Validator,
     approve: ConfigApproval = approved,
 ) -> Decision[None]:
-    """Let `values` be all that is set. Raises KafkaError.
+    """Replace all settings of a resource by `values`. Raises KafkaError.
 
-    approve: is shown what is changed by its name, and raises KafkaError.
+    approve: called with the settings that change, except removed ones; raises KafkaError.
     """
     old = image.configs.get(resource, {})
     gone = dict.fromkeys(name for name in old if name not in values)
     decided = _change(image, resource, {**values, **gone}, validate)
-    always = resource[0] == ResourceType.BROKER
+    always = resource[0] == ConfigResourceType.BROKER
     changed = {name: text for name, text in values.items() if always or old.get(name) != text}
     approve(_to_alter(resource, changed))
     return decided
@@ -86,17 +86,17 @@ def alter_configs(
     *,
     approve: ConfigApproval = approved,
 ) -> Decision[None]:
-    """Change settings one by one. Raises KafkaError: nothing of this resource changes then.
+    """Change single settings of a resource, all or none. Raises KafkaError.
 
-    approve: is shown what is changed, and raises KafkaError.
+    approve: called with the settings that change; raises KafkaError.
     """
     if len({change.name for change in changes}) < len(changes):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting is named twice")
     old = image.configs.get(resource, {})
-    kind = ResourceType(resource[0])
+    kind = ConfigResourceType(resource[0])
     wanted = {change.name: _applied(old, kind, change, lists) for change in changes}
     decided = _change(image, resource, wanted, validate)
-    always = kind is ResourceType.BROKER
+    always = kind is ConfigResourceType.BROKER
     changed = {name: text for name, text in wanted.items() if always or old.get(name) != text}
     approve(_to_alter(resource, changed))
     return decided
@@ -105,7 +105,7 @@ def alter_configs(
 def after(
     image: MetadataImage, resource: ConfigResource, decision: Decision[None]
 ) -> Mapping[str, str]:
-    """All settings that the resource has when the decision is written."""
+    """Return the settings that the resource has after a decision."""
     values: dict[str, str | None] = {**image.configs.get(resource, {})}
     for record in decision.records:
         if isinstance(record, ConfigRecord):
@@ -116,23 +116,23 @@ def after(
 def new_topic_configs(
     name: str, values: Mapping[str, str | None], validate: Validator, image: MetadataImage
 ) -> dict[str, str]:
-    """The settings that a topic is created with. Raises KafkaError(INVALID_CONFIG)."""
+    """Return the settings of a new topic. Raises KafkaError(INVALID_CONFIG)."""
     wanted = {key: _text(key, value) for key, value in values.items()}
-    validate(ResourceType.TOPIC, name, wanted, image)
+    validate(ConfigResourceType.TOPIC, name, wanted, image)
     return wanted
 
 
 def config_records(
     image: MetadataImage, resource: ConfigResource, values: Mapping[str, str | None]
 ) -> list[MetadataRecord]:
-    """Records of changes. A new min.insync.replicas makes void who was known to be eligible."""
+    """Return the records of changes. A new min.insync.replicas clears the eligible leaders."""
     kind, name = resource
     records: list[MetadataRecord] = [
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in values.items()
     ]
     if _has_elr(image) and MIN_INSYNC_REPLICAS in values:
-        if kind == ResourceType.TOPIC:
+        if kind == ConfigResourceType.TOPIC:
             records.append(ClearElrRecord(topic_name=name))
         elif resource == ALL_BROKERS:
             records.append(ClearElrRecord())
@@ -140,51 +140,60 @@ def config_records(
 
 
 def elr_safety_records(image: MetadataImage, min_insync_replicas: int) -> Iterator[MetadataRecord]:
-    """What must be so where replicas are eligible to lead (KIP-966): all brokers have one and the
-    same min.insync.replicas, which stands in the log. min_insync_replicas: that of the files.
+    """Yield the records that eligible leader replicas require (KIP-966).
+
+    All brokers must have the same min.insync.replicas, and it must be in the log.
+    min_insync_replicas: the static value.
     """
     if MIN_INSYNC_REPLICAS not in image.configs.get(ALL_BROKERS, {}):
         yield _min_insync_record("", str(min_insync_replicas))
     for broker in map(str, image.brokers):
-        if MIN_INSYNC_REPLICAS in image.config(ResourceType.BROKER, broker):
+        if MIN_INSYNC_REPLICAS in image.config(ConfigResourceType.BROKER, broker):
             yield _min_insync_record(broker, None)
 
 
 def check_resource(image: MetadataImage, resource: ConfigResource) -> None:
-    """Raises KafkaError for a resource that does not exist, or can have no settings here."""
+    """Raise KafkaError for a resource that does not exist."""
     kind, name = resource
-    if kind == ResourceType.TOPIC:
+    if kind == ConfigResourceType.TOPIC:
         if name not in image.topics:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    elif kind == ResourceType.BROKER and name and NodeId(int(name)) not in image.brokers:
-        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"no broker {name} is registered")
+    elif kind == ConfigResourceType.BROKER and name and NodeId(int(name)) not in image.brokers:
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {name} is not registered")
 
 
 def check_name(resource: ConfigResource) -> None:
-    """Raises KafkaError for a name that no resource of that type can have."""
+    """Raise KafkaError for a name that a resource of that type cannot have."""
     kind, name = resource
-    if kind == ResourceType.TOPIC:
+    if kind == ConfigResourceType.TOPIC:
         if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "topics have no settings in common")
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, "an empty topic name: expected the name of a topic"
+            )
         check_topic_name(name)
-    elif kind == ResourceType.BROKER:
+    elif kind == ConfigResourceType.BROKER:
         if name and not (name.isascii() and name.isdecimal()):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name!r} is no id of a broker")
-    elif kind == ResourceType.GROUP:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"broker id {name!r}: expected a number, or nothing for all brokers",
+            )
+    elif kind == ConfigResourceType.GROUP:
         if not name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "groups have no settings in common")
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, "an empty group name: expected the name of a group"
+            )
     else:
-        found = f"settings of type {ResourceType(kind).name} are not served yet"
+        found = f"settings of type {ConfigResourceType(kind).name} are not served yet"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
 
 
 def _to_alter(resource: ConfigResource, changed: Mapping[str, str | None]) -> ConfigsToAlter:
-    """As policies are shown it."""
-    return ConfigsToAlter(kind=ResourceType(resource[0]), name=resource[1], configs=changed)
+    """Return changed settings as policies get them."""
+    return ConfigsToAlter(kind=ConfigResourceType(resource[0]), name=resource[1], configs=changed)
 
 
 def _applied(
-    old: Mapping[str, str], kind: ResourceType, change: ConfigChange, lists: Lists
+    old: Mapping[str, str], kind: ConfigResourceType, change: ConfigChange, lists: Lists
 ) -> str | None:
     """The value after a change; None: not set."""
     if change.operation is Operation.DELETE:
@@ -195,7 +204,9 @@ def _applied(
     _check_length(change.name, value)
     below = lists(kind, change.name)
     if below is None:
-        found = f"{change.name} is no list: {change.operation.name} does not apply"
+        found = (
+            f"{change.operation.name} on {change.name}, which is not a list: expected SET or DELETE"
+        )
         raise KafkaError(ErrorCode.INVALID_CONFIG, found)
     items = [item for item in old.get(change.name, below).split(",") if item]
     given = [item.strip() for item in value.split(",")]
@@ -209,13 +220,13 @@ def _applied(
 
 def _check_length(name: str, value: str) -> None:
     if (size := len(value.encode())) > LONGEST_VALUE:
-        found = f"{name} has {size} bytes: want at most {LONGEST_VALUE}"
+        found = f"{name} has {size} bytes: expected at most {LONGEST_VALUE}"
         raise KafkaError(ErrorCode.INVALID_CONFIG, found)
 
 
 def _text(name: str, value: str | None) -> str:
     if value is None:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is to be set to no value")
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} without a value: expected a text")
     return value
 
 
@@ -225,18 +236,18 @@ def _change(
     changes: Mapping[str, str | None],
     validate: Validator,
 ) -> Decision[None]:
-    """Where `changes` is None for a name that is not set any more."""
-    kind, old = ResourceType(resource[0]), image.configs.get(resource, {})
+    """Decide on changes; None removes a setting."""
+    kind, old = ConfigResourceType(resource[0]), image.configs.get(resource, {})
     check_name(resource)
     _check_values(image, resource, changes)
     after = {**old, **changes}
     wanted = {name: value for name, value in after.items() if value is not None}
     if len(wanted) > max(MOST_SETTINGS, len(old)):
-        found = f"{len(wanted)} settings: want at most {MOST_SETTINGS} of one resource"
+        found = f"{len(wanted)} settings: expected at most {MOST_SETTINGS} of one resource"
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     validate(kind, resource[1], wanted, image)
     check_resource(image, resource)
-    always = kind is ResourceType.BROKER
+    always = kind is ConfigResourceType.BROKER
     written = {name: value for name, value in changes.items() if always or old.get(name) != value}
     return Decision(None, config_records(image, resource, written))
 
@@ -247,20 +258,20 @@ def _check_values(
     for name, value in changes.items():
         if value is not None:
             _check_length(name, value)
-    if resource[0] != ResourceType.BROKER or not _has_elr(image):
+    if resource[0] != ConfigResourceType.BROKER or not _has_elr(image):
         return
     if MIN_INSYNC_REPLICAS in changes:
         if resource != ALL_BROKERS:
-            found = "is the same for all brokers while replicas are eligible to lead"
+            found = "cannot be set for one broker while eligible leader replicas are in use"
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {found}")
         if changes[MIN_INSYNC_REPLICAS] is None:
-            found = "must be set for all brokers while replicas are eligible to lead"
+            found = "cannot be removed while eligible leader replicas are in use"
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_INSYNC_REPLICAS} {found}")
 
 
 def _min_insync_record(broker: str, value: str | None) -> ConfigRecord:
     return ConfigRecord(
-        resource_type=ResourceType.BROKER,
+        resource_type=ConfigResourceType.BROKER,
         resource_name=broker,
         name=MIN_INSYNC_REPLICAS,
         value=value,

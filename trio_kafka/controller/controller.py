@@ -1,7 +1,7 @@
-"""The one writer of the cluster's metadata: what it may be asked.
+"""Controller: the single writer of the cluster's metadata.
 
-Decisions are plain calls on the present state (`writer`), one module for each kind of them. An
-answer waits until what it tells is committed and published (`answers`).
+Decisions are plain functions of the current state, one module for each kind. `executor` writes them
+and returns when the result is committed and published.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,14 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
-from trio_kafka.controller.answers import Answers
+from trio_kafka.controller.bootstrap import first_records
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
+from trio_kafka.controller.executor import Executor
 from trio_kafka.controller.fencing import Fencing
 from trio_kafka.controller.policies import Policies
-from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.start import first_records
 from trio_kafka.controller.topics import Charge, free_of_charge
-from trio_kafka.controller.writer import Writer, folded
+from trio_kafka.controller.writer import Writer, collision_keys_of
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.image import (
@@ -40,18 +39,18 @@ from trio_kafka.security.principal import ANONYMOUS
 
 @frozen(kw_only=True)
 class Rules:
-    """What decisions are given from outside. lists: what the settings that are lists begin with."""
+    """Inputs of decisions from outside. lists: static values of settings that are lists."""
 
     settings: ControllerSettings
     validate: Validator
     lists: Lists
-    chance: topics.Chance
+    randomness: topics.Randomness
 
 
 class Controller:
-    """`run` must run; all other calls may be made at any time by any number of tasks.
+    """Controller of one node. `run` must run; any task may make the other calls at any time.
 
-    policies: asked about topics and settings; whoever has one adds it.
+    policies: asked about new topics and changed settings.
     """
 
     def __init__(
@@ -69,47 +68,47 @@ class Controller:
         self._rules = rules
         self._node = node
         self._writer = Writer(source)
-        self._answers = Answers(source, loader, self._writer)
+        self._executor = Executor(source, loader, self._writer)
         self._fencing = Fencing(self._writer, rules.settings, me.id)
 
     @property
     def epoch(self) -> int:
-        """In which this node is the active controller, -1: it is not."""
+        """Epoch in which this node is the active controller; -1 if it is not."""
         return self._writer.epoch
 
-    # Life.
+    # Run.
 
     async def run(
         self, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Be the active controller when elected, until cancelled; started with the epoch."""
+        """Be the active controller once elected, until cancelled; started with the epoch."""
         with self._node.child("quorum-controller", "task", self._figures):
             try:
                 epoch = await self._source.elect()
                 await self._loader.wait_published(self._source.next_offset)
-                image, folds = await self._folded()
-                self._writer.take_over(epoch, image, folds)
+                image, collision_keys = await self._image_and_keys()
+                self._writer.take_over(epoch, image, collision_keys)
                 await self._begin()
                 task_status.started(epoch)
                 await self._fencing.run()
             finally:
                 self._writer.resign()
 
-    async def _folded(self) -> tuple[MetadataImage, dict[str, str]]:
-        """The image of now, and its topics as the writer keeps them; lets others run."""
+    async def _image_and_keys(self) -> tuple[MetadataImage, dict[str, str]]:
+        """Return the current image and the collision keys of its topics, in steps."""
         while True:
             image = self._loader.image
-            folds = await in_steps(folded(image.topics))
+            collision_keys = await in_steps(collision_keys_of(image.topics))
             if image is self._loader.image:
-                return image, folds
+                return image, collision_keys
 
     async def _begin(self) -> None:
-        """What an active controller writes first."""
+        """Write the first records of an active controller."""
         for records in first_records(
             self._present, self._source.bootstrap(), self._me, self._rules.settings
         ):
             await self._writer.write(partial(Decision, None, records))
-        await self._answers.settle(self._present.offset)
+        await self._executor.settle(self._present.offset)
 
     # Topics.
 
@@ -122,29 +121,27 @@ class Controller:
         charge: Charge = free_of_charge,
         principal: str = ANONYMOUS,
     ) -> dict[str, topics.CreatedTopic | KafkaError]:
-        """Create topics, each for itself; by name what was created, or why not.
+        """Create topics independently; return the created topic or the error by name.
 
-        deadline: by Trio's clock. validate_only: say what would be, and do nothing. charge: called
-        with the partitions of each that could be made; raises KafkaError where that is too much.
-        principal: whom policies are told.
+        deadline: by Trio's clock. validate_only: decide, but write nothing. charge: called with
+        the number of partitions of each valid topic; raises KafkaError for too many.
+        principal: passed to policies.
         """
-        approve = self.policies.topic_approval(principal)
-        approve_configs = self.policies.config_approval(principal)
+        approvals = self.policies.approvals(principal)
 
         def decide(topic: topics.NewTopic) -> Decision[topics.CreatedTopic]:
             return topics.create_topic(
                 self._present,
-                self._writer.folds,
+                self._writer.collision_keys,
                 topic,
                 settings=self._rules.settings,
                 validate=self._rules.validate,
-                chance=self._rules.chance,
+                randomness=self._rules.randomness,
                 charge=charge,
-                approve=approve,
-                approve_configs=approve_configs,
+                approvals=approvals,
             )
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((topic.name, partial(decide, topic)) for topic in wanted),
             deadline,
             validate_only=validate_only,
@@ -158,19 +155,21 @@ class Controller:
         validate_only: bool = False,
         charge: Charge = free_of_charge,
     ) -> dict[str, KafkaError | None]:
-        """Let topics grow: by name the new count, and assignments of the new ones or None. charge:
-        as in `create_topics`, with the new partitions.
+        """Add partitions to topics.
+
+        wanted: new count by name, with the assignments of the new partitions or None. charge: as
+        in `create_topics`, for the new partitions.
         """
 
         def decide(
             name: str, count: int, given: Sequence[Sequence[NodeId]] | None
         ) -> Decision[None]:
-            choose = self._rules.chance.choose
+            choose = self._rules.randomness.choose
             return topics.create_partitions(
                 self._present, name, count, given, choose, charge=charge
             )
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((name, partial(decide, name, *growth)) for name, growth in wanted.items()),
             deadline,
             validate_only=validate_only,
@@ -183,14 +182,15 @@ class Controller:
         deadline: float = inf,
         charge: Charge = free_of_charge,
     ) -> dict[str | TopicId, TopicImage | KafkaError]:
-        """Delete topics by name or id; what was deleted, or why not. charge: as in
-        `create_topics`, with the partitions that go.
+        """Delete topics by name or id; return the deleted topic or the error of each.
+
+        charge: as in `create_topics`, for the deleted partitions.
         """
 
         def decide(name_or_id: str | TopicId) -> Decision[TopicImage]:
             return topics.delete_topic(self._present, name_or_id, self._rules.settings, charge)
 
-        return await self._answers.each(((one, partial(decide, one)) for one in wanted), deadline)
+        return await self._executor.each(((one, partial(decide, one)) for one in wanted), deadline)
 
     # Settings.
 
@@ -202,13 +202,13 @@ class Controller:
         validate_only: bool = False,
         principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
-        """Let the given settings be all that resources have."""
-        approve = self.policies.config_approval(principal)
+        """Replace all settings of resources."""
+        approve = self.policies.approvals(principal).configs
 
         def decide(at: ConfigResource, values: Mapping[str, str | None]) -> Decision[None]:
             return configs.set_configs(self._present, at, values, self._rules.validate, approve)
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((at, partial(decide, at, values)) for at, values in wanted.items()),
             deadline,
             validate_only=validate_only,
@@ -222,8 +222,8 @@ class Controller:
         validate_only: bool = False,
         principal: str = ANONYMOUS,
     ) -> dict[ConfigResource, KafkaError | None]:
-        """Change settings of resources one by one."""
-        approve = self.policies.config_approval(principal)
+        """Change single settings of resources."""
+        approve = self.policies.approvals(principal).configs
 
         def decide(at: ConfigResource, changes: Sequence[ConfigChange]) -> Decision[None]:
             rules = self._rules
@@ -231,7 +231,7 @@ class Controller:
                 self._present, at, changes, rules.validate, rules.lists, approve=approve
             )
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((at, partial(decide, at, changes)) for at, changes in wanted.items()),
             deadline,
             validate_only=validate_only,
@@ -242,9 +242,9 @@ class Controller:
         at: ConfigResource,
         wanted: Mapping[str, str | None] | Sequence[ConfigChange],
     ) -> Mapping[str, str]:
-        """All settings that a resource would have after a change: of single ones, or of the whole.
+        """Return the settings that a resource would have after a change.
 
-        Raises KafkaError where the change would be refused.
+        wanted: all settings, or changes of single ones. Raises KafkaError for an invalid change.
         """
         rules, present = self._rules, self._present
         if isinstance(wanted, Mapping):
@@ -260,12 +260,12 @@ class Controller:
         deadline: float = inf,
         validate_only: bool = False,
     ) -> dict[QuotaEntity, KafkaError | None]:
-        """Change quotas of clients, each entity for itself."""
+        """Change client quotas, each entity independently."""
 
         def decide(change: quotas.QuotaChange) -> Decision[None]:
             return quotas.alter_quotas(self._present, change)
 
-        return await self._answers.each(
+        return await self._executor.each(
             ((one.entity, partial(decide, one)) for one in wanted),
             deadline,
             validate_only=validate_only,
@@ -278,7 +278,7 @@ class Controller:
         deadline: float = inf,
         validate_only: bool = False,
     ) -> None:
-        """Change levels, all or none. Raises KafkaError."""
+        """Change levels of features, all or none. Raises KafkaError."""
 
         def decide() -> Decision[None]:
             levels = features.Levels(
@@ -286,12 +286,12 @@ class Controller:
             )
             return features.update_features(levels, changes, self._rules.settings)
 
-        await self._answers.one(decide, deadline, validate_only=validate_only)
+        await self._executor.one(decide, deadline, validate_only=validate_only)
 
     # Brokers.
 
     async def register_broker(self, broker: brokers.NewBroker, *, deadline: float = inf) -> int:
-        """Register a life of a broker; its epoch. Raises KafkaError as `brokers.register`."""
+        """Register a broker; return its epoch. Raises KafkaError as `brokers.register`."""
 
         def decide() -> Decision[int]:
             made = brokers.register(
@@ -304,12 +304,12 @@ class Controller:
             self._fencing.touch(broker.id)
             return made
 
-        return await self._answers.one(decide, deadline)
+        return await self._executor.one(decide, deadline)
 
     async def heartbeat(
         self, beat: brokers.Heartbeat, *, deadline: float = inf
     ) -> brokers.HeartbeatAnswer:
-        """A broker is alive. Raises KafkaError as `brokers.check_epoch`."""
+        """Process the heartbeat of a broker. Raises KafkaError as `brokers.check_epoch`."""
 
         def decide() -> Decision[brokers.HeartbeatAnswer]:
             made = brokers.heartbeat(self._present, beat, self._rules.settings)
@@ -319,23 +319,23 @@ class Controller:
                 self._fencing.touch(beat.broker_id)
             return made
 
-        return await self._answers.one(decide, deadline)
+        return await self._executor.one(decide, deadline)
 
     async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
-        """Forget a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
+        """Unregister a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
 
         def decide() -> Decision[None]:
             made = brokers.unregister(self._present, broker_id, self._rules.settings)
             self._fencing.forget(broker_id)
             return made
 
-        await self._answers.one(decide, deadline)
+        await self._executor.one(decide, deadline)
 
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:
-        """A block of ids that nobody else gets. Raises KafkaError as `brokers.check_epoch`."""
-        return await self._answers.one(
+        """Return an unused block of producer ids. Raises KafkaError as `brokers.check_epoch`."""
+        return await self._executor.one(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
         )
 
@@ -347,6 +347,6 @@ class Controller:
         return {
             "active": self._writer.active,
             "epoch": self._writer.epoch,
-            "topics": len(self._writer.folds),
+            "topics": len(self._writer.collision_keys),
             "offset": self._present.offset if self._writer.active else None,
         }

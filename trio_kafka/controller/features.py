@@ -1,8 +1,8 @@
-"""Levels of features, for the whole cluster: changed together or not at all (KIP-584).
+"""Levels of features of the whole cluster: changed together or not at all (KIP-584).
 
-A level is taken when this software and every node that is registered supports it, and what it
-depends on is in use. Going down must be asked for. Source: KIP-584, KIP-778, KIP-853, KIP-1022, and
-what Apache Kafka 4.4.0 answers.
+A level is accepted if this release and every registered node support it, and the features that it
+depends on are in use. A downgrade must be requested as such.
+Source: KIP-584, KIP-778, KIP-853, KIP-1022; responses of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +11,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import elr_safety_records
-from trio_kafka.controller.decision import Decision
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import (
     ELR_VERSION,
@@ -32,7 +31,7 @@ _NOT_SUPPORTED: Final = VersionRange(0, 0)
 
 
 class Upgrade(IntEnum):
-    """What a change may do (int8 on the wire); any other number is UNKNOWN."""
+    """Direction of a change (int8 on the wire); any other number is UNKNOWN."""
 
     UNKNOWN = 0
     UPGRADE = 1
@@ -41,13 +40,13 @@ class Upgrade(IntEnum):
 
     @classmethod
     def of(cls, number: int) -> "Upgrade":
-        """By its number on the wire."""
+        """Return the member of a number on the wire."""
         return cls(number) if number in list(cls) else cls.UNKNOWN
 
 
 @frozen
 class FeatureChange:
-    """Let a feature be at a level; 0 takes it out of use."""
+    """Change of a feature's level; level 0 disables it."""
 
     name: str
     level: int
@@ -56,32 +55,29 @@ class FeatureChange:
 
 @frozen(kw_only=True)
 class Levels:
-    """What is decided on.
-
-    kraft: the kraft.version, which no record of the image has. me: the controller that decides.
-    """
+    """Current levels. kraft: kraft.version, which is not in the image. me: this controller."""
 
     image: MetadataImage
     kraft: int
     me: NodeId
 
     def of(self, feature: str) -> int:
-        """The present level; 0: not in use."""
+        """Return the current level of a feature; 0 means not in use."""
         return self.kraft if feature == KRAFT_VERSION else self.image.features.get(feature, 0)
 
 
 def update_features(
     levels: Levels, changes: Sequence[FeatureChange], settings: ControllerSettings
 ) -> Decision[None]:
-    """Change all of them; of two changes of one feature the later counts.
+    """Change levels. Of two changes of one feature the later one counts.
 
-    Raises KafkaError(INVALID_UPDATE_VERSION) for the first one that cannot be.
+    Raises KafkaError(INVALID_UPDATE_VERSION) for the first invalid change.
     """
     wanted = {change.name: change for change in changes}
     proposed = {name: change.level for name, change in wanted.items()}
     records: list[MetadataRecord] = []
     if levels.of(ELR_VERSION) == 0 and proposed.get(ELR_VERSION, 0) > 0:
-        # From here on who is eligible to lead depends on it: it changes by records only.
+        # Eligible leaders depend on this setting, so from now on it changes by records only.
         records += elr_safety_records(levels.image, settings.min_insync_replicas)
     for change in wanted.values():
         _check(levels, change)
@@ -93,9 +89,9 @@ def update_features(
 
 def _check(levels: Levels, change: FeatureChange) -> None:
     if change.upgrade is Upgrade.UNKNOWN:
-        raise _refused(change, "the type of the upgrade is not known")
+        raise _refused(change, "unknown upgrade type: expected 1, 2 or 3")
     if change.level < 0:
-        raise _refused(change, "a level is not negative")
+        raise _refused(change, "expected 0 or more")
     for node, supported in _nodes(levels, change.name):
         if supported is None:
             raise _refused(change, f"{node} does not know the feature")
@@ -103,37 +99,37 @@ def _check(levels: Levels, change: FeatureChange) -> None:
             raise _refused(change, f"{node} supports {supported.low} to {supported.high}")
     old = levels.of(change.name)
     if change.level < old and change.upgrade is Upgrade.UPGRADE:
-        raise _refused(change, f"{old} is in use: ask for a safe or an unsafe downgrade")
+        raise _refused(change, f"{old} is in use: request a safe or unsafe downgrade")
     if change.level > old and change.upgrade is not Upgrade.UPGRADE:
-        raise _refused(change, f"{old} is in use: that is no downgrade")
+        raise _refused(change, f"{old} is in use: request an upgrade")
     if change.name == KRAFT_VERSION and change.level < old:
-        raise _refused(change, f"{old} is in use, and this feature is never lowered")
+        raise _refused(change, f"{old} is in use, and this feature cannot be downgraded")
     if change.name == KRAFT_VERSION and change.level > old:
-        raise _refused(change, "the voters are a setting of each node, which cannot be changed yet")
+        raise _refused(change, "the voters are static, a setting of each node")
     if change.name == METADATA_VERSION and change.level < old:
         _check_downgrade(change, old)
 
 
 def _check_downgrade(change: FeatureChange, old: int) -> None:
-    """Records that are written already may say what the older version cannot."""
+    """Refuse a downgrade if the log may contain what the older version cannot express."""
     if not metadata_changed(change.level, old):
         return
     if change.upgrade is Upgrade.UNSAFE_DOWNGRADE:
         raise _refused(change, f"{old} is in use: an unsafe downgrade is not supported")
-    raise _refused(change, f"{old} is in use: metadata of it might be lost")
+    raise _refused(change, f"{old} is in use: metadata may be lost")
 
 
 def _check_needs(levels: Levels, change: FeatureChange, proposed: Mapping[str, int]) -> None:
     for name, least in needed_levels(change.name, change.level).items():
         found = proposed.get(name, levels.of(name))
         if found < least:
-            raise _refused(change, f"it needs {name} {least}, which is {found}")
+            raise _refused(change, f"it requires {name} {least}, found {found}")
 
 
 def _nodes(levels: Levels, feature: str) -> Iterator[tuple[str, VersionRange | None]]:
-    """Who must support it, and what they do; None: it is not even known there.
+    """Yield the nodes that must support a feature, and their levels; None if unknown there.
 
-    Before controllers register (KIP-919) nobody knows what the others support.
+    Other controllers are included from the level on at which they register (KIP-919).
     """
     yield f"controller {levels.me}", SUPPORTED.get(feature)
     for node, broker in levels.image.brokers.items():

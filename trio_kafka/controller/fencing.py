@@ -1,4 +1,4 @@
-"""Brokers that are silent for too long are fenced: their sessions, and the task that watches."""
+"""Fencing of silent brokers: their sessions, and the task that ends them."""
 
 from functools import partial
 from typing import NoReturn
@@ -6,16 +6,16 @@ from typing import NoReturn
 import trio
 
 from trio_kafka.controller import brokers
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.sessions import Sessions
-from trio_kafka.controller.settings import ControllerSettings
 from trio_kafka.controller.writer import Writer
 from trio_kafka.model import NodeId
 
 
 class Fencing:
-    """`run` must run while the controller is active. me: the broker of the controller's own
-    process, which has no session: it cannot be silent while this code runs.
+    """Sessions of an active controller. `run` must run while it is active.
+
+    me: the broker in this process. It has no session, as it is alive while this code runs.
     """
 
     def __init__(self, writer: Writer, settings: ControllerSettings, me: NodeId) -> None:
@@ -26,35 +26,35 @@ class Fencing:
         self._touched = trio.Event()
 
     def alive(self, broker_id: NodeId) -> bool:
-        """Was it heard of lately?"""
+        """Return whether a broker has sent a heartbeat lately."""
         return self._sessions.alive(broker_id, trio.current_time())
 
     def touch(self, broker_id: NodeId) -> None:
-        """It has been heard of."""
+        """Note a heartbeat of a broker."""
         if broker_id != self._me:
             self._sessions.touch(broker_id, trio.current_time())
             self._touched.set()
 
     def forget(self, broker_id: NodeId) -> None:
-        """It is fenced or gone: nothing more is expected of it."""
+        """End the session of a broker that is fenced or unregistered."""
         self._sessions.forget(broker_id)
 
     async def run(self) -> NoReturn:
-        """Fence whoever is silent, until cancelled. KafkaError(NOT_CONTROLLER)."""
+        """Fence silent brokers until cancelled. Raises KafkaError(NOT_CONTROLLER)."""
         while True:
             await self._wait_silent()
             for broker_id in list(self._sessions.silent(trio.current_time())):
                 await self._writer.write(partial(self._fence, broker_id))
 
     async def _wait_silent(self) -> None:
-        """Until the next session has ended, as far as is known now, or another one has begun."""
+        """Wait until the next session ends, or a heartbeat arrives."""
         with trio.move_on_at(self._sessions.deadline):
             await self._touched.wait()
             self._touched = trio.Event()
 
     def _fence(self, broker_id: NodeId) -> Decision[None]:
         if self.alive(broker_id):
-            return Decision(None)  # it was heard while others were decided on
+            return Decision(None)  # a heartbeat arrived during other decisions
         self._sessions.forget(broker_id)
         present = self._writer.present
         broker = present.brokers.get(broker_id)

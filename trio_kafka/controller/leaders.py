@@ -1,9 +1,8 @@
-"""Who leads when a broker goes or comes: changes of partitions that follow from changes of brokers.
+"""Leaders after brokers leave or return: changes of partitions that follow from those of brokers.
 
-A broker that goes leaves every ISR. With eligible leader replicas (KIP-966) one that leaves an ISR
-smaller than min.insync.replicas stays eligible, and an ISR may be empty; without, the last member
-stays in the ISR. Costs a walk over the partitions, in steps: None is one without a change. Brokers
-come and go seldom.
+A broker that leaves is removed from every ISR. With eligible leader replicas (KIP-966) it stays
+eligible where the ISR becomes smaller than min.insync.replicas, and an ISR may be empty. Without
+them the last member stays in the ISR. Each change searches all partitions, in steps.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,13 +11,13 @@ from typing import Final
 from attrs import evolve
 
 from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.metadata.features import ELR_VERSION
 from trio_kafka.metadata.image import (
     BrokerRegistration,
+    ConfigResourceType,
     MetadataImage,
     PartitionState,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.metadata.source import MetadataRecord
@@ -26,11 +25,11 @@ from trio_kafka.model import NO_NODE, NodeId, TopicId
 from trio_kafka.protocol.stored.metadata.topics import PartitionChangeRecord
 
 Changes = Iterator[MetadataRecord | None]
-_A_STEP: Final = 1000  # partitions that are looked at: 0.2 ms
+_A_STEP: Final = 1000  # partitions in one step: 0.2 ms
 
 
 def leave(image: MetadataImage, broker_id: NodeId, settings: ControllerSettings) -> Changes:
-    """Changes as `broker_id` stops to serve: fenced, shutting down or gone."""
+    """Yield the changes after a broker is fenced, shuts down or is unregistered."""
     elr = image.features.get(ELR_VERSION, 0) > 0
     brokers = {node: b for node, b in image.brokers.items() if node != broker_id}
     for looked_at, (topic, number, old) in enumerate(_partitions(image), 1):
@@ -51,7 +50,7 @@ def leave(image: MetadataImage, broker_id: NodeId, settings: ControllerSettings)
 
 
 def arrive(image: MetadataImage, broker_id: NodeId) -> Changes:
-    """Changes as `broker_id` may lead again: it takes the leaderless where it is eligible."""
+    """Yield the changes after a broker may lead again: partitions without leader get one."""
     brokers = {
         **image.brokers,
         broker_id: evolve(image.brokers[broker_id], fenced=False, in_controlled_shutdown=False),
@@ -75,7 +74,7 @@ def _partitions(image: MetadataImage) -> Iterator[tuple[TopicImage, int, Partiti
 
 
 def _leader(brokers: Mapping[NodeId, BrokerRegistration], state: PartitionState) -> NodeId:
-    """The first replica that is in sync, or else eligible, and can serve."""
+    """Return the first active replica that is in sync, or else eligible."""
     for eligible in (state.isr, state.elr):
         for node in state.replicas:
             if node in eligible and node in brokers and brokers[node].active:
@@ -84,8 +83,8 @@ def _leader(brokers: Mapping[NodeId, BrokerRegistration], state: PartitionState)
 
 
 def _min_insync(image: MetadataImage, topic: TopicImage, settings: ControllerSettings) -> int:
-    """The setting min.insync.replicas of a topic."""
-    for kind, name in ((ResourceType.TOPIC, topic.name), (ResourceType.BROKER, "")):
+    """Return min.insync.replicas of a topic."""
+    for kind, name in ((ConfigResourceType.TOPIC, topic.name), (ConfigResourceType.BROKER, "")):
         value = image.config(kind, name).get(MIN_INSYNC_REPLICAS)
         if value is not None:
             return int(value)
@@ -95,7 +94,7 @@ def _min_insync(image: MetadataImage, topic: TopicImage, settings: ControllerSet
 def _change(
     topic_id: TopicId, number: int, old: PartitionState, new: PartitionState
 ) -> Iterator[MetadataRecord]:
-    """The record of what differs, if anything does."""
+    """Yield the record of a changed partition, if it changed."""
     if new == old:
         return
     record = PartitionChangeRecord(partition_id=number, topic_id=topic_id)

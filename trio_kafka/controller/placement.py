@@ -1,9 +1,9 @@
-"""Where new partitions go: replicas striped over racks and brokers, from a random start.
+"""Placement of new partitions: replicas are striped over racks and brokers, from a random start.
 
-Each partition begins one rack further than the one before, and one broker further in each rack
-after a round of racks; so leaders spread evenly, and the replicas of a partition lie on as many
-racks as there are. Brokers that are fenced or shutting down come last, and never lead.
-Source: the rules of KRaft's striped placement; rack awareness of KIP-36.
+Each partition begins one rack after the previous one, and one broker later in each rack after a
+round of racks. So leaders are spread evenly, and the replicas of a partition are on as many racks
+as possible. Brokers that are fenced or shutting down come last, and never lead.
+Source: striped placement of KRaft; rack awareness of KIP-36.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,12 +15,12 @@ from trio_kafka.model import NodeId
 
 T = TypeVar("T")
 Choose = Callable[[int], int]
-"""`choose(n)` is one of the numbers below n, by chance."""
+"""`choose(n)` returns a random number below n."""
 
 
 @frozen
 class UsableBroker:
-    """A broker as placement sees it."""
+    """Broker that can get replicas."""
 
     id: NodeId
     rack: str | None
@@ -30,13 +30,13 @@ class UsableBroker:
 def place(
     brokers: Iterable[UsableBroker], partitions: int, factor: int, choose: Choose
 ) -> list[tuple[NodeId, ...]]:
-    """The replicas of each partition, the preferred leader first.
+    """Return the replicas of each partition, the preferred leader first.
 
-    Raises KafkaError(INVALID_REPLICATION_FACTOR) if there are fewer brokers, or none is active.
+    Raises KafkaError(INVALID_REPLICATION_FACTOR) for too few brokers, or without an active one.
     """
     known = sorted(brokers, key=lambda broker: broker.id)
     if factor > len(known):
-        found = f"replication factor {factor}, {len(known)} brokers are registered"
+        found = f"replication factor {factor}: expected at most {len(known)}, the number of brokers"
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, found)
     if not any(broker.active for broker in known):
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "all brokers are fenced")
@@ -51,7 +51,7 @@ def place(
 
 
 def _racks(brokers: Iterable[UsableBroker], choose: Choose) -> list[list[NodeId]]:
-    """Brokers by rack, both rotated by chance: neighbours stay, so leadership is even."""
+    """Return brokers by rack, both rotated at random; their order stays, so leaders are even."""
     racks: dict[str | None, list[NodeId]] = {}
     for broker in brokers:
         racks.setdefault(broker.rack, []).append(broker.id)
@@ -64,7 +64,7 @@ def _rotated(items: list[T], choose: Choose) -> list[T]:
 
 
 def _stripe(racks: Sequence[Sequence[NodeId]], number: int, factor: int) -> tuple[NodeId, ...]:
-    """Up to `factor` brokers: one of each rack in turn, then the next of each."""
+    """Return up to `factor` brokers: one of each rack in turn, then the next of each."""
     if not racks:
         return ()
     shift, first = divmod(number, len(racks))

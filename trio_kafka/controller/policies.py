@@ -1,19 +1,19 @@
-"""Policies of whoever runs a cluster: they look at topics to be created and at settings to be
-changed, and may say no.
+"""Policies of operators: checks of new topics and of changed settings, which can refuse them.
 
-They are asked where Kafka asks them: when everything else was found right, also when a request only
-wants to know (`validate_only`); of a new topic's settings both kinds are asked. Source: KIP-108,
-KIP-133; Apache Kafka 4.4.0 (deletions that AlterConfigs only implies are not shown: KAFKA-14195).
+A policy is called as Kafka calls it: after all other checks, also if a request only validates. The
+settings of a new topic are checked by both kinds. Source: KIP-108, KIP-133; Apache Kafka 4.4.0
+(removals that AlterConfigs implies are not passed: KAFKA-14195).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NodeId
 
 _logger = get_logger(__name__)
@@ -21,8 +21,10 @@ _logger = get_logger(__name__)
 
 @frozen(kw_only=True)
 class TopicToCreate:
-    """assignments: by partition, where the request gives them: both counts are None then, and else
-    those that the topic would have. configs: those that the request sets.
+    """Topic to be checked. configs: those of the request.
+
+    assignments: by partition, if the request has them. Then both counts are None; otherwise they
+    are those of the new topic.
     """
 
     name: str
@@ -34,44 +36,48 @@ class TopicToCreate:
 
 @frozen(kw_only=True)
 class ConfigsToAlter:
-    """Of one resource. configs: what would be set; None: set no more."""
+    """Changed settings of one resource to be checked. configs: None marks a removed setting."""
 
-    kind: ResourceType
+    kind: ConfigResourceType
     name: str
     configs: Mapping[str, str | None]
 
 
 TopicPolicy = Callable[[TopicToCreate, str], None]
 ConfigPolicy = Callable[[ConfigsToAlter, str], None]
-"""Called with the principal too. They raise KafkaError(POLICY_VIOLATION), and never wait."""
+"""Called with the principal. Raises KafkaError(POLICY_VIOLATION), and never waits."""
 
-Approval = Callable[[TopicToCreate], None]
 ConfigApproval = Callable[[ConfigsToAlter], None]
-"""The same of one principal."""
+"""Policies about settings, bound to one principal."""
 
 
 def approved(wanted: object) -> None:
-    """Nobody has anything against it."""
+    """Approve of everything."""
+
+
+class Approvals(NamedTuple):
+    """Policies bound to one principal. Each raises KafkaError for what it refuses."""
+
+    topic: Callable[[TopicToCreate], None] = approved
+    configs: ConfigApproval = approved
 
 
 @define(eq=False)
 class Policies:
-    """All that there are; every one must agree."""
+    """Registered policies; every one must approve."""
 
     topics: list[TopicPolicy] = field(factory=list, init=False)
     configs: list[ConfigPolicy] = field(factory=list, init=False)
 
-    def topic_approval(self, principal: str) -> Approval:
-        """What asks them about a topic."""
-        if not self.topics:
-            return approved
-        return lambda wanted: _ask(self.topics, wanted, principal)
+    def approvals(self, principal: str) -> Approvals:
+        """Return the policies for the requests of a principal."""
+        return Approvals(_bound(self.topics, principal), _bound(self.configs, principal))
 
-    def config_approval(self, principal: str) -> ConfigApproval:
-        """What asks them about settings."""
-        if not self.configs:
-            return approved
-        return lambda wanted: _ask(self.configs, wanted, principal)
+
+def _bound(policies: Sequence[Callable[..., None]], principal: str) -> Callable[[object], None]:
+    if not policies:
+        return approved
+    return lambda wanted: _ask(policies, wanted, principal)
 
 
 def _ask(policies: Sequence[Callable[..., None]], wanted: object, principal: str) -> None:
@@ -81,6 +87,8 @@ def _ask(policies: Sequence[Callable[..., None]], wanted: object, principal: str
         except KafkaError:
             raise
         except Exception as error:
-            _logger.exception("a policy failed", asked=type(wanted).__name__)
+            _logger.exception("policy failed", asked=type(wanted).__name__)
             code = ErrorCode.UNKNOWN_SERVER_ERROR
-            raise KafkaError(code, "a policy failed: the request is refused") from error
+            raise KafkaError(
+                code, "a policy failed, so the request is rejected: see the log of the broker"
+            ) from error

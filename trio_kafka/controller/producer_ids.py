@@ -1,4 +1,4 @@
-"""Producer ids are given to brokers in blocks, and never twice (KIP-730)."""
+"""Producer ids: given to brokers in blocks, and never twice (KIP-730)."""
 
 from typing import Final
 
@@ -16,18 +16,18 @@ _END: Final = (1 << 63) - 1
 
 @frozen
 class ProducerIdBlock:
-    """`length` ids from `first` on."""
+    """Block of `length` ids from `first` on."""
 
     first: int
     length: int = BLOCK
 
 
 def allocate(image: MetadataImage, broker_id: NodeId, epoch: int) -> Decision[ProducerIdBlock]:
-    """The next block. Raises KafkaError as `check_epoch`; UNKNOWN_SERVER_ERROR at the end."""
+    """Return the next block. Raises KafkaError as `check_epoch`, or UNKNOWN_SERVER_ERROR."""
     check_epoch(image, broker_id, epoch)
     first = image.next_producer_id
     if first > _END - BLOCK:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "no producer ids are left")
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "all producer ids are used")
     record = ProducerIdsRecord(
         broker_id=broker_id, broker_epoch=epoch, next_producer_id=first + BLOCK
     )

@@ -1,4 +1,4 @@
-"""Changes of client quotas: what may be set for whom.
+"""Changes of client quotas: which keys and values an entity can have.
 
 Source: ClientQuotaControlManager and QuotaConfig of Apache Kafka 4.4.0; KIP-546, KIP-612.
 """
@@ -23,12 +23,12 @@ from trio_kafka.quotas.keys import (
 )
 
 MOST_CHANGES: Final = 10_000  # of one request
-_FRACTION: Final = 1e-6  # that a whole number may have
+_FRACTION: Final = 1e-6  # tolerance of a whole number
 
 
 @frozen
 class QuotaKey:
-    """What may be said of a quota: the largest value, and whether it has a fraction."""
+    """Rules for the values of a quota: the largest one, and whether they are whole numbers."""
 
     most: float
     whole: bool
@@ -49,10 +49,7 @@ IP_KEYS: Final[Mapping[str, QuotaKey]] = {
 
 @frozen
 class QuotaChange:
-    """What is wanted of one entity: by key the new value, None: none any more.
-
-    repeated: a key that is named twice.
-    """
+    """Changed quotas of one entity; None removes one. repeated: a key that is named twice."""
 
     entity: QuotaEntity
     values: Mapping[str, float | None]
@@ -60,7 +57,7 @@ class QuotaChange:
 
 
 def alter_quotas(image: MetadataImage, change: QuotaChange) -> Decision[None]:
-    """All of it, or nothing. Raises KafkaError(INVALID_REQUEST)."""
+    """Change the quotas of an entity, all or none. Raises KafkaError(INVALID_REQUEST)."""
     if change.repeated is not None:
         raise _invalid(f"quota {change.repeated} is named twice")
     keys = keys_of(change.entity)
@@ -77,14 +74,14 @@ def alter_quotas(image: MetadataImage, change: QuotaChange) -> Decision[None]:
 
 
 def keys_of(entity: QuotaEntity) -> Mapping[str, QuotaKey]:
-    """What an entity may have. Raises KafkaError for one that there cannot be."""
+    """Return the keys that an entity can have. Raises KafkaError for an invalid entity."""
     if not entity:
-        raise _invalid("an entity has no type")
+        raise _invalid("an entity without a type: expected user, client-id or ip")
     for kind, name in entity:
         if kind not in ENTITY_TYPES:
-            raise _invalid(f"no entity is of type {kind!r}")
+            raise _invalid(f"unknown entity type {kind!r}: expected user, client-id or ip")
         if name == "":
-            raise _invalid(f"the name of a {kind} is empty")
+            raise _invalid(f"an empty {kind}: expected a name, or null for the default")
     names = dict(entity)
     if IP not in names:
         return CLIENT_KEYS
@@ -99,19 +96,19 @@ def _check_address(address: str | None) -> None:
         try:
             ip_address(address)
         except ValueError:
-            raise _invalid(f"{address!r} is no address") from None
+            raise _invalid(f"ip {address!r}: expected an address") from None
 
 
 def _check_value(keys: Mapping[str, QuotaKey], key: str, value: float) -> None:
     known = keys.get(key)
     if known is None:
-        raise _invalid(f"quota {key!r} is not known of such an entity")
+        raise _invalid(f"quota {key!r}: expected one of {', '.join(sorted(keys))}")
     if isnan(value) or value <= 0:
-        raise _invalid(f"{key}: {value}: want more than 0")
+        raise _invalid(f"{key}: {value}: expected more than 0")
     if value > known.most:
-        raise _invalid(f"{key}: {value}: want at most {known.most:.0f}")
+        raise _invalid(f"{key}: {value}: expected at most {known.most:.0f}")
     if known.whole and value % 1 > _FRACTION:
-        raise _invalid(f"{key}: {value}: want a whole number")
+        raise _invalid(f"{key}: {value}: expected a whole number")
 
 
 def _record(entity: QuotaEntity, key: str, value: float | None) -> ClientQuotaRecord:

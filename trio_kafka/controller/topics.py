@@ -1,6 +1,6 @@
-"""Topics: created, grown, deleted. Pure: an image in, records and answers out.
+"""Topics: creation, new partitions, deletion. Pure functions from an image to records.
 
-Source: KIP-4, KIP-464 (defaults), KIP-516 (ids), KIP-525 (answers with settings).
+Source: KIP-4, KIP-464 (defaults), KIP-516 (ids), KIP-525 (responses with settings).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,25 +11,17 @@ from attrs import Factory
 
 from trio_kafka.attributes import frozen
 from trio_kafka.controller.configs import Validator, config_records, new_topic_configs
-from trio_kafka.controller.decision import Decision
+from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.placement import Choose, UsableBroker, place
-from trio_kafka.controller.policies import (
-    Approval,
-    ConfigApproval,
-    ConfigsToAlter,
-    TopicToCreate,
-    approved,
-)
-from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.topic_ids import new_topic_id
+from trio_kafka.controller.policies import Approvals, ConfigsToAlter, TopicToCreate
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.dump import partition_record
 from trio_kafka.metadata.features import METADATA_VERSION, has_directories
 from trio_kafka.metadata.image import (
     UNASSIGNED_DIRECTORY,
+    ConfigResourceType,
     MetadataImage,
     PartitionState,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.metadata.names import check_topic_name, collision_key
@@ -42,19 +34,21 @@ from trio_kafka.protocol.stored.metadata.topics import (
 
 DEFAULT: Final = -1
 MOST_PARTITIONS: Final = 10_000  # of one topic in one request: they are one batch
-
+_RESERVED_BELOW: Final = 100  # topic ids with a meaning of their own
+_APPROVED: Final = Approvals()
+_DASH: Final = 62  # the value of `-` in url-safe base64
 
 Charge = Callable[[int], None]
-"""Called with the partitions that come or go. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
+"""Called with the number of new or deleted partitions. Raises THROTTLING_QUOTA_EXCEEDED."""
 
 
 def free_of_charge(partitions: int) -> None:
-    """No quota is held against anybody."""
+    """Charge nothing."""
 
 
 @frozen(kw_only=True)
 class NewTopic:
-    """A topic to create: either counts (-1: the default) or assignments by partition."""
+    """Topic to create: either counts (-1 is the default) or assignments by partition."""
 
     name: str
     partitions: int = DEFAULT
@@ -65,7 +59,7 @@ class NewTopic:
 
 @frozen(kw_only=True)
 class CreatedTopic:
-    """What has been created. configs: those that were set for it."""
+    """Created topic. configs: those of the request."""
 
     name: str
     id: TopicId
@@ -75,8 +69,8 @@ class CreatedTopic:
 
 
 @frozen(kw_only=True)
-class Chance:
-    """Where randomness comes from."""
+class Randomness:
+    """Source of randomness."""
 
     choose: Choose
     random_bytes: Callable[[int], bytes]
@@ -84,44 +78,45 @@ class Chance:
 
 def create_topic(
     image: MetadataImage,
-    folds: Mapping[str, str],
+    collision_keys: Mapping[str, str],
     topic: NewTopic,
     *,
     settings: ControllerSettings,
     validate: Validator,
-    chance: Chance,
+    randomness: Randomness,
     charge: Charge = free_of_charge,
-    approve: Approval = approved,
-    approve_configs: ConfigApproval = approved,
+    approvals: Approvals = _APPROVED,
 ) -> Decision[CreatedTopic]:
-    """Create one. folds: of all topics, the names by their `collision_key`.
+    """Create a topic. collision_keys: names of all topics by their `collision_key`.
 
-    approve, approve_configs: raise KafkaError where a policy is against it.
     Raises KafkaError: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
-    INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST, and what `validate`
-    and `charge` raise.
+    INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST, and what `validate`,
+    `charge` and `approvals` raise.
     """
     check_topic_name(topic.name)
     if topic.name == METADATA_TOPIC:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{topic.name} is the controller's own")
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"topic {topic.name} belongs to the controller: choose another name",
+        )
     if topic.name in image.topics:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name} exists")
-    other = folds.get(collision_key(topic.name))
+    other = collision_keys.get(collision_key(topic.name))
     if other is not None:
         found = f"topic {topic.name} collides with {other}: '.' and '_' are the same in metrics"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     configs = new_topic_configs(topic.name, topic.configs, validate, image)
     if topic.configs:
-        approve_configs(
-            ConfigsToAlter(kind=ResourceType.TOPIC, name=topic.name, configs=topic.configs)
+        approvals.configs(
+            ConfigsToAlter(kind=ConfigResourceType.TOPIC, name=topic.name, configs=topic.configs)
         )
-    replicas = _replicas(image, topic, settings, chance.choose)
-    approve(_to_create(topic, replicas))
+    replicas = _replicas(image, topic, settings, randomness.choose)
+    approvals.topic(_to_create(topic, replicas))
     charge(len(replicas))
-    topic_id = new_topic_id(chance.random_bytes)
+    topic_id = new_topic_id(randomness.random_bytes)
     records = chain(
         [TopicRecord(name=topic.name, topic_id=topic_id)],
-        config_records(image, (ResourceType.TOPIC, topic.name), configs),
+        config_records(image, (ConfigResourceType.TOPIC, topic.name), configs),
         new_partitions(image, topic_id, enumerate(replicas)),
     )
     created = CreatedTopic(
@@ -134,13 +129,27 @@ def create_topic(
     return Decision(created, records)
 
 
+def new_topic_id(random_bytes: Callable[[int], bytes]) -> TopicId:
+    """Return a random UUID (version 4) that is not reserved and not shown with a leading dash.
+
+    Source: Uuid of Apache Kafka 4.4.0.
+    """
+    while True:
+        raw = bytearray(random_bytes(16))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        reserved = int.from_bytes(raw) < _RESERVED_BELOW
+        if not reserved and raw[0] >> 2 != _DASH:
+            return TopicId(bytes(raw))
+
+
 def new_partitions(
     image: MetadataImage, topic_id: TopicId, replicas: Iterable[tuple[int, Sequence[NodeId]]]
 ) -> Iterator[PartitionRecord]:
-    """Records of partitions with these replicas, led by their first active one; made one by one,
-    as they may be thousands.
-    """
-    states: dict[tuple[NodeId, ...], PartitionState] = {}  # many partitions, few sets of replicas
+    """Yield the records of partitions with these replicas, led by the first active one."""
+    states: dict[
+        tuple[NodeId, ...], PartitionState
+    ] = {}  # many partitions share a few lists of replicas
     for number, nodes in replicas:
         at = tuple(nodes)
         state = states.get(at)
@@ -166,7 +175,7 @@ def delete_topic(
     settings: ControllerSettings,
     charge: Charge = free_of_charge,
 ) -> Decision[TopicImage]:
-    """Delete one, by name or id.
+    """Delete a topic by name or id.
 
     Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, TOPIC_DELETION_DISABLED, and
     what `charge` raises.
@@ -177,7 +186,7 @@ def delete_topic(
     if topic is None:
         if isinstance(name_or_id, str):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name_or_id}")
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic of id {name_or_id.hex()}")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"no topic with id {name_or_id.hex()}")
     charge(len(topic.partitions))
     return Decision(topic, [RemoveTopicRecord(topic_id=topic.id)])
 
@@ -191,7 +200,7 @@ def create_partitions(
     *,
     charge: Charge = free_of_charge,
 ) -> Decision[None]:
-    """Let a topic have `count` partitions, more than it has.
+    """Add partitions to a topic, up to `count`.
 
     Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT,
     INVALID_REPLICATION_FACTOR, POLICY_VIOLATION, and what `charge` raises.
@@ -201,13 +210,15 @@ def create_partitions(
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
     has = len(topic.partitions)
     if count <= has:
-        found = f"topic {name} has {has} partitions, {count} are no more"
+        found = f"{count} partitions: expected more than {has}, which topic {name} has"
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, found)
     if assignments is not None and len(assignments) != count - has:
-        found = f"{len(assignments)} assignments for {count - has} new partitions"
+        found = (
+            f"{len(assignments)} assignments: expected {count - has}, one for each new partition"
+        )
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
     if count - has > MOST_PARTITIONS:
-        found = f"{count - has} new partitions: want at most {MOST_PARTITIONS} in one request"
+        found = f"{count - has} new partitions: expected at most {MOST_PARTITIONS} in one request"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
     charge(count - has)
     factor = len(topic.partitions[0].replicas)
@@ -219,7 +230,7 @@ def create_partitions(
 
 
 def _to_create(topic: NewTopic, replicas: Sequence[Sequence[NodeId]]) -> TopicToCreate:
-    """As policies are shown it."""
+    """Return a topic as policies get it."""
     given = bool(topic.assignments)
     return TopicToCreate(
         name=topic.name,
@@ -236,21 +247,23 @@ def _replicas(
     count, factor = topic.partitions, topic.replication_factor
     if topic.assignments:
         if count != DEFAULT or factor != DEFAULT:
-            found = "partitions and replication factor must be -1 beside assignments"
+            found = "partitions and replication factor beside assignments: expected -1 for both"
             raise KafkaError(ErrorCode.INVALID_REQUEST, found)
         if sorted(topic.assignments) != list(range(len(topic.assignments))):
-            found = f"partitions {sorted(topic.assignments)}: want 0, 1, 2, without a gap"
+            found = f"partitions {sorted(topic.assignments)}: expected 0, 1, 2, ... without a gap"
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, found)
         factor = len(topic.assignments[0])
         in_order = (topic.assignments[number] for number in range(len(topic.assignments)))
         return [_checked(image, nodes, factor) for nodes in in_order]
     if count != DEFAULT and count <= 0:
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"{count} partitions: want 1 or more, or -1")
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS, f"{count} partitions: expected 1 or more, or -1"
+        )
     if count > MOST_PARTITIONS:
-        found = f"{count} partitions: want at most {MOST_PARTITIONS} in one request"
+        found = f"{count} partitions: expected at most {MOST_PARTITIONS} in one request"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
     if factor != DEFAULT and factor <= 0:
-        found = f"replication factor {factor}: want 1 or more, or -1"
+        found = f"replication factor {factor}: expected 1 or more, or -1"
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, found)
     count = settings.num_partitions if count == DEFAULT else count
     factor = settings.default_replication_factor if factor == DEFAULT else factor
@@ -258,16 +271,16 @@ def _replicas(
 
 
 def _checked(image: MetadataImage, nodes: Sequence[NodeId], factor: int) -> tuple[NodeId, ...]:
-    """An assignment that was given. Raises KafkaError(INVALID_REPLICA_ASSIGNMENT)."""
+    """Return a given assignment. Raises KafkaError(INVALID_REPLICA_ASSIGNMENT)."""
     unknown = [node for node in nodes if node not in image.brokers]
     if not nodes:
-        found = "a partition without replicas"
+        found = "a partition without replicas: expected at least one"
     elif len(set(nodes)) < len(nodes):
         found = f"replicas {list(nodes)} name a broker twice"
     elif unknown:
-        found = f"replicas {list(nodes)}: no broker {unknown[0]} is registered"
+        found = f"replicas {list(nodes)}: broker {unknown[0]} is not registered"
     elif len(nodes) != factor:
-        found = f"replicas {list(nodes)}: other partitions have {factor}"
+        found = f"replicas {list(nodes)}: expected {factor}, as other partitions have"
     elif not any(image.brokers[node].active for node in nodes):
         found = f"replicas {list(nodes)}: all are fenced or shutting down"
     else:
@@ -280,6 +293,6 @@ def _usable(image: MetadataImage) -> list[UsableBroker]:
 
 
 def _directory(image: MetadataImage, node: NodeId) -> bytes:
-    """Where a new replica goes: only a broker with one directory has no choice to make."""
+    """Return the directory of a new replica; unassigned if its broker has several."""
     directories = image.brokers[node].log_dirs
     return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY

@@ -1,9 +1,9 @@
-"""What the controller decides on, and the one way to change it.
+"""Writer: the current state of the controller, and the only way to change it.
 
-`present` is the state with all that was appended, also what is not committed yet. A decision and
-its append are one change: one after the other, in the order of their coming, so nothing comes
-between what a decision looked at and its append. Records are made, replayed and encoded in slices,
-as a topic may have 10,000 partitions; until the batch is appended nothing of it is seen.
+`present` is the state with all appended records, committed or not. A decision and its append are
+one change. Changes are made one after the other, in order, so nothing happens between what a
+decision reads and its append. A topic may have 10,000 partitions, so records are made, replayed and
+encoded in slices. Until the batch is appended, none of it is visible.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 
 import trio
 
+from trio_kafka.controller.bootstrap import level_in
 from trio_kafka.controller.decision import Decision
-from trio_kafka.controller.start import level_in
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.features import METADATA_VERSION
@@ -24,32 +24,32 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 T = TypeVar("T")
 
-_SLICE: Final = 16  # records of one decision: 10 µs to make and write, 60 where a leader goes
-_UNPAUSED: Final = 64  # of many decisions
-_NAMES: Final = 1000  # folded without letting others run
-_DECISION: Final = 8  # records: what a decision costs besides
+_SLICE: Final = 16  # records in one step, of 10 µs each, or 60 µs with a change of leader
+_UNPAUSED: Final = 64  # records of several decisions without a checkpoint
+_NAMES: Final = 1000  # names in one step
+_DECISION: Final = 8  # cost of a decision itself, in records
 _NOT_ACTIVE: Final = "this node is not the active controller"
 
 
-def folded(names: Iterable[str]) -> Steps[dict[str, str]]:
-    """Names of topics by their `collision_key`, in steps."""
-    folds: dict[str, str] = {}
+def collision_keys_of(names: Iterable[str]) -> Steps[dict[str, str]]:
+    """Return names of topics by their `collision_key`."""
+    collision_keys: dict[str, str] = {}
     for number, name in enumerate(names, 1):
-        folds[collision_key(name)] = name
+        collision_keys[collision_key(name)] = name
         if not number % _NAMES:
             yield
-    return folds
+    return collision_keys
 
 
 class Writer:
-    """Writes while it has an image. epoch: in which it does, -1: it does not.
+    """Writer of one controller, active while it has an image. epoch: -1 while it is not active.
 
-    folds: the names of all topics by their `collision_key`.
+    collision_keys: names of all topics by their `collision_key`.
     """
 
     def __init__(self, source: MetadataSource) -> None:
         self.epoch = -1
-        self.folds: dict[str, str] = {}
+        self.collision_keys: dict[str, str] = {}
         self._source = source
         self._image: MetadataImage | None = None
         self._lock = trio.Lock()
@@ -61,30 +61,30 @@ class Writer:
 
     @property
     def present(self) -> MetadataImage:
-        """Raises KafkaError(NOT_CONTROLLER) where this node does not decide."""
+        """Current state. Raises KafkaError(NOT_CONTROLLER) while not active."""
         if self._image is None:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
         return self._image
 
-    def take_over(self, epoch: int, image: MetadataImage, folds: dict[str, str]) -> None:
-        """Go on from an image, in a new epoch. folds: of its topics, see `folded`."""
+    def take_over(self, epoch: int, image: MetadataImage, collision_keys: dict[str, str]) -> None:
+        """Continue from an image, in a new epoch. collision_keys: those of its topics."""
         self.epoch = epoch
         self._image = image
-        self.folds = folds
+        self.collision_keys = collision_keys
 
     def resign(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._image = None
         self.epoch = -1
 
     async def write(
         self, decide: Callable[[], Decision[T]], validate_only: bool = False
     ) -> tuple[T, int]:
-        """Decide and append; the result, and the offset that it is true from.
+        """Decide and append; return the result, and the offset from which it is true.
 
-        Others wait meanwhile, in order. Raises KafkaError: what `decide` raises, NOT_CONTROLLER,
-        RECORD_LIST_TOO_LARGE. Cancelled before the append nothing has happened. Does not let others
-        run where few records are written and nobody else writes: `pause` does.
+        Other calls wait meanwhile, in order. If cancelled before the append, nothing has changed.
+        Has no checkpoint if few records are written and no other call waits: call `pause` after.
+        Raises KafkaError: that of `decide`, NOT_CONTROLLER, RECORD_LIST_TOO_LARGE.
         """
         try:
             self._lock.acquire_nowait()
@@ -100,7 +100,7 @@ class Writer:
             self._lock.release()
 
     async def pause(self) -> None:
-        """Between decisions: let others run if it is time."""
+        """Have a checkpoint between decisions if it is due."""
         if self._unpaused >= _UNPAUSED:
             self._unpaused = 0
             await trio.lowlevel.checkpoint()
@@ -129,6 +129,6 @@ class Writer:
         end = batch.append(self.epoch)
         self._image = delta.apply(end, self.epoch, old.timestamp_ms)
         for name in delta.deleted_topics.values():
-            self.folds.pop(collision_key(name), None)
+            self.collision_keys.pop(collision_key(name), None)
         for topic in delta.topics.values():
-            self.folds[collision_key(topic.name)] = topic.name
+            self.collision_keys[collision_key(topic.name)] = topic.name

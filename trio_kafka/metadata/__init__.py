@@ -1,1 +1,19 @@
-"""The immutable view of the cluster, made from committed metadata records; knows no consensus."""
+"""Immutable view of the cluster, built from committed metadata records.
+
+Knows no consensus protocol: records come from a `source.MetadataSource`.
+"""
+
+__all__ = [
+    "delta",
+    "dump",
+    "effective",
+    "endpoints",
+    "features",
+    "image",
+    "names",
+    "progress",
+    "publisher",
+    "quotas",
+    "replay",
+    "source",
+]

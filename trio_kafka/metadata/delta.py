@@ -1,9 +1,8 @@
-"""Changes to an image, and what they touch.
+"""Delta: changes to an image, record by record.
 
-A delta takes records one by one (`replay`), copies what they touch once, and gives the next image
-with `apply`. It also
-answers what has changed, so that publishers never walk an image: topics created, deleted,
-partitions changed, settings, brokers. A delta is used by one owner and is done when it is applied.
+`replay` applies records to a delta. The delta copies what they touch once, and `apply` returns the
+next image. Publishers read from it what has changed, so that they never search an image. A delta
+has one owner, and is done when it is applied.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,11 +14,11 @@ from trio_kafka.attributes import define
 from trio_kafka.metadata.image import (
     BrokerRegistration,
     ConfigResource,
+    ConfigResourceType,
     ControllerRegistration,
     MetadataImage,
     PartitionState,
     QuotaEntity,
-    ResourceType,
     TopicImage,
 )
 from trio_kafka.model import NodeId, TopicId
@@ -35,18 +34,18 @@ V = TypeVar("V")
 
 @define(kw_only=True)
 class TopicDelta:
-    """A topic that has changed: its partitions as they are now, and which of them changed."""
+    """A changed topic: its partitions now, and which of them changed."""
 
     name: str
     id: TopicId
     created: bool
     partitions: dict[int, PartitionState]
-    changed: dict[int, None] = Factory(dict)  # a set that keeps its order
+    changed: dict[int, None] = Factory(dict)  # an ordered set
 
 
 @define
 class MetadataDelta:
-    """Everything that is replayed onto `image`; what is None in a mapping has been removed."""
+    """Changes to `image`. None in a mapping marks a removed entry."""
 
     image: MetadataImage
     topics: dict[TopicId, TopicDelta] = Factory(dict)
@@ -65,7 +64,7 @@ class MetadataDelta:
 
     @property
     def empty(self) -> bool:
-        """Nothing has changed."""
+        """True if nothing has changed."""
         maps: tuple[Mapping[Any, object], ...] = (
             self.topics,
             self.deleted_topics,
@@ -80,10 +79,10 @@ class MetadataDelta:
         )
         return self.next_producer_id is None and not any(maps)
 
-    # For replay: the state of things with all that came before.
+    # For replay: the state after all records so far.
 
     def topic(self, topic_id: TopicId) -> TopicDelta | None:
-        """The topic, copied on the first touch; None where it does not exist."""
+        """Return a topic, copied when first used; None if it does not exist."""
         found = self.topics.get(topic_id)
         if found is None and topic_id not in self.deleted_topics:
             name = self.image.topic_names.get(topic_id)
@@ -94,68 +93,68 @@ class MetadataDelta:
         return found
 
     def topic_id(self, name: str) -> TopicId | None:
-        """The id of the topic that has this name now."""
+        """Return the id of the topic that has this name now."""
         if name in self._ids:
             return self._ids[name]
         topic = self.image.topics.get(name)
         return None if topic is None or topic.id in self.deleted_topics else topic.id
 
     def create_topic(self, name: str, topic_id: TopicId) -> None:
-        """A topic without partitions yet."""
+        """Add a topic without partitions."""
         self.topics[topic_id] = TopicDelta(name=name, id=topic_id, created=True, partitions={})
         self._ids[name] = topic_id
 
     def delete_topic(self, topic: TopicDelta) -> None:
-        """The topic and what was set for it."""
+        """Remove a topic and its settings."""
         del self.topics[topic.id]
         self._ids.pop(topic.name, None)
         if not topic.created:
             self.deleted_topics[topic.id] = topic.name
-        resource = (int(ResourceType.TOPIC), topic.name)
+        resource = (int(ConfigResourceType.TOPIC), topic.name)
         if resource in self.image.configs:
             self.configs[resource] = {}
         else:
             self.configs.pop(resource, None)
 
     def set_partition(self, topic: TopicDelta, number: int, state: PartitionState) -> None:
-        """A new or changed partition."""
+        """Add or change a partition."""
         topic.partitions[number] = state
         topic.changed[number] = None
 
     def broker(self, broker_id: NodeId) -> BrokerRegistration | None:
-        """The broker as it is registered now."""
+        """Return the current registration of a broker."""
         if broker_id in self.brokers:
             return self.brokers[broker_id]
         return self.image.brokers.get(broker_id)
 
     def config(self, resource: ConfigResource) -> dict[str, str]:
-        """What is set for a resource, to be changed in place."""
+        """Return the settings of a resource, to be changed in place."""
         if resource not in self.configs:
             self.configs[resource] = dict(self.image.configs.get(resource, {}))
         return self.configs[resource]
 
     def quota(self, entity: QuotaEntity) -> dict[str, float]:
-        """The quotas of an entity, to be changed in place."""
+        """Return the quotas of an entity, to be changed in place."""
         if entity not in self.quotas:
             self.quotas[entity] = dict(self.image.quotas.get(entity, {}))
         return self.quotas[entity]
 
     def nodes(self, ids: Iterable[int]) -> tuple[NodeId, ...]:
-        """A tuple that equal ones share: 100,000 partitions have few different replica lists."""
+        """Return a tuple shared by equal lists: 100,000 partitions have few replica lists."""
         made = tuple(ids)
         return self._shared.setdefault(made, made)  # type: ignore[return-value]  # made is equal
 
     def directories(self, ids: Iterable[bytes]) -> tuple[bytes, ...]:
-        """As `nodes`, of directory ids."""
+        """Return a tuple of directory ids, shared as by `nodes`."""
         made = tuple(ids)
         return self._shared.setdefault(made, made)  # type: ignore[return-value]  # made is equal
 
-    # What comes of it.
+    # The result.
 
     def apply(
         self, offset: int, epoch: int, timestamp_ms: int, leader_id: NodeId | None = None
     ) -> MetadataImage:
-        """The next image, as of `offset`. Costs what has changed, not what there is."""
+        """Return the image at `offset`. The cost depends on the changes, not on the image."""
         old = self.image
         names: dict[str, TopicImage | None] = dict.fromkeys(self.deleted_topics.values())
         ids: dict[TopicId, str | None] = dict.fromkeys(self.deleted_topics)
@@ -171,24 +170,24 @@ class MetadataDelta:
             epoch=epoch,
             timestamp_ms=timestamp_ms,
             leader_id=old.leader_id if leader_id is None else leader_id,
-            topics=old.topics.changed(names),
-            topic_names=old.topic_names.changed(ids),
+            topics=old.topics.updated(names),
+            topic_names=old.topic_names.updated(ids),
             brokers=_changed(old.brokers, self.brokers),
             controllers=_changed(old.controllers, self.controllers),
-            configs=old.configs.changed({at: one or None for at, one in self.configs.items()}),
+            configs=old.configs.updated({at: one or None for at, one in self.configs.items()}),
             features=_changed(old.features, {k: v or None for k, v in self.features.items()}),
             next_producer_id=(
                 old.next_producer_id if self.next_producer_id is None else self.next_producer_id
             ),
-            quotas=old.quotas.changed({at: one or None for at, one in self.quotas.items()}),
-            scram=old.scram.changed(self.scram),
-            acls=old.acls.changed(self.acls),
-            tokens=old.tokens.changed(self.tokens),
+            quotas=old.quotas.updated({at: one or None for at, one in self.quotas.items()}),
+            scram=old.scram.updated(self.scram),
+            acls=old.acls.updated(self.acls),
+            tokens=old.tokens.updated(self.tokens),
         )
 
 
 def _changed(old: Mapping[K, V], changes: Mapping[K, V | None]) -> Mapping[K, V]:
-    """A copy of a small mapping with changes, in which None removes; itself without any."""
+    """Return a changed copy of a small mapping, where None removes; itself without changes."""
     if not changes:
         return old
     merged = {**old, **changes}

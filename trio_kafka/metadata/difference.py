@@ -1,6 +1,6 @@
-"""What has changed between two images, where the records between them are gone.
+"""Difference between two images, for a reader that fell behind a snapshot.
 
-Only a reader that fell behind a snapshot pays for this walk over both images.
+The records between them are gone, so both images are compared entry by entry.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 def difference(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
-    """The delta that leads from `old` to `new`, for publishers."""
+    """Return the delta from `old` to `new`, for publishers."""
     delta = MetadataDelta(old)
     for topic in old.topics.values():
         if topic.id not in new.topic_names:

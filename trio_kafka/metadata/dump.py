@@ -1,8 +1,8 @@
-"""An image as records: replayed onto nothing they give the image again. What a snapshot is made of.
+"""Records of an image: replayed onto an empty image they give the same image. A snapshot's content.
 
-Generators, so that a snapshot of 100,000 partitions is written in slices. Order: features first, as
-they decide how the rest is written; a topic before its partitions; names sorted by nothing, in the
-order of the image.
+Generators, so that a snapshot of 100,000 partitions is written in slices. Features come first, as
+they decide the versions of the other records; a topic comes before its partitions. Otherwise the
+order is that of the image.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
-    """All of an image but what is in no record: cluster id, offsets and leader."""
+    """Yield the records of an image. Cluster id, offsets and leader are in no record."""
     for name, level in image.features.items():
         yield FeatureLevelRecord(name=name, feature_level=level)
     for controller in image.controllers.values():
@@ -69,7 +69,7 @@ def _topic(topic: TopicImage) -> Iterator[MetadataRecord]:
 
 
 def partition_record(topic_id: TopicId, number: int, state: PartitionState) -> PartitionRecord:
-    """A partition's whole state; no ELR is written as null."""
+    """Return the record of a partition's state; an empty ELR is null."""
     return PartitionRecord(
         partition_id=number,
         topic_id=topic_id,
@@ -88,7 +88,7 @@ def partition_record(topic_id: TopicId, number: int, state: PartitionState) -> P
 
 
 def broker_record(broker: BrokerRegistration) -> RegisterBrokerRecord:
-    """A broker's registration."""
+    """Return the record of a broker's registration."""
     cordoned = broker.cordoned_log_dirs
     return RegisterBrokerRecord(
         broker_id=broker.id,
@@ -105,7 +105,7 @@ def broker_record(broker: BrokerRegistration) -> RegisterBrokerRecord:
 
 
 def controller_record(controller: ControllerRegistration) -> RegisterControllerRecord:
-    """A controller's registration."""
+    """Return the record of a controller's registration."""
     return RegisterControllerRecord(
         controller_id=controller.id,
         incarnation_id=controller.incarnation_id,
@@ -116,7 +116,7 @@ def controller_record(controller: ControllerRegistration) -> RegisterControllerR
 
 
 def _endpoints(of: Callable[..., T], endpoints: Iterable[ListenerEndpoint]) -> list[T]:
-    """As the record of a kind of node has them."""
+    """Return endpoints as structs of one kind of record."""
     return [
         of(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
         for at in endpoints
@@ -124,7 +124,7 @@ def _endpoints(of: Callable[..., T], endpoints: Iterable[ListenerEndpoint]) -> l
 
 
 def _features(of: Callable[..., T], features: Mapping[str, VersionRange]) -> list[T]:
-    """As the record of a kind of node has them."""
+    """Return supported features as structs of one kind of record."""
     return [
         of(name=name, min_supported_version=levels.low, max_supported_version=levels.high)
         for name, levels in features.items()

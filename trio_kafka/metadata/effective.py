@@ -1,8 +1,8 @@
-"""What is in force of the settings: the files, with what was set while the broker runs.
+"""Effective settings: configuration files, overridden by dynamic settings.
 
-What was set stands in the metadata, so an image says all of it. A metadata log may hold what
-another release, or a plugin of Kafka's, understood: what cannot be read here counts as not set, and
-does not hide the rest. Source: KIP-226.
+Dynamic settings are metadata, so an image contains all of them. The metadata log may contain a
+value that only another release, or a plugin of Kafka's, understands. Such a value counts as not
+set, and does not affect the others. Source: KIP-226.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import TOPIC_SETTINGS, TopicConfig, topic_config
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 
 _logger: Final = get_logger(__name__)
 Follower = Callable[[BrokerConfig], None]
@@ -23,7 +23,7 @@ Follower = Callable[[BrokerConfig], None]
 
 @frozen
 class TopicSettings:
-    """Of one topic: what is set for it and can be read, what is in force, and what was refused."""
+    """Settings of one topic: those set and valid, the effective ones, and those rejected."""
 
     given: Mapping[str, str]
     config: TopicConfig
@@ -31,7 +31,7 @@ class TopicSettings:
 
 
 class EffectiveConfig:
-    """Of one broker, for any image; costs two look-ups where nothing has changed."""
+    """Effective settings of one broker, for any image. Cached while its settings are the same."""
 
     def __init__(self, config: BrokerConfig) -> None:
         self.written = config
@@ -42,30 +42,30 @@ class EffectiveConfig:
         self._found = config
 
     def layers(self, image: MetadataImage) -> Layers:
-        """All that the broker's settings come from, also what cannot be read."""
+        """Return all sources of the broker's settings, with invalid values."""
         return Layers(
             config=self.written,
-            dynamic=image.config(ResourceType.BROKER, self._broker),
-            dynamic_default=image.config(ResourceType.BROKER, ""),
+            dynamic=image.config(ConfigResourceType.BROKER, self._broker),
+            dynamic_default=image.config(ConfigResourceType.BROKER, ""),
         )
 
     def usable(self, image: MetadataImage) -> Layers:
-        """The same without what counts as not set."""
+        """Return all sources of the broker's settings, without invalid values."""
         self._look(image)
         return self._usable
 
     def of(self, image: MetadataImage) -> BrokerConfig:
-        """What is in force with an image."""
+        """Return the effective settings of the broker."""
         self._look(image)
         return self._found
 
     def topic(self, image: MetadataImage, name: str) -> TopicSettings:
-        """A topic's settings over those of the broker."""
-        given, refused = _readable(image.config(ResourceType.TOPIC, name))
+        """Return the settings of a topic, over those of the broker."""
+        given, refused = _readable(image.config(ConfigResourceType.TOPIC, name))
         broker = self.of(image)
         try:
             return TopicSettings(given, topic_config(given, broker), refused)
-        except ConfigError as error:  # each is good, together they are not
+        except ConfigError as error:  # each is valid, but not together
             return TopicSettings({}, topic_config({}, broker), (*refused, error))
 
     def _look(self, image: MetadataImage) -> None:
@@ -81,7 +81,7 @@ class EffectiveConfig:
             self._found = self.written
         self._usable = usable
         for one in refused:
-            _logger.warning("broker settings in the metadata refused", reason=str(one))
+            _logger.warning("broker settings in the metadata rejected", reason=str(one))
 
 
 def _readable(given: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[ConfigError, ...]]:
@@ -100,7 +100,7 @@ def _readable(given: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[Config
 
 
 class DynamicSettings:
-    """A publisher: whoever follows is told what is in force, at once and after each change."""
+    """Publisher that passes the broker's effective settings to followers after each change."""
 
     def __init__(self, effective: EffectiveConfig, image: MetadataImage) -> None:
         self.config = effective.of(image)
@@ -108,13 +108,13 @@ class DynamicSettings:
         self._followers: list[Follower] = []
 
     def follow(self, apply: Follower) -> None:
-        """Tell `apply` now, and whenever the settings of brokers have changed. It must not fail."""
+        """Call `apply` now, and whenever the broker's settings change. It must not raise."""
         self._followers.append(apply)
         apply(self.config)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> None:
-        """Tell the followers, if settings of this broker or of all have changed."""
-        if not any(kind == ResourceType.BROKER for kind, _ in delta.configs):
+        """Call the followers if settings of this broker or of all brokers have changed."""
+        if not any(kind == ConfigResourceType.BROKER for kind, _ in delta.configs):
             return
         before, self.config = self.config, self._effective.of(image)
         if self.config is not before:

@@ -1,5 +1,6 @@
-"""Where a broker is, for a client of a listener: the endpoint of the same name; and which replicas
-that client cannot reach.
+"""Addresses of brokers on a listener, and replicas that clients of that listener cannot reach.
+
+A client gets the endpoint with the name of the listener that it uses.
 """
 
 from collections.abc import Mapping
@@ -14,8 +15,8 @@ from trio_kafka.metadata.image import (
 )
 from trio_kafka.model import NodeId
 
-# Directory ids by broker; none for one that registered before directories had ids.
 OnlineDirectories = Mapping[NodeId, tuple[bytes, ...]]
+"""Directory ids by broker; empty for a broker that registered before directories had ids."""
 
 
 @frozen
@@ -30,7 +31,7 @@ class NodeEndpoint:
 
 
 def endpoint_on(image: MetadataImage, node: NodeId, listener: str) -> NodeEndpoint | None:
-    """None for a broker that is not registered, or has no endpoint on this listener."""
+    """Return the address of a broker; None if it is not registered or not on this listener."""
     broker = image.brokers.get(node)
     if broker is None:
         return None
@@ -41,22 +42,22 @@ def endpoint_on(image: MetadataImage, node: NodeId, listener: str) -> NodeEndpoi
 
 
 def endpoints_on(image: MetadataImage, listener: str) -> list[NodeEndpoint]:
-    """All brokers that have an endpoint on this listener, fenced ones too, by their ids."""
+    """Return the addresses of all brokers on this listener, also fenced ones, sorted by id."""
     found = (endpoint_on(image, node, listener) for node in sorted(image.brokers))
     return [endpoint for endpoint in found if endpoint is not None]
 
 
 def online_directories(image: MetadataImage, listener: str) -> OnlineDirectories:
-    """The brokers that clients of this listener can use, those that are fenced left out."""
+    """Return the directories of all brokers on this listener that are not fenced."""
     reached = endpoints_on(image, listener)
     return {one.node: image.brokers[one.node].log_dirs for one in reached if not one.fenced}
 
 
 def offline_replicas(state: PartitionState, online: OnlineDirectories) -> list[NodeId]:
-    """The replicas that a client cannot use: their broker is not registered, fenced or not on the
-    client's listener, or their directory is not online.
+    """Return the replicas that a client cannot use.
 
-    online: `online_directories` of the listener, looked up once for all partitions of an answer.
+    Their broker is not registered, fenced or not on the listener, or their directory is offline.
+    online: `online_directories` of the listener, computed once for each response.
     Source: KIP-112, KIP-858.
     """
     return [node for node in state.replicas if not _is_online(state, node, online)]
@@ -69,5 +70,5 @@ def _is_online(state: PartitionState, node: NodeId, online: OnlineDirectories) -
     directory = state.directory(node)
     if directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
         return True
-    # A broker that registered before directories had ids names none.
+    # A broker that registered before directories had ids lists none.
     return directory != LOST_DIRECTORY and (not there or directory in there)

@@ -1,5 +1,4 @@
-"""Features of a cluster: which there are, their levels, and what a metadata.version allows to be
-written.
+"""Features of a cluster: their levels, and what each metadata.version allows to be written.
 
 Source: MetadataVersion and Feature of Apache Kafka 4.4.0; KIP-584, KIP-778, KIP-1022.
 """
@@ -40,7 +39,7 @@ SUPPORTED: Final = {
     "transaction.version": VersionRange(0, 2),
 }
 
-# From which metadata.version on a feature has a level by default; ascending.
+# Default levels of features, by the first metadata.version that has them; ascending.
 _DEFAULTS: Final = {
     ELR_VERSION: ((26, 1),),
     "group.version": ((22, 1),),
@@ -49,9 +48,9 @@ _DEFAULTS: Final = {
     "streams.version": ((29, 1),),
     "transaction.version": ((24, 2),),
 }
-# What a level of a feature needs of others.
+# Levels of other features that a level depends on.
 _NEEDS: Final = {(ELR_VERSION, 1): {METADATA_VERSION: 23}}
-# The levels of metadata.version with which records came, or became able to say more.
+# Levels of metadata.version that added records or fields.
 _CHANGED: Final = frozenset({8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 _DIRECTORIES: Final = 17  # 3.7-IV2
 _TRANSACTIONS: Final = 13  # 3.6-IV1
@@ -61,7 +60,7 @@ _CORDONED: Final = 30  # 4.3-IV0
 
 
 def default_level(feature: str, metadata_version: int) -> int:
-    """The level of a feature in a cluster formatted with a metadata.version; 0: not in use."""
+    """Return the level of a feature in a newly formatted cluster; 0 means not in use."""
     if feature == METADATA_VERSION:
         return metadata_version
     reached = [level for start, level in _DEFAULTS[feature] if start <= metadata_version]
@@ -69,17 +68,17 @@ def default_level(feature: str, metadata_version: int) -> int:
 
 
 def level_of_release(release: str) -> int:
-    """The metadata.version of `4.4-IV2`, or the last one of `4.4`. Raises ValueError."""
+    """Return the metadata.version of `4.4-IV2`, or the last one of `4.4`. Raises ValueError."""
     for level, known in reversed(list(enumerate(RELEASES, OLDEST_LEVEL))):
         if known == release or known.rsplit("-", 1)[0] == release:
             return level
-    raise ValueError(f"unknown release {release!r}: want one of {', '.join(RELEASES)}")
+    raise ValueError(f"unknown release {release!r}: expected one of {', '.join(RELEASES)}")
 
 
 def bootstrap_features(metadata_version: int = LATEST_LEVEL) -> list[FeatureLevelRecord]:
-    """What a new cluster begins with: metadata.version first, then by name, levels above 0.
+    """Return the records of a new cluster: metadata.version, then other levels above 0 by name.
 
-    kraft.version is no such record: it stands in the control records of the quorum.
+    kraft.version is not among them: it is in the control records of the quorum.
     """
     check_level(METADATA_VERSION, metadata_version)
     names = [METADATA_VERSION, *sorted(name for name in _DEFAULTS if name != KRAFT_VERSION)]
@@ -88,44 +87,44 @@ def bootstrap_features(metadata_version: int = LATEST_LEVEL) -> list[FeatureLeve
 
 
 def check_level(feature: str, level: int) -> None:
-    """Raises KafkaError(INVALID_UPDATE_VERSION) if this software does not know the level."""
+    """Raise KafkaError(INVALID_UPDATE_VERSION) for a level that this release does not know."""
     supported = SUPPORTED.get(feature)
     if supported is None:
         raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"unknown feature {feature}")
     if level not in supported:
-        found = f"{feature} {level}: want {supported.low} to {supported.high}"
+        found = f"{feature} {level}: expected {supported.low} to {supported.high}"
         raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, found)
 
 
 def needed_levels(feature: str, level: int) -> Mapping[str, int]:
-    """The least levels of other features, by name, that a level depends on."""
+    """Return the lowest levels of other features, by name, that a level depends on."""
     return _NEEDS.get((feature, level), {})
 
 
 def metadata_changed(low: int, high: int) -> bool:
-    """Can metadata written at `high` say what `low` cannot? Both are levels of metadata.version."""
+    """Return whether metadata.version `high` can write what `low` cannot."""
     return any(level in _CHANGED for level in range(low + 1, high + 1))
 
 
 def has_transactions(metadata_version: int) -> bool:
-    """May metadata transactions be written (KIP-868)?"""
+    """Return whether metadata transactions may be written (KIP-868)."""
     return metadata_version >= _TRANSACTIONS
 
 
 def has_directories(metadata_version: int) -> bool:
-    """Do partitions say in which directories they lie (KIP-858)?"""
+    """Return whether partitions have directory ids (KIP-858)."""
     return metadata_version >= _DIRECTORIES
 
 
 def has_controllers(metadata_version: int) -> bool:
-    """May controllers register (KIP-919)?"""
+    """Return whether controllers may register (KIP-919)."""
     return metadata_version >= _CONTROLLERS
 
 
 def record_version(record: MetadataRecord, metadata_version: int) -> int:
-    """The version in which a record is written.
+    """Return the version in which a record is written.
 
-    Fields that an older version lacks must have their defaults: encoding tells if they have not.
+    A field that this version lacks must have its default; the encoder raises otherwise.
     """
     match record:
         case PartitionRecord() | PartitionChangeRecord():
@@ -134,7 +133,7 @@ def record_version(record: MetadataRecord, metadata_version: int) -> int:
             newer: Sequence[int] = (8, _DIRECTORIES, _CORDONED)
             return 1 + sum(metadata_version >= level for level in newer)
         case BrokerRegistrationChangeRecord():
-            # The oldest one that can say it, whatever the level.
+            # The oldest version that has the fields, independent of the level.
             if record.cordoned_log_dirs is not None:
                 return 3
             return 2 if record.log_dirs else int(record.in_controlled_shutdown != 0)

@@ -1,8 +1,8 @@
-"""The cluster as of one offset of the metadata log: values that never change.
+"""Image: the cluster at one offset of the metadata log, as immutable values.
 
-A new image shares with the one before all that its delta did not touch. Ids of topics and
-directories are 16 bytes. Leaders, ISR and epochs mean what KIP-500, KIP-841 (fencing), KIP-858
-(directories) and KIP-966 (ELR) say.
+A new image shares with the previous one everything that its delta did not touch. Ids of topics and
+directories are 16 bytes. Leaders, ISR and epochs have the meaning of KIP-500, KIP-841 (fencing),
+KIP-858 (directories) and KIP-966 (ELR).
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Final
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.model import NO_NODE, NodeId, TopicId, TopicPartition
 from trio_kafka.protocol.stored.metadata.security import (
     AccessControlEntryRecord,
@@ -20,21 +20,21 @@ from trio_kafka.protocol.stored.metadata.security import (
     UserScramCredentialRecord,
 )
 
-# Directory ids with a meaning of their own (KIP-858); none below 100 is ever given to a directory.
+# Reserved directory ids (KIP-858): ids below 100 are never given to a directory.
 MIGRATING_DIRECTORY: Final = bytes(16)
 UNASSIGNED_DIRECTORY: Final = bytes(15) + b"\x01"
 LOST_DIRECTORY: Final = bytes(15) + b"\x02"
 
 
 class RecoveryState(IntEnum):
-    """Whether the leader was elected uncleanly and has not recovered yet (KIP-704)."""
+    """State of a leader after an unclean election (KIP-704)."""
 
     RECOVERED = 0
     RECOVERING = 1
 
 
-class ResourceType(IntEnum):
-    """What a configuration belongs to (int8 in records and messages)."""
+class ConfigResourceType(IntEnum):
+    """Type of a resource that has settings (int8 in records and messages)."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -44,13 +44,15 @@ class ResourceType(IntEnum):
     GROUP = 32
 
 
-ConfigResource = tuple[int, str]  # ResourceType and name; name "" of BROKER: the cluster's default
-QuotaEntity = tuple[tuple[str, str | None], ...]  # sorted (type, name); name None: the default
+ConfigResource = tuple[int, str]
+"""ConfigResourceType and name. The name "" of BROKER stands for all brokers."""
+QuotaEntity = tuple[tuple[str, str | None], ...]
+"""Sorted pairs of type and name. The name None stands for the default."""
 
 
 @frozen(kw_only=True)
 class PartitionState:
-    """One partition. `directories` goes with `replicas`, position by position."""
+    """State of one partition. `directories` has one entry for each of `replicas`."""
 
     replicas: tuple[NodeId, ...]
     isr: tuple[NodeId, ...]
@@ -65,7 +67,7 @@ class PartitionState:
     recovery_state: RecoveryState = RecoveryState.RECOVERED
 
     def directory(self, node: NodeId) -> bytes:
-        """The directory id of a replica; UNASSIGNED_DIRECTORY where the record had none."""
+        """Return the directory id of a replica; UNASSIGNED_DIRECTORY if the record had none."""
         if not self.directories:
             return UNASSIGNED_DIRECTORY
         return self.directories[self.replicas.index(node)]
@@ -73,7 +75,7 @@ class PartitionState:
 
 @frozen(kw_only=True)
 class TopicImage:
-    """One topic; partitions by number, from 0 without a gap."""
+    """One topic. Partitions are numbered from 0 without a gap."""
 
     name: str
     id: TopicId
@@ -82,7 +84,7 @@ class TopicImage:
 
 @frozen
 class ListenerEndpoint:
-    """Where a node listens; protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """Listener of a node. Protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     name: str
     host: str
@@ -92,7 +94,7 @@ class ListenerEndpoint:
 
 @frozen
 class VersionRange:
-    """The levels of a feature that a node supports, both ends inclusive."""
+    """Levels of a feature that a node supports, both ends inclusive."""
 
     low: int
     high: int
@@ -103,7 +105,7 @@ class VersionRange:
 
 @frozen(kw_only=True)
 class BrokerRegistration:
-    """A broker as it registered itself; `epoch` is the offset of that record."""
+    """Registration of a broker; `epoch` is the offset of its record."""
 
     id: NodeId
     epoch: int
@@ -118,13 +120,13 @@ class BrokerRegistration:
 
     @property
     def active(self) -> bool:
-        """May lead and enter an ISR."""
+        """True if the broker may lead and join an ISR."""
         return not self.fenced and not self.in_controlled_shutdown
 
 
 @frozen(kw_only=True)
 class ControllerRegistration:
-    """A controller as it registered itself."""
+    """Registration of a controller."""
 
     id: NodeId
     incarnation_id: bytes
@@ -134,11 +136,10 @@ class ControllerRegistration:
 
 @frozen(kw_only=True)
 class MetadataImage:
-    """Everything, as of `offset` (exclusive: the next record has it) and the epoch of the last
-    record.
+    """State of the cluster at `offset`, which is the offset of the next record.
 
-    cluster_id: of the directory that the log lives in; it is in no record.
-    leader_id: who leads the metadata log, as its last LeaderChange says.
+    epoch: that of the last record. cluster_id: from the log's directory; it is in no record.
+    leader_id: the leader of the metadata log, from its last LeaderChange record.
     """
 
     cluster_id: str = ""
@@ -146,32 +147,32 @@ class MetadataImage:
     epoch: int = 0
     timestamp_ms: int = -1
     leader_id: NodeId = NO_NODE
-    topics: OverlayMap[str, TopicImage] = Factory(OverlayMap)
-    topic_names: OverlayMap[TopicId, str] = Factory(OverlayMap)
+    topics: ImmutableMap[str, TopicImage] = Factory(ImmutableMap)
+    topic_names: ImmutableMap[TopicId, str] = Factory(ImmutableMap)
     brokers: Mapping[NodeId, BrokerRegistration] = Factory(dict)
     controllers: Mapping[NodeId, ControllerRegistration] = Factory(dict)
-    configs: OverlayMap[ConfigResource, Mapping[str, str]] = Factory(OverlayMap)
+    configs: ImmutableMap[ConfigResource, Mapping[str, str]] = Factory(ImmutableMap)
     features: Mapping[str, int] = Factory(dict)
     next_producer_id: int = 0
-    quotas: OverlayMap[QuotaEntity, Mapping[str, float]] = Factory(OverlayMap)
-    scram: OverlayMap[tuple[str, int], UserScramCredentialRecord] = Factory(OverlayMap)
-    acls: OverlayMap[bytes, AccessControlEntryRecord] = Factory(OverlayMap)
-    tokens: OverlayMap[str, DelegationTokenRecord] = Factory(OverlayMap)
+    quotas: ImmutableMap[QuotaEntity, Mapping[str, float]] = Factory(ImmutableMap)
+    scram: ImmutableMap[tuple[str, int], UserScramCredentialRecord] = Factory(ImmutableMap)
+    acls: ImmutableMap[bytes, AccessControlEntryRecord] = Factory(ImmutableMap)
+    tokens: ImmutableMap[str, DelegationTokenRecord] = Factory(ImmutableMap)
 
     def topic(self, name_or_id: str | TopicId) -> TopicImage | None:
-        """A topic by its name or its id."""
+        """Return a topic by its name or its id."""
         if isinstance(name_or_id, str):
             return self.topics.get(name_or_id)
         name = self.topic_names.get(name_or_id)
         return None if name is None else self.topics[name]
 
     def partition(self, at: TopicPartition) -> PartitionState | None:
-        """The state of a partition, None where topic or number do not exist."""
+        """Return the state of a partition; None if it does not exist."""
         topic = self.topics.get(at.topic)
         return None if topic is None else topic.partitions.get(at.partition)
 
-    def config(self, kind: ResourceType, name: str) -> Mapping[str, str]:
-        """What has been set for a resource, and nothing inherited."""
+    def config(self, kind: ConfigResourceType, name: str) -> Mapping[str, str]:
+        """Return the dynamic settings of a resource, without inherited ones."""
         return self.configs.get((kind, name), _NOTHING)
 
 

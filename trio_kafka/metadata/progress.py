@@ -1,10 +1,10 @@
-"""An offset that only grows, and who waits for it."""
+"""Progress: an offset that only grows, and tasks that wait for it."""
 
 import trio
 
 
 class Progress:
-    """`value` is reached: an exclusive end of what is committed, or published."""
+    """`value` is the exclusive end of what is committed, or published."""
 
     def __init__(self, value: int = 0) -> None:
         self.value = value
@@ -12,18 +12,18 @@ class Progress:
         self._broken: Exception | None = None
 
     def advance(self, value: int) -> None:
-        """The end has moved; a smaller value changes nothing."""
+        """Raise the value; a smaller one is ignored."""
         if value > self.value:
             self.value = value
             self._waiting.unpark_all()
 
     def fail(self, error: Exception) -> None:
-        """It will move no more: who waits for more gets `error`, now and later."""
+        """Stop: every wait for a higher value raises `error`, now and later."""
         self._broken = error
         self._waiting.unpark_all()
 
     async def wait(self, value: int) -> None:
-        """Until `value` is reached. Raises what `fail` was given."""
+        """Wait until `value` is reached. Raises the error of `fail`."""
         if self.value >= value:
             await trio.lowlevel.checkpoint()
             return

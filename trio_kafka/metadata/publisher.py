@@ -1,10 +1,9 @@
-"""From committed records to the parts that live by them: records, delta, image, publishers in
-order.
+"""Loader and publishers: committed records become images, which parts of the broker follow.
 
-The loader is one task. A publisher is a plain call that must not fail: what it raises stops the
-broker, as the parts would then act on different images. One whose work grows with the delta gives
-it in steps, and other tasks run in between. A metadata transaction is published whole or, aborted,
-not at all.
+The loader is one task. It calls the publishers in order, each with a delta and the new image. A
+publisher must not fail: an exception stops the broker, as its parts would act on different images.
+A publisher with much work returns steps, between which other tasks run. A metadata transaction is
+published as a whole, or not at all if it is aborted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,28 +12,28 @@ from typing import Final, NoReturn, Protocol
 import trio
 
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.metadata.assembly import Assembly
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.metadata.image_builder import ImageBuilder
 from trio_kafka.metadata.progress import Progress
 from trio_kafka.metadata.source import MetadataSource
 
-_SLICE_S: Final = 0.0005  # of steps without letting others run: a pass of the loop costs 0.1 ms
-_STEPS: Final = 8  # at most in one slice, whatever the clock says
+_SLICE_S: Final = 0.0005  # of steps in one slice; a pass of the loop costs 0.1 ms
+_STEPS: Final = 8  # at most in one slice
 
 
 class Publisher(Protocol):
-    """A part that follows the metadata."""
+    """Part of the broker that follows the metadata."""
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None] | None:
-        """`delta` leads from the image published before to this one.
+        """Apply a delta, which leads from the previous image to this one.
 
-        Steps, if any, are taken to the end before the next publisher, and the next delta, is due.
+        Steps, if any, are completed before the next publisher is called.
         """
 
 
 class MetadataCache:
-    """The newest image, for whoever asks."""
+    """Publisher that keeps the newest image."""
 
     def __init__(self, image: MetadataImage) -> None:
         self.image = image
@@ -44,7 +43,7 @@ class MetadataCache:
 
 
 class Loader:
-    """Reads a source from its beginning and publishes; `image` is what was published last."""
+    """Task that reads a source from its beginning and publishes images."""
 
     def __init__(
         self,
@@ -58,40 +57,40 @@ class Loader:
         self._source = source
         self._elapsed = elapsed
         self._publishers = list(publishers)
-        self._assembly = Assembly(cluster_id)
+        self._builder = ImageBuilder(cluster_id)
         self._published = Progress()
         self._node = node
 
     @property
     def image(self) -> MetadataImage:
-        """What all publishers have seen."""
-        return self._assembly.published
+        """Image that all publishers have seen."""
+        return self._builder.published
 
     def add(self, publisher: Publisher) -> None:
-        """One more, from the next delta on; made later than the others, it begins with `image`."""
+        """Add a publisher. It must start from `image`, and gets the next delta."""
         self._publishers.append(publisher)
 
     async def wait_published(self, offset: int) -> None:
-        """Until every publisher has seen all below `offset`."""
+        """Wait until every publisher has seen all records below `offset`."""
         await self._published.wait(offset)
 
     async def run(
         self, *, task_status: trio.TaskStatus[MetadataImage] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Load until cancelled; started when all that was committed at first has been published.
+        """Load until cancelled; started when the records committed at the start are published.
 
-        Before that nothing is: whoever sees a first image takes it for the whole.
+        No image is published before, as publishers take the first one for the whole state.
         """
         with self._node.child("metadata-loader", "task", self._figures):
             started = False
             goal: int | None = None
             while True:
-                batches = await self._source.read(self._assembly.offset)
+                batches = await self._source.read(self._builder.offset)
                 if goal is None:
                     goal = self._source.committed_offset
                 for batch in batches:
-                    await self._take(self._assembly.take(batch))
-                if self._assembly.offset < goal:
+                    await self._take(self._builder.take(batch))
+                if self._builder.offset < goal:
                     continue
                 await self._publish()
                 if not started:
@@ -99,7 +98,7 @@ class Loader:
                     task_status.started(self.image)
 
     async def _publish(self) -> None:
-        made = self._assembly.finish()
+        made = self._builder.finish()
         if made is not None:
             delta, image = made
             for publisher in self._publishers:
@@ -109,7 +108,7 @@ class Loader:
             self._published.advance(image.offset)
 
     async def _take(self, steps: Iterator[None]) -> None:
-        """All of the steps, a slice after the other."""
+        """Take all steps, in slices."""
         taken, ends = 0, self._elapsed() + _SLICE_S
         for taken, _ in enumerate(steps, 1):
             if not taken % _STEPS or self._elapsed() >= ends:

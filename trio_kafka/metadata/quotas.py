@@ -1,4 +1,4 @@
-"""Client quotas in an image: which entities there are, and which of them a filter means.
+"""Client quotas in an image: types of entities, and filters for them.
 
 Source: ClientQuotasImage of Apache Kafka 4.4.0; KIP-546, KIP-612.
 """
@@ -18,7 +18,7 @@ ENTITY_TYPES: Final = (USER, CLIENT_ID, IP)
 
 
 class Match(IntEnum):
-    """What a component of a filter means (int8 on the wire)."""
+    """Type of a filter component (int8 on the wire)."""
 
     EXACT = 0
     DEFAULT = 1
@@ -26,7 +26,7 @@ class Match(IntEnum):
 
 
 class Component(Protocol):
-    """What is said of one type: an item of a request. `match`: the name, of EXACT alone."""
+    """Filter component of a request, for one type of entity. match: the name, for EXACT only."""
 
     entity_type: str
     match_type: int
@@ -35,7 +35,7 @@ class Component(Protocol):
 
 @frozen
 class QuotaFilter:
-    """exact: by type the name, None: the default. any_name: types. strict: no other types."""
+    """Filter of entities. exact: names by type. any_name: types. strict: no other types."""
 
     exact: Mapping[str, str | None]
     any_name: frozenset[str]
@@ -51,19 +51,23 @@ class QuotaFilter:
 
 
 def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilter:
-    """What a request asks for. Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_VERSION for an
-    unknown type.
+    """Return the filter of a request.
+
+    Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_VERSION for an unknown type of entity.
     """
     exact: dict[str, str | None] = {}
     any_name: set[str] = set()
     for one in components:
         kind = one.entity_type
         if not kind:
-            raise _invalid("a type of entity is empty")
+            raise _invalid("an empty entity type: expected user, client-id or ip")
         if kind in exact or kind in any_name:
             raise _invalid(f"type {kind} is named twice")
         if kind not in ENTITY_TYPES:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"no entity is of type {kind}")
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"unknown entity type {kind}: expected user, client-id or ip",
+            )
         if (one.match is None) == (one.match_type == Match.EXACT):
             raise _invalid(f"match type {one.match_type} with the name {one.match!r}")
         if one.match_type in (Match.EXACT, Match.DEFAULT):
@@ -71,7 +75,7 @@ def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilte
         elif one.match_type == Match.SPECIFIED:
             any_name.add(kind)
         else:
-            raise _invalid(f"match type {one.match_type} is not known")
+            raise _invalid(f"unknown match type {one.match_type}: expected 0, 1 or 2")
     kinds = exact.keys() | any_name
     if IP in kinds and len(kinds) > 1:
         raise _invalid("an address has no quotas together with a user or a client id")
@@ -81,8 +85,9 @@ def quota_filter(components: Iterable[Component], *, strict: bool) -> QuotaFilte
 def quotas_that(
     wanted: QuotaFilter, image: MetadataImage
 ) -> Iterator[tuple[QuotaEntity, Mapping[str, float]] | None]:
-    """The entities with their quotas; None for one that is not meant, so that a walk over many can
-    be sliced.
+    """Yield the entities that match, with their quotas, and None for each other one.
+
+    The caller can so slice a search through many entities.
     """
     for entity, quotas in image.quotas.items():
         yield (entity, quotas) if wanted(entity) else None

@@ -1,8 +1,7 @@
-"""What each metadata record does to a delta: one function a record, in a table by the record's
-class.
+"""Replay of metadata records onto a delta: one function for each record, in a table by class.
 
-Records are facts: they are replayed, never refused. One that cannot be true (a partition of no
-topic) is a broken invariant, as then this replica of the log is not what its leader wrote.
+Records are facts: they are replayed, never refused. A record that cannot be true, such as a
+partition without a topic, breaks an invariant: this replica of the log differs from its leader's.
 Source: KIP-631 (records), KIP-841, KIP-858, KIP-966; messages of Apache Kafka 4.4.0.
 """
 
@@ -41,19 +40,21 @@ UNCHANGED_RECOVERY: Final = -1
 
 
 def replay(delta: MetadataDelta, record: MetadataRecord) -> None:
-    """Apply one record. Transaction records are their reader's business: here they do nothing.
+    """Apply one record. Records of transactions do nothing here; their reader handles them.
 
-    Raises InvariantError for a record that contradicts what came before, or is of no known class.
+    Raises InvariantError for an unknown record, or one that contradicts an earlier record.
     """
     apply = _REPLAY.get(type(record))
     if apply is None:
         message = message_of(type(record))
-        raise InvariantError(f"nobody replays metadata record {message.name} (key {message.key})")
+        raise InvariantError(
+            f"metadata record {message.name} (key {message.key}) cannot be replayed"
+        )
     apply(delta, record)
 
 
 def replay_all(delta: MetadataDelta, records: Sequence[MetadataRecord]) -> None:
-    """Apply records in their order."""
+    """Apply records in order."""
     for record in records:
         replay(delta, record)
 
@@ -63,7 +64,7 @@ def replay_all(delta: MetadataDelta, records: Sequence[MetadataRecord]) -> None:
 
 def _topic(delta: MetadataDelta, record: topics.TopicRecord) -> None:
     if delta.topic_id(record.name) is not None:
-        raise InvariantError(f"topic {record.name} is created but exists")
+        raise InvariantError(f"record creates topic {record.name}, which exists")
     delta.create_topic(record.name, TopicId(record.topic_id))
 
 
@@ -281,7 +282,7 @@ def _remove_token(delta: MetadataDelta, record: security.RemoveDelegationTokenRe
 
 
 def _nothing(_delta: MetadataDelta, _record: MetadataRecord) -> None:
-    """Changes no state."""
+    """Change nothing."""
 
 
 _REPLAY: Final[dict[type, Callable[[MetadataDelta, Any], None]]] = {

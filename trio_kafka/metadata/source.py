@@ -1,8 +1,8 @@
-"""Where metadata records come from: an interface that hides who keeps them and how they agree.
+"""Source of metadata records: an interface that hides how they are stored and agreed on.
 
-A source is one log of batches of records. Whoever is elected may append, atomically a batch and
-fenced by its epoch; everybody may read what is committed, from an offset on. Offsets count records,
-also those that only the source knows.
+A source is one log of batches of records. A node that is elected appends batches, each atomic and
+fenced by its epoch. Every node reads committed records from an offset on. Every record counts in
+offsets, also those that only the source itself uses.
 """
 
 from collections.abc import Sequence
@@ -80,12 +80,11 @@ MetadataRecord: TypeAlias = (
 
 @frozen(kw_only=True)
 class Committed:
-    """Records that are committed together, and where.
+    """Records that are committed together, and their position.
 
-    next_offset: exclusive end. size: bytes in the source, which tell when a snapshot is due.
-    leader_id: set where this is the source's own word of who leads from here on; there are no
-    records then.
-    snapshot: this is all there is below `next_offset`, in place of what was read before.
+    next_offset: exclusive end. size: bytes in the source, by which snapshots are triggered.
+    leader_id: the leader from here on; such a batch has no records.
+    snapshot: the records are the whole state below `next_offset`, and replace earlier ones.
     """
 
     next_offset: int
@@ -98,60 +97,59 @@ class Committed:
 
 
 class NewBatch(Protocol):
-    """A batch in the making, of one source."""
+    """Batch of one source that is being filled."""
 
     def add(self, record: MetadataRecord) -> None:
-        """One more. Raises EncodeError for a record that the level cannot carry."""
+        """Add a record. Raises EncodeError for one that the level cannot carry."""
 
     def append(self, epoch: int) -> int:
-        """Add the whole to the log; the offset up to which to wait. No checkpoint.
+        """Append the batch to the log, without a checkpoint; return its exclusive end.
 
-        Raises KafkaError: NOT_CONTROLLER if `epoch` is not the present one,
+        Raises KafkaError: NOT_CONTROLLER unless `epoch` is the current one,
         RECORD_LIST_TOO_LARGE.
         """
 
 
 class MetadataSource(Protocol):
-    """The log of metadata records."""
+    """Log of metadata records."""
 
     @property
     def epoch(self) -> int:
-        """In which this node may append, or -1 where it may not."""
+        """Epoch in which this node may append; -1 if it may not."""
 
     @property
     def next_offset(self) -> int:
-        """The offset that the first record of the next `append` will have."""
+        """Offset of the first record of the next append."""
 
     @property
     def committed_offset(self) -> int:
-        """The exclusive end of what is committed."""
+        """Exclusive end of the committed records."""
 
     @property
     def kraft_version(self) -> int:
-        """The level of the feature that the log itself has (KIP-853); 0: not in use."""
+        """Level of the feature kraft.version (KIP-853); 0 means not in use."""
 
     async def elect(self) -> int:
-        """Wait until this node may append; the epoch in which it may."""
+        """Wait until this node may append; return its epoch."""
 
     def batch(self, level: int) -> NewBatch:
-        """A batch to fill, written as metadata.version `level` has it."""
+        """Return an empty batch, to be written as metadata.version `level` requires."""
 
     def append(self, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
-        """A batch of few records, filled and appended at once."""
+        """Append a batch of few records; return its exclusive end."""
 
     async def wait_committed(self, offset: int) -> None:
-        """Wait until all below `offset` is committed.
+        """Wait until all records below `offset` are committed.
 
-        Raises KafkaError(NOT_CONTROLLER) if this node lost the epoch in which it appended: then
-        nobody knows.
+        Raises KafkaError(NOT_CONTROLLER) if this node lost the epoch in which it appended: the
+        records may or may not be committed.
         """
 
     async def read(self, offset: int) -> Sequence[Committed]:
-        """What is committed from `offset` on, at least one batch and at most a few: waits until
-        there is.
+        """Wait for committed batches from `offset` on; return at least one and at most a few.
 
-        Where records below a snapshot are gone the snapshot comes in their place.
+        A snapshot takes the place of records that are gone.
         """
 
     def bootstrap(self) -> Sequence[MetadataRecord]:
-        """The records with which an empty log begins, as written when it was formatted."""
+        """Return the records that formatting left for the start of an empty log."""

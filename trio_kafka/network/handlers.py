@@ -28,6 +28,10 @@ class Handlers(Protocol):
     def names(self) -> Mapping[int, str]:
         """The API keys that are served, with their names."""
 
+    @property
+    def idle(self) -> int:
+        """Number of idle handlers, `size` at most."""
+
     def largest_request(self, key: int) -> int:
         """Bytes of the largest request that an API declares; 0 if it declares none."""
 

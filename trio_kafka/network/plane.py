@@ -71,7 +71,7 @@ class Plane:
         if memory is not None:
             node.add("memory-pool", "part", memory.figures)
         self.times = self._shared.times
-        turn.handlers = channel.counts
+        turn.handlers = handlers
         self.idleness = Idleness(turn, lambda: self.processors, lambda: handlers.size)
         node.add("idle", "part", self.idleness.figures)
         self.turn = turn

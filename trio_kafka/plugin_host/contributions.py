@@ -241,6 +241,5 @@ class Contributions:
             owner=self.owner,
             deadline_s=None if self.owner.deadline_s == inf else self.owner.deadline_s,
             limit=self.owner.limiter if wanted.kind == "around" else None,
-            in_hand=self.owner.in_hand if wanted.kind == "around" else None,
             versions=wanted.versions,
         )

@@ -34,54 +34,24 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
-class Holder(Protocol):
-    """Who has errands."""
-
-    def held_for(self, in_hand: "InHand") -> Sequence[Cancellable]:
-        """Those that are begun, and not over, of the `around`s of an owner."""
-
-
-class Told(Protocol):
-    """An `around`."""
-
-    def tell_ends(self, told: Callable[[], None]) -> None:
-        """Call this at the end of each errand from now on."""
-
-
 class InHand:
-    """How many requests are in a plugin's hands; those that are parked as a Delayed, too.
-
-    Errands are not counted here, as this would be on the way of each request: whoever has them is
-    asked, and tells of their ends only while somebody waits for that.
-    """
+    """Requests in flight in a plugin's code, also those parked as a Delayed."""
 
     def __init__(self) -> None:
-        self._others = 0
-        self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
-        self._arounds: weakref.WeakSet[Told] = weakref.WeakSet()
-        self._is_awaited = False
+        self.count = 0
         self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
         self._fewer = trio.Event()
 
-    @property
-    def count(self) -> int:
-        return self._others + len(self._errands())
-
     def enter(self) -> None:
-        self._others += 1
+        """Count a request."""
+        self.count += 1
 
     def leave(self) -> None:
-        self._others -= 1
-        self._tell()
-
-    def watch(self, around: Told, holder: Holder) -> None:
-        """Errands of an `around` of the owner are there from now on. Idempotent."""
-        self._holders.add(holder)
-        self._arounds.add(around)
-        if self._is_awaited:
-            around.tell_ends(self._tell)
+        """Count it no longer."""
+        self.count -= 1
+        self._fewer.set()
 
     def follow(self, delayed: Delayed) -> None:
         """In hand until it is answered or dropped: then nobody has it any more."""
@@ -104,22 +74,14 @@ class InHand:
         self._scopes.discard(scope)
 
     async def wait_empty(self) -> None:
-        self._is_awaited = True
-        for around in self._arounds:
-            around.tell_ends(self._tell)
+        """Wait until no request is in flight."""
         while self.count:
             self._fewer = trio.Event()
             await self._fewer.wait()
 
-    def _tell(self) -> None:
-        self._fewer.set()
-
-    def _errands(self) -> list[Cancellable]:
-        return [errand for holder in self._holders for errand in holder.held_for(self)]
-
     def cut_off(self) -> None:
         """End those that are still there: tasks are cancelled, parked ones reach their deadline."""
-        for one in [*self._errands(), *self._scopes]:
+        for one in list(self._scopes):
             one.cancel()
         for delayed in list(self._parked):
             delayed.timed_out = True

@@ -10,7 +10,7 @@ from typing import Final
 
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
-from trio_kafka.metadata.image import MetadataImage, ResourceType, TopicImage
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, TopicImage
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.manager import Made, ReplicaManager
@@ -111,12 +111,12 @@ class ReplicaPublisher:
     def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
         """In steps of a topic, or of `_A_STEP` partitions of one."""
         topics, mine = self._replicas.image.topics, ("", str(self._broker))
-        if any(kind == ResourceType.BROKER and name in mine for kind, name in delta.configs):
+        if any(kind == ConfigResourceType.BROKER and name in mine for kind, name in delta.configs):
             for topic in topics.values():
                 yield from self._configure(topic)
             return
         for kind, name in delta.configs:
-            if kind == ResourceType.TOPIC and name in topics:
+            if kind == ConfigResourceType.TOPIC and name in topics:
                 yield from self._configure(topics[name])
 
     def _configure(self, topic: TopicImage) -> Iterator[None]:

@@ -1,9 +1,9 @@
-"""Changes that only this machine may make: the guard of APIs of ours and of plugins.
+"""Guard of changes by APIs that are not Kafka's, while no authorizer decides about them.
 
-Until an authorizer decides, a change by an API that is not Kafka's needs a peer on the loopback. A
-request from within counts by the peer that it is asked for: a plugin that asks for itself is the
-broker. A peer that is rejected gets CLUSTER_AUTHORIZATION_FAILED, is counted, and is logged, once a
-second at most.
+Such a change needs a peer on this machine. A request from within counts by the peer that it is made
+for; a plugin that asks for itself is the broker. A rejected request gets
+CLUSTER_AUTHORIZATION_FAILED, is counted, and is logged at most once a second. `Context` asks the
+authorizer instead, once there is one.
 """
 
 from typing import Final
@@ -21,24 +21,24 @@ from trio_kafka.security.loopback import is_loopback
 from trio_kafka.security.operations import Operation
 
 _logger: Final = get_logger(__name__)
-APART_S: Final = 1.0  # between two log lines
+APART_S: Final = 1.0  # least time between two log lines
 
 
 def is_local(peer: Endpoint) -> bool:
-    """Whether a request comes from this machine, or from the broker itself."""
+    """Return whether a peer is on this machine, or is the broker itself."""
     return peer is HERE or is_loopback(peer.host)
 
 
 @define(eq=False)
 class LocalChanges:
-    """The guard of one broker. rejected: how many requests it has refused."""
+    """Guard of one broker. rejected: number of rejected requests."""
 
     rejected: int = field(default=0, init=False)
     _unlogged: int = field(default=0, init=False)
     _logged_at: float = field(default=float("-inf"), init=False)
 
     def authorize(self, operation: Operation, request: Request) -> None:
-        """Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED) for a peer that is not local."""
+        """Raise KafkaError(CLUSTER_AUTHORIZATION_FAILED) for a peer that is not local."""
         connection = request.connection
         if is_local(connection.peer):
             return
@@ -59,5 +59,5 @@ class LocalChanges:
             self._logged_at, self._unlogged = now, 0
         raise KafkaError(
             ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-            f"{connection.peer.host} is not this machine: ask from the broker's own, by loopback",
+            f"{connection.peer.host} is not this machine: connect from it, by loopback",
         )

@@ -1,75 +1,229 @@
-"""What a handler may ask besides the request itself: who asks, where, and the parts of the
-broker.
+"""Context of one request: the client, the parts of the broker, and what the client may do.
+
+A handler gets a context beside the request. It states each permission that it needs by one of
+three calls:
+
+- `authorize` raises the KafkaError with which Kafka denies the operation on that resource.
+- `is_authorized` returns a bool, where a denial concerns one item or another permission will do.
+- `authorized` filters names, where Kafka leaves out silently what the client may not see.
+
+Each costs one comparison while the authorizer is `ALLOW_ALL`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    TypedDict,
+    TypeVar,
+    TypeVarTuple,
+    Unpack,
+    cast,
+)
 
-import attrs
-
-from trio_kafka.model import Endpoint
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.controller.config_admin import ConfigAdmin
+from trio_kafka.controller.controller import Controller
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.metadata.effective import EffectiveConfig
+from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.model import Endpoint, NodeId
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.plane import Plane
 from trio_kafka.network.request import Request
-from trio_kafka.requests.parts import Parts
-from trio_kafka.security.operations import Operation
+from trio_kafka.raft.driver import RaftDriver
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.authority import LocalChanges
+from trio_kafka.requests.error_counting import ErrorCounts
+from trio_kafka.requests.interceptors.registry import Interceptors
+from trio_kafka.requests.loopback.in_process import InProcess
+from trio_kafka.requests.parts import Features, Lifecycle, Parts, ProducerIds, TopicCreation
+from trio_kafka.requests.plugins import Plugins
+from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
+from trio_kafka.security.operations import Operation, bits, operations_in
+from trio_kafka.security.resources import (
+    DENIALS,
+    OPERATIONS,
+    THE_CLUSTER,
+    Resource,
+    ResourceType,
+)
 
 if TYPE_CHECKING:
-    from trio_kafka.requests.parking import Place
-
-    # For the type checker a context has every part as an attribute; at run time see below.
-    from trio_kafka.requests.parts import Parts as _Parts
-else:
-    _Parts = object
+    from trio_kafka.requests.parking import Parking
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class Context(_Parts):
-    """One request's view of the broker; every field of `Parts` is an attribute of it."""
+class OneResource(TypedDict, total=False):
+    """Resource of one permission, as a keyword argument: exactly one of these."""
+
+    topic: str
+    group: str
+    transactional_id: str
+    token: str
+    user: str
+    cluster: Literal[True]
+
+
+class ManyResources(TypedDict, total=False):
+    """Names of resources of one type, as a keyword argument: exactly one of these."""
+
+    topics: Iterable[str]
+    groups: Iterable[str]
+    transactional_ids: Iterable[str]
+    tokens: Iterable[str]
+    users: Iterable[str]
+
+
+_TYPES: Final = {
+    "topic": ResourceType.TOPIC,
+    "group": ResourceType.GROUP,
+    "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    "token": ResourceType.DELEGATION_TOKEN,
+    "user": ResourceType.USER,
+}
+
+
+def _part(name: str) -> Any:
+    return property(attrgetter(f"parts.{name}"))
+
+
+class Context:
+    """View of one request on the broker. Every field of `Parts` is an attribute."""
 
     __slots__ = ("parking", "parts", "request", "version")
 
-    def __init__(self, request: Request, parts: Parts, parking: "Place | None" = None) -> None:
+    def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
         self.request = request
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
         self.parking = parking
 
+    # --- the client
+
     @property
     def correlation(self) -> int:
+        """Correlation id of the request."""
         return self.request.correlation
 
     @property
     def client_id(self) -> str:
-        """Empty where the client sent none."""
+        """Client id of the request; empty if the client sent none."""
         return self.request.client_id
 
     @property
     def principal(self) -> str:
-        """Who asks, as `User:name`."""
+        """Principal of the client, as `User:name`."""
         return str(self.request.connection.principal)
 
     @property
     def connection(self) -> Connection:
+        """Connection of the client."""
         return self.request.connection
 
     @property
     def peer(self) -> Endpoint:
+        """Address of the client."""
         return self.request.connection.peer
 
     @property
     def listener(self) -> str:
-        """The name of the listener that the request came through."""
+        """Name of the listener that the request came through."""
         return self.request.connection.listener.name
 
-    def authorize_local(self, operation: Operation) -> None:
-        """Refuse a change of this broker, by an API that is not Kafka's, to other machines.
+    # --- permissions
 
-        Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED). See `requests.authority`.
+    def authorize(self, operation: Operation, **resource: Unpack[OneResource]) -> None:
+        """Require a permission: `context.authorize(Operation.READ, group=name)`.
+
+        Raises KafkaError with the code of the resource's type, e.g. GROUP_AUTHORIZATION_FAILED.
         """
-        self.parts.local_changes.authorize(operation, self.request)
+        if self.parts.authorizer is ALLOW_ALL:
+            return
+        wanted = _resource(resource)
+        if not self._is_allowed(operation, wanted):
+            raise KafkaError(
+                DENIALS[wanted.type],
+                f"{self.principal} has no permission {operation.name} on"
+                f" {wanted.type.name.lower()} {wanted.name}: ask an administrator for it",
+            )
+
+    def is_authorized(self, operation: Operation, **resource: Unpack[OneResource]) -> bool:
+        """Return whether the client has a permission. The arguments are those of `authorize`."""
+        return self.parts.authorizer is ALLOW_ALL or self._is_allowed(
+            operation, _resource(resource)
+        )
+
+    def authorized(self, operation: Operation, **names: Unpack[ManyResources]) -> Iterable[str]:
+        """Return the names on which the client has a permission, in their order.
+
+        `context.authorized(Operation.DESCRIBE, topics=names)`. The authorizer is asked for a name
+        when it is reached, so that a long list can be walked in slices.
+        """
+        ((plural, found),) = names.items()
+        wanted = cast("Iterable[str]", found)
+        if self.parts.authorizer is ALLOW_ALL:
+            return wanted
+        kind = _TYPES[plural.removesuffix("s")]
+        return (name for name in wanted if self._is_allowed(operation, Resource(kind, name)))
+
+    def is_authorized_on_any(self, operation: Operation, kind: ResourceType) -> bool:
+        """Return whether the client has a permission on any resource of a type (KIP-679)."""
+        connection = self.request.connection
+        return self.parts.authorizer.authorize_any(
+            connection.principal, connection.peer.host, operation, kind
+        )
+
+    def authorized_operations(self, **resource: Unpack[OneResource]) -> int:
+        """Return the operations that the client may perform on a resource, as a bit field."""
+        wanted = _resource(resource)
+        applicable = OPERATIONS[wanted.type]
+        if self.parts.authorizer is ALLOW_ALL:
+            return applicable
+        return bits(one for one in operations_in(applicable) if self._is_allowed(one, wanted))
+
+    def authorize_settings(self, operation: Operation, kind: int, name: str) -> None:
+        """Require a permission on a resource with settings: the topic, the group or the cluster.
+
+        kind: a ConfigResourceType. Raises KafkaError.
+        """
+        if kind == ConfigResourceType.TOPIC:
+            self.authorize(operation, topic=name)
+        elif kind == ConfigResourceType.GROUP:
+            self.authorize(operation, group=name)
+        else:
+            self.authorize(operation, cluster=True)
+
+    def authorize_local(self, operation: Operation) -> None:
+        """Require a permission on the cluster, for a change by an API that is not Kafka's.
+
+        Without an authorizer that decides, the peer must be on this machine: see
+        `requests.authority`. Raises KafkaError(CLUSTER_AUTHORIZATION_FAILED).
+        """
+        if self.parts.authorizer is ALLOW_ALL:
+            self.parts.local_changes.authorize(operation, self.request)
+        else:
+            self.authorize(operation, cluster=True)
+
+    def _is_allowed(self, operation: Operation, resource: Resource) -> bool:
+        connection = self.request.connection
+        return self.parts.authorizer.authorize(
+            connection.principal, connection.peer.host, operation, resource
+        )
+
+    # --- waiting
 
     async def parked(
         self,
@@ -80,17 +234,44 @@ class Context(_Parts):
         """Await wait(*args) without holding a handler's place. For async handlers.
 
         Raises trio.TooSlowError at the deadline (trio.current_time()). Ends the request if the peer
-        leaves meanwhile. Whatever comes back comes back with a place. The request's frame stays
-        valid.
+        disconnects meanwhile. The handler has a place again when this returns or raises. The frame
+        of the request stays valid.
         """
         if self.parking is None:
             raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
         return await self.parking.parked(wait, *args, deadline=deadline)
 
+    # --- the parts
 
-def _reach(part: str) -> Any:
-    return property(attrgetter(f"parts.{part}"))
+    apis: Registry = _part("apis")
+    authorizer: Authorizer = _part("authorizer")
+    cluster_id: str = _part("cluster_id")
+    config: BrokerConfig = _part("config")
+    configs: ConfigAdmin = _part("configs")
+    controller: Controller = _part("controller")
+    counters: Counters = _part("counters")
+    error_counts: ErrorCounts = _part("error_counts")
+    features: Features = _part("features")
+    groups: GroupCoordinator = _part("groups")
+    in_process: InProcess = _part("in_process")
+    interceptors: Interceptors = _part("interceptors")
+    lifecycle: Lifecycle = _part("lifecycle")
+    limits: ConnectionLimits = _part("limits")
+    local_changes: LocalChanges = _part("local_changes")
+    metadata: MetadataCache = _part("metadata")
+    node_id: NodeId = _part("node_id")
+    planes: list[Plane] = _part("planes")
+    plugins: Plugins = _part("plugins")
+    producer_ids: ProducerIds = _part("producer_ids")
+    quotas: Throttle = _part("quotas")
+    raft: RaftDriver = _part("raft")
+    replicas: ReplicaManager = _part("replicas")
+    settings: EffectiveConfig = _part("settings")
+    topic_creation: TopicCreation = _part("topic_creation")
+    tree: Node = _part("tree")
 
 
-for _field in attrs.fields(Parts):
-    setattr(Context, _field.name, _reach(_field.name))
+def _resource(given: Mapping[str, object]) -> Resource:
+    """Return the resource of keyword arguments. Raises ValueError unless it is exactly one."""
+    ((kind, name),) = given.items()
+    return THE_CLUSTER if kind == "cluster" else Resource(_TYPES[kind], str(name))

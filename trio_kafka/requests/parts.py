@@ -32,6 +32,7 @@ from trio_kafka.requests.loopback.in_process import InProcess
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.throttling.throttle import Throttle, unlimited
+from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 
 
 class MissingPartError(Exception):
@@ -120,6 +121,7 @@ class Parts:
         lambda self: InProcess(self.apis, self.data_times), takes_self=True
     )
     interceptors: Interceptors = Factory(lambda self: Interceptors(self.apis), takes_self=True)
+    authorizer: Authorizer = ALLOW_ALL
     config: BrokerConfig = missing("config")
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")

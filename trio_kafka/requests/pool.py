@@ -10,10 +10,8 @@ once as long as they are few; then a task takes the rest, under a token, a slice
 loop. The connection's next request waits meanwhile, so answers keep their order.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
-from functools import partial
-from types import GeneratorType
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import trio
@@ -29,29 +27,32 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import code_of
 from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.request import IN_STEPS, Request
-from trio_kafka.network.turn import SLICE_S, Turn
+from trio_kafka.network.request import Request
+from trio_kafka.network.turn import Turn
 from trio_kafka.protocol.errors import ManyItemsError
-from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
+from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.completions import Completions
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.error_counting import counting
 from trio_kafka.requests.failures import Failures
-from trio_kafka.requests.interceptors.before_after import Means
+from trio_kafka.requests.interceptors.before_after import ChainDependencies
 from trio_kafka.requests.interceptors.chains import Chains
-from trio_kafka.requests.interceptors.errands import Errands
 from trio_kafka.requests.large_requests import LARGE
 from trio_kafka.requests.parking import Parking
 from trio_kafka.requests.parts import Parts
-from trio_kafka.requests.replies import Encoded, Route
+from trio_kafka.requests.replies import Route
 from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.throttling.charging import charging
 from trio_kafka.requests.tokens import Tokens
-from trio_kafka.scheduling.chunked_work import Steps, advance
+from trio_kafka.scheduling.chunked_work import Steps, step
 
 T = TypeVar("T")
 logger = get_logger(__name__)
 _AT_ONCE_S: Final = 0.0005  # of steps, before a task takes the rest
 _SLICE_S: Final = 0.0001  # of steps, in a pass whose budget is used up
+
+
+_SPARE: Final = 500  # about 3 kB each
 
 
 class HandlerGroup:
@@ -71,23 +72,26 @@ class HandlerGroup:
         self.size = size
         self.unparked = 0
         self.parked = self.most_parked = 0
+        self.spare = 0  # tasks kept above `size`, so that parking starts no task each time
         self.elapsed: Callable[[], float] = turn.elapsed
         self._channel = channel
         self._parts = parts
         self._turn = turn
         self._rounds = turn.rounds
         self._counters = counters
-        self._failures = Failures(counters)
         self._name = name
         self._started = 0
         self._nursery: trio.Nursery | None = None
         node = node.add("request-handlers", "nursery", self._figures)
         self.limiter = Tokens(size, node, "num.io.threads")
         self.complete: Callable[[Delayed], None] = channel.complete
+        failures = Failures(counters)
+        self._completions = Completions(
+            failures, turn=turn, limiter=self.limiter, lane=channel.complete, start=self._start
+        )
         chains = Chains(
             interceptors=parts.interceptors,
-            means=Means(self.elapsed, self._failures),
-            errands=Errands(self, f"{name}-interceptor", node),
+            dependencies=ChainDependencies(self.elapsed, failures, self._completions.run_steps),
         )
         counted = counting(chains.put_on, parts.error_counts)
         self._routes = Routes(parts.apis, charging(counted, parts.quotas))
@@ -98,6 +102,11 @@ class HandlerGroup:
     @property
     def names(self) -> Mapping[int, str]:
         return self._parts.apis.names
+
+    @property
+    def idle(self) -> int:
+        """Number of idle handlers; tasks kept above `size` do not count."""
+        return max(0, self._channel.counts.idle - max(0, self.unparked - self.size))
 
     def largest_request(self, key: int) -> int:
         """Bytes of the largest request that the API declares; 0 if it declares none."""
@@ -118,12 +127,18 @@ class HandlerGroup:
         while self._nursery is not None and self.unparked < size:
             self._start_one()
 
+    async def run_steps(self, steps: Steps[T]) -> T:
+        """Run steps in slices and return their result."""
+        return await self._completions.run_steps(steps)
+
     # --- parking
 
     def one_parked(self) -> None:
         """A handler waits for others: another takes its place."""
         self.parked += 1
-        self.most_parked = max(self.most_parked, self.parked)
+        if self.parked > self.most_parked:
+            self.most_parked = self.parked
+            self.spare = min(self.parked, _SPARE)
         self.unparked -= 1
         if self.unparked < self.size:
             self._start_one()
@@ -146,37 +161,29 @@ class HandlerGroup:
         if route.waits:
             return False
         if request.frame is not None and len(request.frame) > LARGE:
-            self._in_steps(request, self._serve_large(request, route))
+            self._completions.in_steps(request, self._serve_large(request, route))
             return True
         message = self._read(request, route)
         if message is None:
             return True
+        self._handle(request, route, message)
+        return True
+
+    def _handle(self, request: Request, route: Route, message: Any) -> None:
+        """Call a plain handler and complete the request."""
         try:
             answer = route.handler(message, Context(request, self._parts))
-            if type(answer) is Delayed:
-                if answer.soon and self._rounds.calls is not None:
-                    request.stamps.handled = self.elapsed()
-                    self._rounds.put_off(partial(self._settle, request, route, message, answer))
-                else:
-                    self._watch(request, route, message, answer)
-            elif answer is None:
-                request.respond(None)
-            elif type(answer) is Encoded:
-                request.respond(route.write(request, answer))
-            elif type(answer) is GeneratorType or route.is_large(answer):
-                self._in_steps(request, self._finish(request, route, message, answer))
-            else:
-                request.respond(route.write(request, answer))
         except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
-            self._fail(request, route, message, error)
-        return True
+            self._completions.fail(request, route, message, error)
+        else:
+            self._completions.complete(request, route, message, answer)
 
     async def _serve(self) -> None:
         """One handler task."""
         channel, turn, elapsed = self._channel, self._turn, self.elapsed
         ends = 0.0
         try:
-            while self.unparked <= self.size:
+            while self.unparked <= self.size + self.spare:
                 item = channel.take_nowait()
                 if item is None:
                     item = await channel.take()
@@ -206,7 +213,7 @@ class HandlerGroup:
                     item.stamps.begun = elapsed()
                     if not self.perform(item):
                         return item
-                over = elapsed() >= ends or self.unparked > self.size
+                over = elapsed() >= ends or self.unparked > self.size + self.spare
                 item = None if over else self._channel.take_nowait()
             return None
         finally:
@@ -214,7 +221,9 @@ class HandlerGroup:
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
-        message = await self.all_of(self._read_large(request, route))
+        reading = self._read_large(request, route)
+        done = step(reading)
+        message = done.value if done else await self._completions.run_steps(reading)
         if message is None:
             return
         with trio.CancelScope() as scope:
@@ -223,15 +232,12 @@ class HandlerGroup:
             try:
                 await parking.take()
                 answer = await route.handler(message, context)
-                if type(answer) is Delayed:
-                    self._watch(request, route, message, answer)
-                    answer.marked()  # what changed before it was registered
-                elif answer is None:
-                    request.respond(None)
-                else:
-                    await self.all_of(self._finish(request, route, message, answer))
             except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
-                self._fail(request, route, message, error)
+                parking.close()
+                self._completions.fail(request, route, message, error)
+            else:
+                parking.close()
+                self._completions.complete(request, route, message, answer, ran=True)
             finally:
                 parking.close()
         if scope.cancelled_caught:
@@ -247,57 +253,18 @@ class HandlerGroup:
             request.client_id = request.connection.client_id(frame, length)
             return route.read(frame, length)
         except ManyItemsError:
-            self._in_steps(request, self._serve_large(request, route))
+            self._completions.in_steps(request, self._serve_large(request, route))
             return None
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(events.UNDECODABLE, str(error))
             return None
-
-    # --- in steps
-
-    def _in_steps(self, request: Request, steps: Steps[None]) -> None:
-        """Take steps, a task those that are left. Another plane is let in between, and before: to
-        read the request may have taken as long.
-        """
-        elapsed, turn = self.elapsed, self._turn
-        request.waits_for = IN_STEPS
-        turn.between()
-        ends = elapsed() + _AT_ONCE_S
-        while advance(steps, elapsed, elapsed() + SLICE_S) is None:
-            turn.between()
-            if elapsed() >= ends:
-                request.connection.request = request
-                self.nursery.start_soon(self._go_on, request, steps, name=f"{self._name}-slices")
-                return
-
-    async def _go_on(self, request: Request, steps: Steps[None]) -> None:
-        with closing(steps):
-            await self.limiter.take(request)
-            try:
-                await self.all_of(steps)
-            finally:
-                self.limiter.give_back(request)
-
-    async def all_of(self, steps: Steps[T]) -> T:
-        """What steps give at their end; others run between slices of them."""
-        while True:
-            now = self.elapsed()
-            done = advance(steps, self.elapsed, max(self._turn.begin(), now + _SLICE_S))
-            if done is not None:
-                return done.value
-            await trio.lowlevel.checkpoint()
 
     def _serve_large(self, request: Request, route: Route) -> Steps[None]:
         """As `perform`, from the first byte to the answer."""
         message = yield from self._read_large(request, route)
         if message is None:
             return
-        try:
-            answer = route.handler(message, Context(request, self._parts))
-        except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
-            self._fail(request, route, message, error)
-        else:
-            yield from self._finish(request, route, message, answer)
+        self._handle(request, route, message)
 
     def _read_large(self, request: Request, route: Route) -> Steps[Any]:
         """As `_read`, in steps where the frame is large or has many items."""
@@ -315,72 +282,6 @@ class HandlerGroup:
             request.refuse(events.UNDECODABLE, str(error))
             return None
 
-    def _finish(self, request: Request, route: Route, message: Any, answer: Any) -> Steps[None]:
-        """Whatever a handler gave, to the response."""
-        try:
-            if type(answer) is GeneratorType:
-                answer = yield from answer
-            if type(answer) is Delayed:
-                self._watch(request, route, message, answer)
-                answer.marked()  # what changed before it was registered
-            elif answer is None:
-                request.respond(None)
-            elif type(answer) is Encoded or not route.is_large(answer):
-                request.respond(route.write(request, answer))
-            else:
-                segments = yield from route.write_in_steps(request, answer)
-                request.respond(segments)
-        except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
-            self._fail(request, route, message, error)
-
-    # --- what waits
-
-    def _settle(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
-        """The round ends: most are answered by now. Where somebody stands between an operation and
-        its purgatory, it is registered all the same.
-        """
-        purgatory, answer = delayed.purgatory, None
-        if type(purgatory) is Purgatory:
-            answer = purgatory.glance(delayed)
-        if answer is None:
-            self._watch(request, route, message, delayed)
-            delayed.marked()  # what changed before it was registered
-        else:
-            self._complete(request, route, message, answer)
-
-    def _watch(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
-        connection = request.connection
-        if connection.left or connection.closed:  # the edge will not come again: nobody to answer
-            delayed.purgatory.drop(delayed)
-            request.respond(None)
-            return
-        request.stamps.handled = self.elapsed()
-        delayed.since = self._turn.time
-        connection.parked = partial(delayed.purgatory.drop, delayed)
-        connection.request, request.waits_for = request, delayed
-        request.give_back()
-        # Last: an errand that has begun says itself whether its request is parked.
-        delayed.purgatory.watch(
-            delayed, self._channel.complete, partial(self._complete, request, route, message)
-        )
-
-    def _complete(self, request: Request, route: Route, message: Any, answer: Any) -> None:
-        request.connection.parked = request.waits_for = None
-        if answer is None or answer is NO_ANSWER:
-            request.respond(None)
-        elif isinstance(answer, Exception):
-            self._fail(request, route, message, answer)
-        else:
-            try:
-                if type(answer) is Encoded:
-                    request.respond(route.write(request, answer))
-                elif type(answer) is GeneratorType or route.is_large(answer):
-                    self._in_steps(request, self._finish(request, route, message, answer))
-                else:
-                    request.respond(route.write(request, answer))
-            except Exception as error:  # noqa: BLE001 - one request fails, the group goes on
-                self._fail(request, route, message, error)
-
     # --- errors
 
     def _answer_unknown(self, request: Request) -> None:
@@ -393,45 +294,7 @@ class HandlerGroup:
         if route is None:
             request.refuse(events.UNKNOWN_API, f"key {request.key} version {request.version}")
         else:
-            self._fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
-
-    def _fail(self, request: Request, route: Route, message: Any, error: Exception) -> None:
-        """Answer with the error; a bug is logged with its traceback, a KafkaError is an answer.
-
-        A ProtocolError ends the connection. A broken invariant is no matter of one request: it goes
-        on, and stops the broker.
-        """
-        if isinstance(error, ProtocolError):
-            request.refuse(events.FORBIDDEN, f"{route.api.name}: {error}")
-            return
-        code, text = self._failures.judge(request, route, error)
-        segments = None
-        try:
-            answer = self._failures.answer(request, route, message, code, text)
-            if route.is_large(answer):
-                self._in_steps(request, self._say_error(request, route, code, answer))
-                return
-            segments = route.write(request, answer)
-        except KafkaError:  # the API cannot say it
-            self._failures.count(request, route, code)
-        except Exception:
-            logger.exception("an error cannot be answered", api=route.api.name)
-        if segments is None:
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
-        else:
-            request.respond(segments)
-
-    def _say_error(
-        self, request: Request, route: Route, code: ErrorCode, answer: Any
-    ) -> Steps[None]:
-        """Write an answer that says an error of many items."""
-        try:
-            segments = yield from route.write_in_steps(request, answer)
-        except Exception:
-            logger.exception("an error cannot be answered", api=route.api.name)
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
-        else:
-            request.respond(segments)
+            self._completions.fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
 
     # --- tasks
 
@@ -442,10 +305,12 @@ class HandlerGroup:
         return self._nursery
 
     def _start_one(self) -> None:
-        nursery = self.nursery
+        self._start(self._serve, suffix=str(self._started))
         self.unparked += 1
         self._started += 1
-        nursery.start_soon(self._serve, name=f"{self._name}-{self._started - 1}")
+
+    def _start(self, task: Callable[..., Awaitable[object]], *args: Any, suffix: str) -> None:
+        self.nursery.start_soon(task, *args, name=f"{self._name}-{suffix}")
 
     def _figures(self) -> Figures:
         return {

@@ -1,7 +1,8 @@
-"""Answers kept as bytes, by what was asked, as long as the metadata are the same.
+"""Cache of encoded responses, valid as long as the metadata image is the same.
 
-By registry: of a broker that is gone nothing stays, and two in one process do not meet. Bounded,
-because a client can ask for anything.
+The key of a response is everything that it depends on besides the image, and so also what the
+client may see. While the authorizer is `ALLOW_ALL` all clients share a response. The cache is
+bounded, because a client can ask for anything.
 """
 
 from collections.abc import Hashable
@@ -16,43 +17,51 @@ from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded
 
 MOST: Final = 1000
+"""Responses that are kept of one broker."""
 MOST_BYTES: Final = 4 << 20
+"""Bytes of the responses that are kept of one broker."""
 
 
 @define
-class _Answers:
+class _Responses:
     image: MetadataImage
-    by_question: dict[Hashable, Encoded] = Factory(dict)
+    by_key: dict[Hashable, Encoded] = Factory(dict)
     size: int = 0
 
 
-class Kept:
-    """For one API."""
+class ResponseCache:
+    """Responses of one API, for each broker of the process.
+
+    A broker is known by its registry. Its responses go when the registry goes.
+    """
 
     def __init__(self) -> None:
-        self._answers: WeakKeyDictionary[Registry, _Answers] = WeakKeyDictionary()
+        self._responses: WeakKeyDictionary[Registry, _Responses] = WeakKeyDictionary()
 
-    def get(self, registry: Registry, image: MetadataImage, asked: Hashable) -> Encoded | None:
-        """The answer given to the same question with the same metadata."""
-        answers = self._answers.get(registry)
-        if answers is None or answers.image is not image:
+    def get(self, registry: Registry, image: MetadataImage, key: Hashable) -> Encoded | None:
+        """Return the response that was kept for the key and this image."""
+        responses = self._responses.get(registry)
+        if responses is None or responses.image is not image:
             return None
-        return answers.by_question.get(asked)
+        return responses.by_key.get(key)
 
     def put(
-        self, registry: Registry, image: MetadataImage, asked: Hashable, answer: Encoded
+        self, registry: Registry, image: MetadataImage, key: Hashable, response: Encoded
     ) -> None:
-        """Keep an answer. What was kept for other metadata, or is too much, goes."""
-        answers = self._answers.get(registry)
-        size = len(answer.body)
+        """Keep a response, unless it is too large alone.
+
+        All others are discarded first if they are of another image, or if there are too many.
+        """
+        responses = self._responses.get(registry)
+        size = len(response.body)
         if size > MOST_BYTES:
             return
         if (
-            answers is None
-            or answers.image is not image
-            or len(answers.by_question) >= MOST
-            or answers.size + size > MOST_BYTES
+            responses is None
+            or responses.image is not image
+            or len(responses.by_key) >= MOST
+            or responses.size + size > MOST_BYTES
         ):
-            answers = self._answers[registry] = _Answers(image)
-        answers.by_question[asked] = answer
-        answers.size += size
+            responses = self._responses[registry] = _Responses(image)
+        responses.by_key[key] = response
+        responses.size += size

@@ -1,15 +1,15 @@
-"""What may be done to what: the operations of Kafka's authorizer, and sets of them as one number.
+"""Operations that an authorizer decides about, and sets of them as bit fields.
 
-Source: AclOperation and AclEntry of Apache Kafka 4.4.0, KIP-430 (a bit for each operation's code).
+Source: AclOperation and AclEntry of Apache Kafka 4.4.0; KIP-430 (bit n stands for operation n).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Final
 
 
 class Operation(IntEnum):
-    """An operation (int8 on the wire)."""
+    """Operation on a resource (int8 in messages and records of ACLs)."""
 
     UNKNOWN = 0
     ANY = 1
@@ -30,16 +30,21 @@ class Operation(IntEnum):
 
 
 def bits(operations: Iterable[Operation]) -> int:
-    """The set as Metadata and the Describe APIs carry it: bit n for the operation with code n."""
+    """Return a set of operations as the bit field of `*_authorized_operations`."""
     found = 0
     for operation in operations:
         found |= 1 << operation
     return found
 
 
-# Nobody was asked, which is the default of the fields.
+def operations_in(field: int) -> Iterator[Operation]:
+    """Yield the operations of a bit field."""
+    return (operation for operation in Operation if field >> operation & 1)
+
+
 NOT_ASKED: Final = -(2**31)
-# All that each of them can be asked for: what everybody may where nothing is guarded.
+"""Default of `*_authorized_operations`: the client did not ask for them."""
+
 OF_TOPIC: Final = bits(
     (
         Operation.READ,
@@ -52,6 +57,8 @@ OF_TOPIC: Final = bits(
         Operation.ALTER_CONFIGS,
     )
 )
+"""Every operation that applies to a topic."""
+
 OF_GROUP: Final = bits(
     (
         Operation.READ,
@@ -61,6 +68,8 @@ OF_GROUP: Final = bits(
         Operation.ALTER_CONFIGS,
     )
 )
+"""Every operation that applies to a group."""
+
 OF_CLUSTER: Final = bits(
     (
         Operation.CREATE,
@@ -72,3 +81,4 @@ OF_CLUSTER: Final = bits(
         Operation.IDEMPOTENT_WRITE,
     )
 )
+"""Every operation that applies to the cluster."""

@@ -1,4 +1,4 @@
-"""Who asks: a type and a name, written as `User:alice`."""
+"""Principal: the identity behind a connection or a request, written as `User:alice`."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ USER: Final = "User"
 
 @frozen
 class Principal:
-    """type: nearly always USER."""
+    """Type and name of an identity. The type is `USER` for all clients of Kafka."""
 
     type: str
     name: str
@@ -18,5 +18,14 @@ class Principal:
         return f"{self.type}:{self.name}"
 
 
-NOBODY: Final = Principal(USER, "ANONYMOUS")  # on a connection that proves nothing
+NOBODY: Final = Principal(USER, "ANONYMOUS")
+"""Principal of a connection that has not authenticated."""
 ANONYMOUS: Final = str(NOBODY)
+
+
+def parse_principal(text: str) -> Principal:
+    """Return the principal written as `type:name`. Raises ValueError."""
+    kind, colon, name = text.partition(":")
+    if not (kind and colon and name):
+        raise ValueError(f"principal {text!r}: expected type:name, for example User:alice")
+    return Principal(kind, name)

@@ -1,6 +1,6 @@
-"""Hello (key 10100): greets whoever asks, and says which node did.
+"""Hello (key 10100): greet the client, and say which node did.
 
-Never waits. Anybody may ask. An empty name is an invalid request.
+Never waits. Needs no permission. An empty name is an invalid request.
 """
 
 from trio_kafka.plugin import Context, ErrorCode, KafkaError, api

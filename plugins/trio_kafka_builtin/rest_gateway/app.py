@@ -101,11 +101,11 @@ class Gateway:
                 answer = Answer(200, document(root))
             case ["topics"], "GET":
                 most = read_number(query, "limit", MOST_NAMES, low=1, high=MOST_NAMES)
-                answer = Answer(200, await list_topics(context, query.get("after", ""), most))
+                answer = Answer(200, await list_topics(client, query.get("after", ""), most))
             case ["topics"], "POST":
                 answer = Answer(201, await create_topic(client, await self._body(receive)))
             case ["topics", name], "GET":
-                answer = Answer(200, await describe_topic(context, name))
+                answer = Answer(200, await describe_topic(client, name))
             case ["topics", name], "DELETE":
                 await delete_topic(client, name)
                 answer = Answer(204)

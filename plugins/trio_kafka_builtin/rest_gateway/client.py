@@ -6,13 +6,23 @@ from typing import Any
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import Endpoint, PluginContext, Principal, TopicImage
+from trio_kafka.plugin import (
+    Endpoint,
+    Operation,
+    PluginContext,
+    Principal,
+    Resource,
+    ResourceType,
+    TopicImage,
+    parse_principal,
+)
+from trio_kafka_builtin.answers import principal_of
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 
 @frozen
 class Client:
-    """principal: as whom it asks. peer: who is at the other end of the HTTP connection."""
+    """Client of the broker for one HTTP request. peer: the address of the HTTP client."""
 
     context: PluginContext[GatewaySettings]
     principal: Principal
@@ -27,20 +37,31 @@ class Client:
             peer=self.peer,
         )
 
+    def may_describe(self, topic: str) -> bool:
+        """Return whether the HTTP client may see a topic."""
+        authorizer = self.context.parts.authorizer
+        resource = Resource(ResourceType.TOPIC, topic)
+        return authorizer.authorize(self.principal, self.peer.host, Operation.DESCRIBE, resource)
 
-def topic_of(context: PluginContext[GatewaySettings], name: str) -> TopicImage:
-    """As the metadata say. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
-    topic = context.parts.metadata.image.topics.get(name)
-    if topic is None:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-    return topic
+    def topic(self, name: str) -> TopicImage:
+        """Return a topic from the metadata.
+
+        Raises KafkaError: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        if not self.may_describe(name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"topic {name}: not authorized")
+        topic = self.context.parts.metadata.image.topics.get(name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
+        return topic
 
 
 def client_of(context: PluginContext[GatewaySettings], scope: Mapping[str, Any]) -> Client:
-    """Of a request's scope."""
+    """Return the client behind the scope of an HTTP request."""
     host, port = scope.get("client") or ("", 0)
-    kind, _, name = context.settings.principal.partition(":")
-    return Client(context, Principal(kind, name), Endpoint(host, port))
+    fixed = context.settings.principal
+    principal = parse_principal(fixed) if fixed else principal_of(scope)
+    return Client(context, principal, Endpoint(host, port))
 
 
 def refused(code: int, message: str | None) -> KafkaError:

@@ -21,7 +21,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
 from trio_kafka.records.batch import decode_records
 from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
-from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
+from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import decode
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
@@ -47,7 +47,7 @@ class Asked:
 async def consume(client: Client, asked: Asked) -> dict[str, Any]:
     """Return records and the next offset. Raises KafkaError."""
     context = client.context
-    topic = topic_of(context, asked.topic)
+    topic = client.topic(asked.topic)
     wanted = FetchPartition(
         partition=asked.partition, fetch_offset=asked.offset, partition_max_bytes=asked.max_bytes
     )

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from attrs import frozen
 
-from trio_kafka.plugin import PluginContext, integer, plugin, string
+from trio_kafka.plugin import PluginContext, integer, parse_principal, plugin, string
 
 
 @frozen(kw_only=True)
@@ -23,7 +23,7 @@ class GatewaySettings:
         256, "Most requests in flight; further ones are answered 503.", low=1
     )
     principal: str = string(
-        "User:ANONYMOUS", "As whom it asks, as type:name: whom quotas and audits see."
+        "", "Principal of its requests, as type:name. Empty: that of the HTTP request."
     )
     client_id: str = string("rest-gateway", "Client id for quotas and logs.")
 
@@ -34,7 +34,7 @@ async def rest_gateway(context: PluginContext[GatewaySettings]) -> AsyncIterator
     """Serve topics and records over HTTP, in JSON."""
     from trio_kafka_builtin.rest_gateway.app import Gateway  # noqa: PLC0415 - off by default
 
-    if not all(context.settings.principal.partition(":")):
-        raise ValueError(f"principal={context.settings.principal}: want type:name")
+    if context.settings.principal:
+        parse_principal(context.settings.principal)
     context.mount(context.settings.path, Gateway(context))
     yield

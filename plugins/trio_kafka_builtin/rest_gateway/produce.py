@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.records.batch import BatchBody, Record, encode_batch
-from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
+from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import check_format, encode
 
 MOST: Final = 2000  # most records of a request
@@ -36,7 +36,7 @@ async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]
     if isinstance(acks, bool) or not isinstance(acks, str | int) or acks not in _ACKS:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, 'acks: want "all" or 1')
     context = client.context
-    known = topic_of(context, topic)
+    known = client.topic(topic)
     format_ = check_format(body.get("format", "json"))
     now_ms = int(context.world.clock.wall() * 1000)
     count = len(known.partitions)

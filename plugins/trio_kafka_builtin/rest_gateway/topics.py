@@ -6,7 +6,6 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import PluginContext
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -14,19 +13,17 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
 from trio_kafka.protocol.texts import show_uuid
-from trio_kafka_builtin.rest_gateway.client import Client, refused, topic_of
-from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
+from trio_kafka_builtin.rest_gateway.client import Client, refused
 
 MOST_NAMES: Final = 1000
 _STEP: Final = 1000
-Context = PluginContext[GatewaySettings]
 
 
-async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]:
-    """List names in order, after `after`; `next` continues the list."""
+async def list_topics(client: Client, after: str, most: int) -> dict[str, Any]:
+    """Return the topics that the client may see, sorted, after `after`, and where to go on."""
     found: list[str] = []
-    for number, name in enumerate(context.parts.metadata.image.topics, 1):
-        if name > after:
+    for number, name in enumerate(client.context.parts.metadata.image.topics, 1):
+        if name > after and client.may_describe(name):
             found.append(name)
         if len(found) >= 2 * _STEP:
             found = sorted(found)[: most + 1]
@@ -36,9 +33,9 @@ async def list_topics(context: Context, after: str, most: int) -> dict[str, Any]
     return {"topics": found[:most], "next": found[most - 1] if len(found) > most else None}
 
 
-async def describe_topic(context: Context, name: str) -> dict[str, Any]:
-    """Describe a topic. Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION)."""
-    topic = topic_of(context, name)
+async def describe_topic(client: Client, name: str) -> dict[str, Any]:
+    """Return a topic and its partitions. Raises KafkaError as `Client.topic`."""
+    topic = client.topic(name)
     rows = []
     for number, state in topic.partitions.items():
         row = {

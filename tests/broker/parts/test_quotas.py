@@ -10,7 +10,7 @@ from trio_kafka.broker.parts.quotas import QuotaPublisher
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.quotas.limits import ANY
 from trio_kafka.quotas.quotas import Quotas
 from trio_kafka.testing.broker import served_broker
@@ -89,7 +89,7 @@ def test_a_host_that_is_no_address_is_ignored() -> None:
         (("ip", "some.host"),): {"connection_creation_rate": 5.0},
         (("ip", "::1"),): {"connection_creation_rate": 6.0},
     }
-    list(publisher.start(MetadataImage(quotas=OverlayMap(quotas))))
+    list(publisher.start(MetadataImage(quotas=ImmutableMap(quotas))))
     assert addresses.rates == {"::1": 6}
 
 
@@ -99,7 +99,7 @@ def test_what_is_published_comes_after_what_there_was_at_first() -> None:
     many: dict[QuotaEntity, dict[str, float]] = {
         (("client-id", f"c{n}"),): {"producer_byte_rate": 1.0} for n in range(200)
     }
-    image = MetadataImage(quotas=OverlayMap(many))
+    image = MetadataImage(quotas=ImmutableMap(many))
     steps = publisher.start(image)
     next(steps)  # a part of it
 
@@ -128,6 +128,6 @@ def test_entities_are_levels(
 ) -> None:
     made = Quotas(lambda: 0.0, Node("n", "part"))
     at: QuotaEntity = tuple(sorted(names.items()))
-    image = MetadataImage(quotas=OverlayMap({at: {"consumer_byte_rate": 3.0}}))
+    image = MetadataImage(quotas=ImmutableMap({at: {"consumer_byte_rate": 3.0}}))
     list(QuotaPublisher(made, Addresses()).start(image))
     assert dict(made.fetch.accounts.limits) == {entity: 3.0}

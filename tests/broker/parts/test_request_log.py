@@ -12,7 +12,7 @@ from tests.requests.request_log.test_sinks import content, values
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.levels import set_level
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -160,9 +160,9 @@ async def test_a_file_that_a_client_has_set_is_refused_and_where_it_was_stored_i
         assert ErrorCode(answer.error_code) is ErrorCode.INVALID_REQUEST
 
         delta = MetadataDelta(served.broker.metadata.image)
-        delta.config((ResourceType.BROKER, "")).update(hostile)
+        delta.config((ConfigResourceType.BROKER, "")).update(hostile)
         stored = delta.apply(served.broker.metadata.image.offset + 1, 0, 0)
         found = served.broker.parts.settings.of(stored)
 
     assert (found.trio_request_log, found.trio_request_log_file) == ("file", None)
-    assert "broker settings in the metadata refused" in caplog.messages
+    assert "broker settings in the metadata rejected" in caplog.messages

@@ -7,7 +7,7 @@ from trio_kafka.broker import running_broker
 from trio_kafka.broker.parts.topic_creation import MOST, TopicCreation, creator, internal_topics
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 
 TAKEN = KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS)
@@ -98,7 +98,7 @@ async def test_the_offsets_topic_is_created_as_kafka_creates_it(world, autojump_
         assert await create([CONSUMER_OFFSETS]) == {CONSUMER_OFFSETS: None}
         image = broker.metadata.image
         assert len(image.topics[CONSUMER_OFFSETS].partitions) == 7
-        assert image.config(ResourceType.TOPIC, CONSUMER_OFFSETS) == {
+        assert image.config(ConfigResourceType.TOPIC, CONSUMER_OFFSETS) == {
             "cleanup.policy": "compact",
             "compression.type": "producer",
             "segment.bytes": "1048576",

@@ -9,7 +9,7 @@ from tests.broker.kit import APIS, config_of, names_below
 from tests.network.echoing import waiting
 from trio_kafka.broker import StartError, running_broker
 from trio_kafka.controller.configs import ConfigChange, Operation
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.registry import Registry
@@ -131,7 +131,7 @@ async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_p
 
         assert tokens() == [3, 3, 3]
         change = ConfigChange("background.threads", Operation.SET, "5")
-        made = await broker.controller.alter_configs({(ResourceType.BROKER, ""): [change]})
+        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
         assert set(made.values()) == {None}
         assert broker.logs.threads == 5
         assert tokens() == [5, 5, 5]

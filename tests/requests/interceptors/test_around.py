@@ -12,7 +12,7 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.plugin import Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.requests.interceptors.around_errand import AroundErrand
+from trio_kafka.requests.interceptors.around import _Call
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
@@ -172,12 +172,14 @@ def put(harness: PluginHarness, function: Any, kind: Any = "around", **more: Any
 
 
 def idle(harness: PluginHarness) -> bool:
-    """Nobody holds a token, and no errand is under way."""
-    (tasks,) = [node for _, node in harness.node.walk() if node.name == "interceptor-tasks"]
-    figures = tasks.figures()
+    """No request holds a token or is parked."""
     (tokens,) = [node for _, node in harness.node.walk() if node.name == "num.io.threads"]
-    held = tokens.figures()["borrowed"]
-    return not (figures["working"] or figures["parked"] or held)
+    return not (parked(harness) or tokens.figures()["borrowed"])
+
+
+def parked(harness: PluginHarness) -> int:
+    (handlers,) = [node for _, node in harness.node.walk() if node.name == "request-handlers"]
+    return int(handlers.figures()["parked"])
 
 
 def waiting(harness: PluginHarness, *, waits: bool = False) -> Purgatory:
@@ -572,21 +574,15 @@ async def test_those_who_wait_for_a_limit_are_parked(autojump_clock: MockClock) 
         for client in clients:
             client.send(EchoRequest("x"))
         await trio.sleep(1)
-        figures = dict(_tasks(harness).figures())
-        assert (figures["working"], figures["parked"]) == (21, 21)
+        assert parked(harness) == 21
         clients[3].leave()
         await trio.sleep(1)
-        assert _tasks(harness).figures()["working"] == 20
+        assert parked(harness) == 20
 
         assert (await holding.receive(EchoRequest())).text == "hold"
         for client in clients[:3] + clients[4:]:
             assert (await client.receive(EchoRequest())).text == "x"
         assert idle(harness)
-
-
-def _tasks(harness: PluginHarness) -> Any:
-    (tasks,) = [node for _, node in harness.node.walk() if node.name == "interceptor-tasks"]
-    return tasks
 
 
 async def test_its_own_time_limit_drops_what_forward_waits_for(autojump_clock: MockClock) -> None:
@@ -675,7 +671,7 @@ async def test_who_swallows_its_cancellation_harms_nobody(autojump_clock: MockCl
             assert len(owner.failures) == failures * 2
 
 
-async def test_a_peer_that_leaves_before_its_errand_begins_gets_nothing(
+async def test_a_request_whose_peer_has_left_is_served_as_without_interceptors(
     autojump_clock: MockClock,
 ) -> None:
     began: list[object] = []
@@ -690,7 +686,7 @@ async def test_a_peer_that_leaves_before_its_errand_begins_gets_nothing(
         client.send(EchoRequest())
         client.leave()
         await wait_all_tasks_blocked()
-        assert began == []
+        assert began == [EchoRequest()]
         assert (await harness.ask(EchoRequest("x"))).text == "x"
         assert idle(harness)
 
@@ -765,9 +761,9 @@ async def test_a_request_is_read_by_the_handler_whatever_comes_meanwhile(
         assert sorted(read) == [bytes([n]) * 1000 for n in range(50)]
 
 
-async def test_errands_leave_nothing_behind(autojump_clock: MockClock) -> None:
+async def test_calls_leave_nothing_behind(autojump_clock: MockClock) -> None:
     def left() -> list[object]:
-        kinds = (AroundErrand, Context, Delayed, WaitRequest)
+        kinds = (_Call, Context, Delayed, WaitRequest)
         return [one for one in gc.get_objects() if type(one) in kinds]
 
     async def failing_around(request: WaitRequest, context: Context, forward: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import define
 
 from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -17,6 +18,7 @@ from trio_kafka_builtin.rest_gateway.plugin import rest_gateway
 @define(eq=False)
 class Rest:
     served: ServedBroker
+    principal: Principal = NOBODY
 
     async def ask(self, method: str, target: str, body: Any = None) -> Answer:
         mount = self.served.broker.plugins.site.mounts.find(target.partition("?")[0])
@@ -24,7 +26,8 @@ class Rest:
         data = (
             body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         )
-        return await ask(mount.app, method, target, body=data)
+        extensions = {"trio_kafka": {"principal": self.principal}}
+        return await ask(mount.app, method, target, body=data, extensions=extensions)
 
     async def json(self, method: str, target: str, body: Any = None, status: int = 200) -> Any:
         answer = await self.ask(method, target, body)

@@ -45,7 +45,7 @@ from trio_kafka.coordinators.waiting import (
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.image import MetadataImage, ResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.purgatory import Purgatory
@@ -276,13 +276,15 @@ class GroupCoordinator:
             shard.machine.settings = self.settings
         image = self.runtime.image
         self.consumer.follow(image)
-        self._follow_settings(image, [(ResourceType.GROUP, name) for name in self.own_settings])
+        self._follow_settings(
+            image, [(ConfigResourceType.GROUP, name) for name in self.own_settings]
+        )
 
     def _follow_settings(self, image: MetadataImage, changed: Iterable[tuple[int, str]]) -> None:
         for kind, name in changed:
-            if kind != ResourceType.GROUP:
+            if kind != ConfigResourceType.GROUP:
                 continue
-            own = image.config(ResourceType.GROUP, name)
+            own = image.config(ConfigResourceType.GROUP, name)
             if own:
                 made = own_group_settings(self._config, self.settings, own)
                 self.own_settings[name] = made

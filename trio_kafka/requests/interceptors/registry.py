@@ -32,32 +32,40 @@ Versions = tuple[int, int]
 _NEVER: Final = float("inf")
 
 
+class Cancellable(Protocol):
+    """A call of an `around` that can be cut off."""
+
+    def cancel(self) -> None: ...
+
+
+class InHand(Protocol):
+    """Calls of an owner's `around`s in flight, so that they can be cut off when it stops."""
+
+    def enter(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+    def hold(self, scope: Cancellable) -> None: ...
+
+    def drop(self, scope: Cancellable) -> None: ...
+
+
 class Owner(Protocol):
-    """Who answers for an interceptor: a plugin."""
+    """The owner of an interceptor: a plugin."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def in_hand(self) -> InHand | None:
+        """Calls of its `around`s in flight."""
 
     def failed(self, error: BaseException, where: str) -> None:
         """An interceptor of its own raised, was late or broke its contract; never waits."""
 
 
-class InHand(Protocol):
-    """What an owner has in hand, so that it can be cut off when the owner goes."""
-
-    def watch(self, around: "Interception", holder: Any) -> None:
-        """Errands of an `around` of the owner are at `holder`; see `errands`."""
-
-
 class InterceptorError(Exception):
     """An interceptor broke its contract; the message says how."""
-
-
-@define(eq=False)
-class Rounds:
-    """Calls of all of one side of a link that are counted in one go."""
-
-    count: int = 0
 
 
 @define(eq=False, kw_only=True)
@@ -66,9 +74,8 @@ class Interception:
 
     key: the API that it is for, None: all. deadline_s: how long it may take of its own, what it
     waits for in `forward` not counted. versions: those that it understands, by key of the API.
-    Counts are plain attributes, so that counting costs next to nothing: `calls`, of those `errors`
-    and `refused` (KafkaErrors) and `late`; `seconds` in all and `longest_s`, of a sample where
-    there are several (`requests.interceptors.unrolled`).
+    Counters: `calls`, of those `errors`, `refused` (KafkaErrors) and `late`; `seconds` in all and
+    `longest_s`. alarm_s: calls that take longer are looked at: a new longest one, or a late one.
     """
 
     kind: Kind
@@ -79,44 +86,21 @@ class Interception:
     deadline_s: float | None
     versions: Mapping[int, Versions]
     limiter: trio.CapacityLimiter | None = None
-    in_hand: InHand | None = None
-    counted: int = field(default=0, init=False)  # calls, but for those in rounds
+    calls: int = field(default=0, init=False)
     errors: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
     late: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     longest_s: float = field(default=0.0, init=False)
-    # What takes longer is worth more than one comparison: a new longest, or late, or told.
     alarm_s: float = field(default=0.0, init=False)
-    _ended: Callable[[], None] | None = field(default=None, init=False)
     node: Node | None = field(default=None, init=False)
-    _rounds: dict[object, Rounds] = field(factory=dict, init=False)
-
-    @property
-    def calls(self) -> int:
-        return self.counted + sum(rounds.count for rounds in self._rounds.values())
-
-    def join(self, place: object, rounds: Rounds) -> None:
-        """Be counted by these rounds too. place: of the route, which may be made anew."""
-        before = self._rounds.get(place)
-        if before is not None:
-            self.counted += before.count
-        self._rounds[place] = rounds
 
     def note_slow(self, spent_s: float) -> bool:
-        """A call took longer than `alarm_s`. True: it was over its deadline."""
+        """Note a call that took longer than `alarm_s`. True: it was over its deadline."""
         self.longest_s = max(self.longest_s, spent_s)
         deadline = _NEVER if self.deadline_s is None else self.deadline_s
-        if self._ended is None:
-            self.alarm_s = min(self.longest_s, deadline)
-        else:
-            self._ended()
+        self.alarm_s = min(self.longest_s, deadline)
         return spent_s > deadline
-
-    def tell_ends(self, told: Callable[[], None]) -> None:
-        """Call this at the end of each errand from now on."""
-        self._ended = told
-        self.alarm_s = -_NEVER
 
     def where(self, api: str) -> str:
         """What is told of a failure: 'before Produce'."""
@@ -159,7 +143,6 @@ class Interceptors:
         deadline_s: float | None = None,
         limit: int | trio.CapacityLimiter | None = None,
         versions: Versions | Mapping[int, Versions] | None = None,
-        in_hand: InHand | None = None,
     ) -> Interception:
         """Put an interceptor in its place: behind those of the same order.
 
@@ -168,7 +151,6 @@ class Interceptors:
             others share; what they wait for in `forward` is not counted. A plain function never
             runs beside itself.
         versions: first and last that it understands, or a mapping of them by API key.
-        in_hand: of an `around`, who holds its calls.
         Raises TypeError for a function of the wrong kind or a class that is no request, ValueError
         for a limit, a deadline or versions that leave nothing.
         """
@@ -187,7 +169,6 @@ class Interceptors:
             owner=owner,
             deadline_s=deadline_s,
             versions=understood,
-            in_hand=in_hand,
         )
         narrowed = _narrowed([*self._all, made])
         for of in understood:

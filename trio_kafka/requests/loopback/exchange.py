@@ -65,7 +65,7 @@ async def ask(
     if data is not None:
         position = 2 * _SIZE + response_header_version(message_of(response), version)
         decode = decoder_in_steps(response, version)
-        answer, _ = await group.all_of(coarse(decode(memoryview(data), position)))
+        answer, _ = await group.run_steps(coarse(decode(memoryview(data), position)))
     await caller.unthrottled.wait()
     return answer
 

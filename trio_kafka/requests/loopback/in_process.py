@@ -41,7 +41,7 @@ class Group(Protocol):
 
     elapsed: Callable[[], float]
 
-    async def all_of(self, steps: Steps[T]) -> T:
+    async def run_steps(self, steps: Steps[T]) -> T:
         """What steps give at their end; others run between slices of them."""
 
 

@@ -58,6 +58,7 @@ class RequestLog:
     """Of one broker. `run` writes what was taken; `start` and `stop` say what is."""
 
     name = "request-log"
+    in_hand = None
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.metadata.topics import (
@@ -216,6 +216,6 @@ class Scene:
             topics=self.image.topics,
             topic_names=self.image.topic_names,
             brokers=brokers,  # type: ignore[arg-type]
-            configs=OverlayMap(),
+            configs=ImmutableMap(),
         )
         self.driver.machine.image = self.image

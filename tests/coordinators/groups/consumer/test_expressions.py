@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.coordinators.groups.consumer.classic import Member
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal
 from trio_kafka.coordinators.groups.consumer import expressions
 from trio_kafka.coordinators.groups.consumer.act import REGEX
@@ -248,3 +249,30 @@ def test_a_member_that_matches_everything_by_a_long_way_is_answered_in_linear_ti
     scene.wait(0)
 
     assert list(found(scene).values()) == [[]]
+
+
+def test_an_expression_matches_what_the_member_that_caused_the_search_may_describe() -> None:
+    scene = Scene({"apple": 1, "anise": 1})
+    scene.join("m1", regex="a.*", may_describe=lambda topic: topic != "anise")
+    scene.wait(0)
+
+    assert found(scene) == {"a.*": ["apple"]}
+    only_anise = {"may_describe": lambda topic: topic == "anise"}
+    for _ in range(31):
+        scene.wait(20_000)
+        scene.beat("m1", **only_anise)
+        scene.wait(0)
+    assert found(scene) == {"a.*": ["anise"]}
+
+
+def test_a_classic_member_that_joins_searches_with_its_own_permissions() -> None:
+    scene = Scene({"apple": 1, "anise": 1})
+    scene.join("m1", regex="a.*")
+    for _ in range(30):
+        scene.wait(20_000)
+        scene.beat("m1")
+    scene.wait(1)
+    Member(scene, ["apple"]).join(asks_for_id=False, may_describe=lambda topic: topic == "apple")
+    scene.wait(0)
+
+    assert found(scene) == {"a.*": ["apple"]}

@@ -12,7 +12,7 @@ from trio_kafka.metadata.image import (
     PartitionState,
     TopicImage,
 )
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -30,7 +30,7 @@ def topic_of(told: Any) -> tuple[TopicImage, MetadataImage]:
     topic = TopicImage(
         name=told["name"], id=TopicId(bytes.fromhex(told["id"])), partitions=partitions
     )
-    return topic, MetadataImage(brokers=brokers, topics=OverlayMap({topic.name: topic}))
+    return topic, MetadataImage(brokers=brokers, topics=ImmutableMap({topic.name: topic}))
 
 
 @pytest.mark.parametrize("told", hashes()["topics"], ids=lambda told: told["name"][:9])

@@ -3,6 +3,7 @@
 None of them is changed; those that every request makes are not frozen: see `CoordinatorRecord`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from attrs import field
@@ -32,6 +33,7 @@ class Joining:
     fresh: what a new member's id ends in; chance comes from outside. Empty for one that has an id.
     asks_for_id: the version has the member come back with an id that it was given (KIP-394).
     skips_assignment: the version lets a leader know that it need not assign (KIP-814).
+    may_describe: as `consumer.values.Heartbeat`, for a member of a consumer group.
     """
 
     member_id: str
@@ -46,6 +48,7 @@ class Joining:
     fresh: str = ""
     asks_for_id: bool = True
     skips_assignment: bool = True
+    may_describe: Callable[[str], bool] | None = None
 
     @property
     def new_member_id(self) -> str:

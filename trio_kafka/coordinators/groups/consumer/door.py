@@ -201,7 +201,7 @@ def _join(
     if after is not before:
         act.write(records.subscription(group.group_id, after))
     renamed = before.topics != after.topics
-    regex = expressions.update(act, before, after)
+    regex = expressions.update(act, before, after, joining.may_describe)
     bump = renamed or regex is not expressions.Change.NONE
     plan = yield from look_at_topics(act, before, after, bump=bump)
     owned = owned_partitions(subscription, act.kind.image)

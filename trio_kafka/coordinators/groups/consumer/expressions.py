@@ -5,7 +5,7 @@ expression, when topics have been created, and from time to time; all expression
 once, so that it is assigned anew once. Source: TopicRegexResolver, maybeUpdateRegularExpressions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from itertools import islice
 from typing import Any, Final
@@ -54,7 +54,10 @@ def compiled(regex: str) -> Any:
 
 @define(eq=False)
 class Search:
-    """A look through all topics of one image, for all expressions of a group."""
+    """A search through all topics of one image, for all expressions of a group.
+
+    may_describe: which topics the member that caused it may describe; None stands for all.
+    """
 
     group_id: str
     names: Iterator[str]
@@ -62,17 +65,21 @@ class Search:
     began_ms: int
     patterns: dict[str, Any]
     found: dict[str, list[str]] = field(factory=dict)
+    may_describe: Callable[[str], bool] | None = None
 
     def go_on(self) -> bool:
         """Look at some more topics; whether there are more."""
         names = list(islice(self.names, max(_SLICE // (len(self.patterns) or 1), 1)))
+        may_describe = self.may_describe
         for regex, pattern in self.patterns.items():
-            matches = pattern.fullmatch
-            self.found[regex] += [name for name in names if matches(name)]
+            matched = filter(pattern.fullmatch, names)
+            self.found[regex] += matched if may_describe is None else filter(may_describe, matched)
         return bool(names)
 
 
-def update(act: Act, before: Member, after: Member) -> Change:
+def update(
+    act: Act, before: Member, after: Member, may_describe: Callable[[str], bool] | None = None
+) -> Change:
     """Note that a member has another expression, and begin to look if that is due.
 
     Raises KafkaError(INVALID_REGULAR_EXPRESSION) for a new one that is none.
@@ -89,7 +96,7 @@ def update(act: Act, before: Member, after: Member) -> Change:
         elif not new or new in subscriptions.resolved:
             change = Change.RESOLVED
     if is_new or subscriptions.regexes:
-        _search_if_due(act, before, after, is_new=is_new)
+        _search_if_due(act, before, after, may_describe, is_new=is_new)
     return change
 
 
@@ -108,7 +115,14 @@ def is_due(act: Act, regexes: Iterable[str]) -> bool:
     )
 
 
-def _search_if_due(act: Act, before: Member, after: Member, *, is_new: bool) -> None:
+def _search_if_due(
+    act: Act,
+    before: Member,
+    after: Member,
+    may_describe: Callable[[str], bool] | None,
+    *,
+    is_new: bool,
+) -> None:
     regexes = act.group.subscriptions.regexes_with(before, after)
     if not regexes or not (is_due(act, regexes) or (is_new and _may(act))):
         return
@@ -126,6 +140,7 @@ def _search_if_due(act: Act, before: Member, after: Member, *, is_new: bool) -> 
         act.now_ms,
         patterns,
         {regex: [] for regex in regexes},
+        may_describe,
     )
     act.effects.set_timer((REGEX, group_id), 0)
 

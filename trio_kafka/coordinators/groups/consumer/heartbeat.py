@@ -196,7 +196,7 @@ def _change(
     group_id = act.group.group_id
     if after is not before:
         act.write(records.subscription(group_id, after))
-    regex = expressions.update(act, before, after)
+    regex = expressions.update(act, before, after, asked.may_describe)
     renamed = before.topics != after.topics
     counts = act.group.assignors
     bump = (

@@ -1,6 +1,6 @@
 """What members of consumer groups ask, and what they are answered: values, not messages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from trio_kafka.attributes import define, frozen
@@ -31,6 +31,7 @@ class Heartbeat:
     epoch: 0 joins, -1 and -2 leave. topics: names. owned: all that the member owns now.
     fresh: an id for a member that has none; chance comes from outside.
     version: of the API; until version 0 the coordinator gave members their ids.
+    may_describe: tells which topics an expression may match; None stands for all (KAFKA-18813).
     """
 
     group_id: str
@@ -47,6 +48,7 @@ class Heartbeat:
     owned: Sequence[OwnedTopic] | None = None
     fresh: str = ""
     version: int = 1
+    may_describe: Callable[[str], bool] | None = None
 
     @property
     def who(self) -> Living:

@@ -6,7 +6,7 @@ from tests.controller.kit import code_of, running_controller
 from tests.raft.kit import format_root
 from trio_kafka.controller.topics import CreatedTopic, NewTopic
 from trio_kafka.errors import ErrorCode
-from trio_kafka.metadata.image import ResourceType
+from trio_kafka.metadata.image import ConfigResourceType
 
 
 async def test_a_created_topic_is_published_before_it_is_answered(world, autojump_clock) -> None:
@@ -23,7 +23,7 @@ async def test_a_created_topic_is_published_before_it_is_answered(world, autojum
     assert (created.partitions, created.replication_factor) == (3, 1)
     assert image.topic(created.id) is image.topics["t"]
     assert [state.leader for state in image.topics["t"].partitions.values()] == [1, 1, 1]
-    assert image.config(ResourceType.TOPIC, "t") == {"retention.ms": "5"}
+    assert image.config(ConfigResourceType.TOPIC, "t") == {"retention.ms": "5"}
 
 
 async def test_an_answer_waits_for_a_loader_that_has_much_to_replay(world, autojump_clock) -> None:

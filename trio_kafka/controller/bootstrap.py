@@ -1,14 +1,14 @@
-"""What an active controller writes before it decides anything.
+"""Records that an active controller writes before any decision.
 
-An empty log begins with the records that formatting left, in a metadata transaction (KIP-868):
-whoever reads sees all of them or none. Then every controller registers its new life (KIP-919).
+An empty log begins with the records of formatting, in one metadata transaction (KIP-868), so that a
+reader sees all of them or none. Then every controller registers its new incarnation (KIP-919).
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trio_kafka.controller.configs import elr_safety_records
-from trio_kafka.controller.settings import ControllerSettings
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.metadata.dump import controller_record
 from trio_kafka.metadata.features import (
     ELR_VERSION,
@@ -34,7 +34,7 @@ def first_records(
     me: ControllerRegistration,
     settings: ControllerSettings,
 ) -> Iterator[list[MetadataRecord]]:
-    """Batches to append, each on its own."""
+    """Yield the batches to append."""
     level = image.features.get(METADATA_VERSION, 0)
     if not level:
         records = _bootstrap(list(bootstrap) or list(bootstrap_features()), settings)
@@ -45,7 +45,7 @@ def first_records(
 
 
 def level_in(records: Sequence[MetadataRecord]) -> int:
-    """The metadata.version that records set, 0 if they do not."""
+    """Return the metadata.version that records set; 0 if none does."""
     found = (
         record.feature_level
         for record in records
@@ -57,7 +57,7 @@ def level_in(records: Sequence[MetadataRecord]) -> int:
 def _bootstrap(records: list[MetadataRecord], settings: ControllerSettings) -> list[MetadataRecord]:
     levels = {r.name: r.feature_level for r in records if isinstance(r, FeatureLevelRecord)}
     if levels.get(ELR_VERSION, 0):
-        # Who is eligible to lead depends on it: from here on it changes by records only.
+        # Eligible leaders depend on this setting, so from now on it changes by records only.
         records += elr_safety_records(MetadataImage(), settings.min_insync_replicas)
     if not has_transactions(level_in(records)):
         return records

@@ -1,7 +1,7 @@
-"""Committed batches become images: the sync half of the loader.
+"""Builder of metadata images from committed batches: the synchronous half of the loader.
 
-`published` is what others have seen. A metadata transaction (KIP-868) is part of no image before
-its end, and of none at all when it was aborted; nothing is given out in the middle of a batch.
+`published` is the image that publishers have seen. The records of a metadata transaction (KIP-868)
+enter an image when the transaction ends, and never if it is aborted. No image ends inside a batch.
 """
 
 from collections.abc import Iterator
@@ -20,34 +20,34 @@ from trio_kafka.protocol.stored.metadata.transactions import (
     EndTransactionRecord,
 )
 
-_SLICE: Final = 64  # records replayed without letting others run: below 1 ms
+_SLICE: Final = 64  # records in one step: less than 1 ms
 
 
-class Assembly:
-    """Takes batches in order, gives deltas and images."""
+class ImageBuilder:
+    """Replays batches in order and returns deltas and images."""
 
     def __init__(self, cluster_id: str) -> None:
         self.published = MetadataImage(cluster_id=cluster_id)
-        self.offset = 0  # where to read on
+        self.offset = 0  # of the next record to read
         self._stable = self.published
         self._delta = MetadataDelta(self._stable)
-        self._step = self._delta  # the one that led to `_stable`
-        self._transaction: str | None = None  # the name of the one that is open
+        self._step = self._delta  # the delta that led to `_stable`
+        self._transaction: str | None = None  # name of the open transaction
         self._epoch = 0
         self._timestamp_ms = -1
         self._leader_id: NodeId | None = None
 
     def take(self, batch: Committed) -> Iterator[None]:
-        """Replay a batch; pauses every few records, when others may run.
+        """Replay a batch in steps.
 
-        Raises InvariantError for records that cannot follow those before.
+        Raises InvariantError for a record that contradicts an earlier one.
         """
         self._epoch = batch.epoch
         self._timestamp_ms = batch.timestamp_ms
         if batch.leader_id is not None:
             self._leader_id = batch.leader_id
         if batch.snapshot:
-            # At the start that is what there is: then the delta is the difference, too.
+            # The first snapshot is a delta to the empty image, which publishers can use.
             first = self.published.offset == 0
             nothing = MetadataImage(cluster_id=self.published.cluster_id)
             self._delta = MetadataDelta(self.published if first else nothing)
@@ -62,7 +62,7 @@ class Assembly:
         self.offset = batch.next_offset
 
     def finish(self) -> tuple[MetadataDelta, MetadataImage] | None:
-        """What has changed since the last call, and the image now; None if nothing was taken."""
+        """Return the delta since the last call and the new image; None if there is none."""
         if self._transaction is None:
             self._settle()
         before, image = self.published, self._stable
@@ -80,7 +80,7 @@ class Assembly:
                 self._transaction = record.name or "unnamed"
             case EndTransactionRecord() | AbortTransactionRecord():
                 if self._transaction is None:
-                    raise InvariantError(f"a transaction ends at {self.offset}, none was begun")
+                    raise InvariantError(f"a transaction ends at {self.offset}, but none was open")
                 self._transaction = None
                 if isinstance(record, AbortTransactionRecord):
                     self._delta = MetadataDelta(self._stable)
@@ -88,7 +88,7 @@ class Assembly:
                 replay(self._delta, record)
 
     def _settle(self) -> None:
-        """Make an image of all that has been taken."""
+        """Make an image of all replayed records."""
         if self._delta.image.offset == self.offset:
             return
         self._step = self._delta

@@ -1,7 +1,7 @@
-"""From decisions to answers: what is told is committed and published.
+"""Executor of decisions: writes them, and returns results once they are committed and published.
 
-Who is told that a topic exists finds it. A deadline that passes answers REQUEST_TIMED_OUT; what was
-appended may still come true.
+A client that is told that a topic exists can so find it. After the deadline the result is
+REQUEST_TIMED_OUT, but records that were appended may still be committed.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,11 +19,11 @@ from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 T = TypeVar("T")
 K = TypeVar("K")
-_SLICE: Final = 200  # items that are listed in one step
+_SLICE: Final = 200  # items in one step
 
 
-class Answers:
-    """Decisions are written one after the other at once, and many share one sync."""
+class Executor:
+    """Executor of one controller. Decisions are appended without waiting; many share one sync."""
 
     def __init__(self, source: MetadataSource, loader: Loader, writer: Writer) -> None:
         self._source = source
@@ -33,14 +33,14 @@ class Answers:
     async def one(
         self, decide: Callable[[], Decision[T]], deadline: float, *, validate_only: bool = False
     ) -> T:
-        """The result of one decision. Raises KafkaError, also what `decide` raises."""
+        """Return the result of one decision. Raises KafkaError, also that of `decide`."""
         found = await self.each([("", decide)], deadline, validate_only=validate_only)
         result = found.pop("")
         if isinstance(result, KafkaError):
             try:
                 raise result
             finally:
-                del result  # or it would hold itself, by this frame
+                del result  # breaks a reference cycle through this frame
         return result
 
     async def each(
@@ -50,9 +50,9 @@ class Answers:
         *,
         validate_only: bool = False,
     ) -> dict[K, T | KafkaError]:
-        """Decide on each item for itself; answer when all of it is settled.
+        """Decide on each item independently; return when all records are published.
 
-        deadline: by Trio's clock. An item that is wanted twice is not decided on at all.
+        deadline: by Trio's clock. An item that is named twice gets an error.
         """
         found: dict[K, T | KafkaError] = {}
         items, twice = await in_steps(_listed(wanted))
@@ -77,12 +77,12 @@ class Answers:
         return found
 
     async def settle(self, end: int) -> None:
-        """Wait until all below `end` is committed and published. KafkaError: that will not be."""
+        """Wait until all records below `end` are published. Raises KafkaError if that fails."""
         await self._source.wait_committed(end)
         await self._loader.wait_published(end)
 
     async def _outcome(self, end: int) -> KafkaError | None:
-        """Wait as `settle`; why that will not be."""
+        """Wait as `settle`; return the error instead of raising it."""
         try:
             await self.settle(end)
         except KafkaError as error:
@@ -93,7 +93,7 @@ class Answers:
 def _listed(
     wanted: Iterable[tuple[K, Callable[[], Decision[T]]]],
 ) -> Steps[tuple[list[tuple[K, Callable[[], Decision[T]]]], set[K]]]:
-    """The items, and the keys that a request has more than once: none of them is acted on."""
+    """Return the items, and the keys that occur more than once."""
     items: list[tuple[K, Callable[[], Decision[T]]]] = []
     seen: set[K] = set()
     twice: set[K] = set()
@@ -111,7 +111,7 @@ def _lose(
     items: Iterable[tuple[K, Callable[[], Decision[T]]]],
     lost: KafkaError,
 ) -> Steps[None]:
-    """Answer with `lost` what is not refused already."""
+    """Set the error `lost` for every item without an error."""
     for some in in_slices(items, _SLICE):
         for key, _ in some:
             if not isinstance(found.get(key), KafkaError):

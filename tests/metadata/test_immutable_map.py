@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.metadata.overlay import OverlayMap
+from trio_kafka.metadata.immutable_map import ImmutableMap
 
 changes = st.lists(
     st.dictionaries(st.integers(0, 40), st.one_of(st.none(), st.integers(0, 9)), max_size=12),
@@ -21,11 +21,11 @@ def test_every_generation_equals_a_dict_that_took_the_same_changes(
     size: int, steps: list[dict[int, int | None]]
 ) -> None:
     model = {number: number for number in range(size)}
-    found: OverlayMap[int, int] = OverlayMap(model)
+    found: ImmutableMap[int, int] = ImmutableMap(model)
     generations = [(found, dict(model))]
     for change in steps:
         model = apply(model, change)
-        found = found.changed(change)
+        found = found.updated(change)
         generations.append((found, dict(model)))
 
     for overlay, expected in generations:
@@ -36,19 +36,19 @@ def test_every_generation_equals_a_dict_that_took_the_same_changes(
 
 
 def test_many_changes_become_a_new_base() -> None:
-    found: OverlayMap[int, int] = OverlayMap({n: n for n in range(1000)})
+    found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
 
     for number in range(300):
-        found = found.changed({number: -1})
+        found = found.updated({number: -1})
 
     assert not found._changes or len(found._changes) <= 256
     assert len(found) == 1000
 
 
 def test_what_was_removed_is_in_no_new_base() -> None:
-    found: OverlayMap[int, int] = OverlayMap({n: n for n in range(1000)})
+    found: ImmutableMap[int, int] = ImmutableMap({n: n for n in range(1000)})
 
-    found = found.changed(dict.fromkeys(range(300)))
+    found = found.updated(dict.fromkeys(range(300)))
 
     assert not found._changes
     assert len(found) == 700
@@ -56,6 +56,6 @@ def test_what_was_removed_is_in_no_new_base() -> None:
 
 
 def test_no_change_gives_the_same_map() -> None:
-    found: OverlayMap[int, int] = OverlayMap({1: 1})
+    found: ImmutableMap[int, int] = ImmutableMap({1: 1})
 
-    assert found.changed({}) is found
+    assert found.updated({}) is found

@@ -1,26 +1,16 @@
-"""Errands that are run by hand: whose task sleeps on, and what it is woken for."""
+"""What `around`s may wait for, and what becomes of them meanwhile."""
 
 import random
 from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
-
-
-class Steps(trio.abc.Instrument):
-    """How often the tasks of errands have run."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.count += "interceptor" in task.name
 
 
 @api(EchoRequest)
@@ -66,59 +56,9 @@ def resize(harness: PluginHarness, threads: int) -> None:
     harness._group.group.resize(threads)
 
 
-def figures(harness: PluginHarness) -> dict[str, Any]:
-    (tasks,) = [node for _, node in harness.node.walk() if node.name == "interceptor-tasks"]
-    return dict(tasks.figures())
-
-
-async def test_what_only_forwards_wakes_no_task(autojump_clock: MockClock) -> None:
-    async with PluginHarness(handlers=[echo]) as harness:
-        purgatory = serve_waits(harness)
-        put(harness, nothing_more, nothing_more)
-        await harness.ask(EchoRequest("the tasks are started"))
-        await wait_all_tasks_blocked()
-        steps = Steps()
-        trio.lowlevel.add_instrument(steps)
-        try:
-            client = harness.client()
-            client.send(EchoRequest("x"))
-            assert client._answered.is_set()  # at once: nobody else has run
-            clients = [harness.client() for _ in range(2)]
-            clients[0].send(WaitRequest(1000))
-            assert purgatory.waiting == 1
-            assert (await clients[0].receive(WaitRequest())).outcome == "time"
-        finally:
-            trio.lowlevel.remove_instrument(steps)
-        assert steps.count == 0
-        now = figures(harness)
-        assert (now["started"], now["done"], now["working"], now["parked"]) == (2, 6, 0, 0)
-
-
-async def test_while_no_token_is_free_it_is_left_to_its_task(autojump_clock: MockClock) -> None:
-    @api(EchoRequest)
-    async def hold(request: EchoRequest, context: Context) -> EchoResponse:
-        await trio.sleep(request.number)
-        return EchoResponse(text=request.text)
-
-    async with PluginHarness() as harness:
-        resize(harness, 1)
-        purgatory = serve_waits(harness)
-        harness.interceptors.add("around", WaitRequest, nothing_more, order=1, owner=Blamed())
-        await harness.ask(WaitRequest(10))
-        harness.add(hold)
-        parked, holding, other = (harness.client() for _ in range(3))
-        parked.send(WaitRequest(1000))
-        holding.send(EchoRequest(number=3))
-        await trio.sleep(0.5)
-        other.send(WaitRequest(0))
-        await trio.sleep(1.5)
-        assert purgatory.waiting == 0
-        assert figures(harness)["working"] == 2  # one waits to begin, one to go on
-        began = trio.current_time()
-        for client in (parked, other):
-            assert (await client.receive(WaitRequest())).outcome == "time"
-        assert trio.current_time() - began == pytest.approx(1, abs=0.01)
-        await holding.receive(EchoRequest())
+def parked(harness: PluginHarness) -> int:
+    (handlers,) = [node for _, node in harness.node.walk() if node.name == "request-handlers"]
+    return int(handlers.figures()["parked"])
 
 
 async def test_who_waits_for_something_of_its_own_holds_a_token(
@@ -136,15 +76,12 @@ async def test_who_waits_for_something_of_its_own_holds_a_token(
                 assert (await client.receive(EchoRequest())).text == "x"
         # Two at once, each for two seconds.
         assert trio.current_time() - began == pytest.approx(12, abs=0.1)
-        assert figures(harness)["working"] == 0
+        assert parked(harness) == 0
 
 
-@pytest.mark.parametrize("by_hand", [True, False])
-async def test_it_ends_the_same_whoever_runs_it(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, by_hand: bool
+async def test_a_peer_that_leaves_cancels_all_that_wait_in_forward(
+    autojump_clock: MockClock,
 ) -> None:
-    """Where tasks cannot be lent they are woken."""
-    monkeypatch.setattr("trio_kafka.requests.interceptors.errands.KNOWN", by_hand)
     ends: list[str] = []
 
     async def noted(request: WaitRequest, context: Context, forward: Any) -> Any:
@@ -171,51 +108,7 @@ async def test_it_ends_the_same_whoever_runs_it(
             assert purgatory.waiting == 0
         assert ends == ["time", "cancelled"] * 3
         assert [owner.failures for owner in owners] == [[], [], []]
-        now = figures(harness)
-        assert (now["working"], now["parked"]) == (0, 0)
-
-
-async def test_what_came_before_its_peer_left_counts(autojump_clock: MockClock) -> None:
-    served: list[str] = []
-
-    async def noted(request: EchoRequest, context: Context, forward: Any) -> Any:
-        answer = await forward(request)
-        served.append(answer.text)
-        return answer
-
-    async with PluginHarness(handlers=[echo]) as harness:
-        put(harness, noted)
-        await harness.ask(EchoRequest("first"))
-        client = harness.client()
-        client.connection.left = True
-        client.send(EchoRequest("second"))
-        assert served == ["first", "second"]
-
-
-async def test_one_that_is_begun_for_nobody_is_cancelled_at_its_first_wait(
-    autojump_clock: MockClock,
-) -> None:
-    ends: list[str] = []
-
-    async def waiting(request: EchoRequest, context: Context, forward: Any) -> Any:
-        try:
-            await trio.sleep(request.number)
-            return await forward(request)
-        finally:
-            ends.append(request.text)
-
-    async with PluginHarness(handlers=[echo]) as harness:
-        put(harness, waiting)
-        await harness.ask(EchoRequest("first", 1))
-        client = harness.client()
-        client.connection.left = True
-        began = trio.current_time()
-        client.send(EchoRequest("second", 60))
-        await wait_all_tasks_blocked()
-        assert ends == ["first", "second"]
-        assert trio.current_time() == began
-        assert figures(harness)["working"] == 0
-        assert (await harness.ask(EchoRequest("third", 1))).text == "third"
+        assert parked(harness) == 0
 
 
 async def test_a_request_in_hand_says_what_it_waits_for(autojump_clock: MockClock) -> None:
@@ -227,7 +120,7 @@ async def test_a_request_in_hand_says_what_it_waits_for(autojump_clock: MockCloc
     async with PluginHarness() as harness:
         purgatory = serve_waits(harness)
         put(harness, own)
-        for _ in range(2):  # in a new task, and by hand
+        for _ in range(2):
             client = harness.client()
             request = client.send(WaitRequest(1000))
             await trio.sleep(0.5)
@@ -273,11 +166,9 @@ async def act(what: str, context: Context) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("by_hand", [True, False])
 async def test_whatever_they_do_and_whoever_leaves_all_are_answered_and_nothing_stays(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, seed: int, by_hand: bool
+    autojump_clock: MockClock, seed: int
 ) -> None:
-    monkeypatch.setattr("trio_kafka.requests.interceptors.errands.KNOWN", by_hand)
     chance = random.Random(seed)
     answered = left = 0
 
@@ -320,8 +211,7 @@ async def test_whatever_they_do_and_whoever_leaves_all_are_answered_and_nothing_
             await trio.sleep(10)
         assert answered + left == 240
         assert [owner.failures for owner in owners] == [[], [], []]
-        now = figures(harness)
-        assert (now["working"], now["parked"], purgatory.waiting) == (0, 0, 0)
+        assert (parked(harness), purgatory.waiting) == (0, 0)
         assert harness._group is not None
         assert harness._group.group.limiter.borrowed_tokens == 0
         for one in harness.interceptors._all:
@@ -341,58 +231,8 @@ async def test_a_scope_that_is_cancelled_already_lets_nobody_wait_in_forward(
     async with PluginHarness() as harness:
         purgatory = serve_waits(harness)
         put(harness, impatient)
-        for _ in range(3):  # in a new task, then by hand
+        for _ in range(3):
             began = trio.current_time()
             assert (await harness.ask(WaitRequest(60_000))).outcome == "impatient"
             assert trio.current_time() == began
             assert purgatory.waiting == 0
-
-
-async def test_what_is_begun_for_nobody_forwards_nothing_even_if_it_is_not_to_be_cancelled(
-    autojump_clock: MockClock,
-) -> None:
-    """Its frame has been given back: the handler would read what others wrote there."""
-    served: list[str] = []
-    ends: list[str] = []
-
-    @api(EchoRequest)
-    def note(request: EchoRequest, context: Context) -> EchoResponse:
-        served.append(request.text)
-        return EchoResponse()
-
-    async def stubborn(request: EchoRequest, context: Context, forward: Any) -> Any:
-        with trio.CancelScope(shield=True):
-            await trio.sleep(request.number)
-        try:
-            return await forward(request)
-        finally:
-            ends.append(request.text)
-
-    async with PluginHarness(handlers=[note]) as harness:
-        put(harness, stubborn)
-        await harness.ask(EchoRequest("first", 1))
-        client = harness.client()
-        client.connection.left = True
-        client.send(EchoRequest("second", 1))
-        await trio.sleep(2)
-        assert (served, ends) == (["first"], ["first", "second"])
-        assert figures(harness)["working"] == 0
-
-
-async def test_tasks_that_have_slept_all_the_time_are_not_kept_beyond_the_bound(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trio_kafka.requests.interceptors.errands.SPARE", 2)
-    async with PluginHarness(handlers=[echo]) as harness:
-        serve_waits(harness)
-        put(harness, nothing_more)
-        clients = [harness.client() for _ in range(6)]
-        for _ in range(3):
-            # Two are run by hand and parked; the others' tasks are new, and kept before them.
-            for number, client in enumerate(clients):
-                client.send(WaitRequest(2000 if number < 2 else 1000))
-            await trio.sleep(3)
-            for client in clients:
-                await client.receive(WaitRequest())
-            now = figures(harness)
-            assert (now["spare"], now["working"]) == (2, 0)

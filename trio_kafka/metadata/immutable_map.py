@@ -1,10 +1,9 @@
-"""A mapping that is copied by what changes in it, not by its size.
+"""Immutable mapping that is copied at the cost of its changes, not of its size.
 
-A base that is never written again, and a small layer of changes over it. A new generation copies
-the layer only; when the layer outgrows the square root of the base the two become a new base. So
-one change in n entries costs O(sqrt n) on average, where a copy of a dict of 100,000 entries would
-hold the loop for 2 ms with every change. Order: as inserted; an entry that is replaced keeps its
-place until the layers merge, and after.
+It consists of a base that is never changed and a small layer of changes. `updated` copies the layer
+only. When the layer outgrows the square root of the base, both are merged into a new base. So one
+change in n entries costs O(sqrt n) on average; copying a dict of 100,000 entries would hold the
+loop for 2 ms. Iteration is in insertion order; a replaced entry keeps its place.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,11 +13,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
-_SMALL: Final = 256  # changes that are worth copying whatever the size of the base
+_SMALL: Final = 256  # changes that are copied for a base of any size
 
 
-class OverlayMap(Mapping[K, V], Generic[K, V]):
-    """Immutable. Values are never None: in the layer of changes None is a removal."""
+class ImmutableMap(Mapping[K, V], Generic[K, V]):
+    """Immutable mapping. A value is never None, which marks a removal in the layer."""
 
     __slots__ = ("_base", "_changes", "_length")
 
@@ -27,11 +26,11 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
         self._changes: dict[K, V | None] = {}
         self._length = len(self._base)
 
-    def changed(self, changes: Mapping[K, V | None]) -> "OverlayMap[K, V]":
-        """This map with entries added, replaced and (None) removed; itself when there are none."""
+    def updated(self, changes: Mapping[K, V | None]) -> "ImmutableMap[K, V]":
+        """Return a map with entries added, replaced and (None) removed; itself without changes."""
         if not changes:
             return self
-        grown: OverlayMap[K, V] = OverlayMap()
+        grown: ImmutableMap[K, V] = ImmutableMap()
         grown._base = self._base
         grown._changes = {**self._changes, **changes}
         if len(grown._changes) > _SMALL and len(grown._changes) ** 2 > len(self._base):
@@ -60,7 +59,7 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
     def get(self, key: K, /, default: V | D) -> V | D: ...
 
     def get(self, key: K, /, default: V | D | None = None) -> V | D | None:
-        """As of any mapping, without an error in between: requests ask for topics this way."""
+        """Return an entry or `default`, without raising KeyError inside: requests use it often."""
         if key in self._changes:
             value = self._changes[key]
             return default if value is None else value
@@ -87,11 +86,11 @@ class OverlayMap(Mapping[K, V], Generic[K, V]):
         return self._length
 
     def __repr__(self) -> str:
-        return f"OverlayMap({dict(self.items())!r})"
+        return f"ImmutableMap({dict(self.items())!r})"
 
 
 def _merged(base: dict[K, V], changes: dict[K, V | None]) -> dict[K, V]:
-    """A new base: copied whole, which is far quicker than entry by entry."""
+    """Return a new base. Copying it as a whole is much faster than entry by entry."""
     merged: dict[K, Any] = {**base, **changes}
     for key, value in changes.items():
         if value is None:

@@ -2,8 +2,8 @@
 
 from tests.controller.kit import broker, image_of
 from tests.raft.kit import ONE
-from trio_kafka.controller.settings import ControllerSettings
-from trio_kafka.controller.start import first_records, level_in
+from trio_kafka.controller.bootstrap import first_records, level_in
+from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.metadata.features import bootstrap_features
 from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.metadata.kit import ONE, TWO, committed, everything, image_of
 from trio_kafka.errors import InvariantError
-from trio_kafka.metadata.assembly import Assembly
+from trio_kafka.metadata.image_builder import ImageBuilder
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
@@ -15,13 +15,13 @@ from trio_kafka.protocol.stored.metadata.transactions import (
 )
 
 
-def take(assembly: Assembly, records: list[MetadataRecord], **others: object) -> None:
+def take(assembly: ImageBuilder, records: list[MetadataRecord], **others: object) -> None:
     for _ in assembly.take(committed(records, assembly.offset, **others)):
         continue
 
 
 def test_several_batches_give_one_delta() -> None:
-    assembly = Assembly("c")
+    assembly = ImageBuilder("c")
     start = assembly.published
 
     take(assembly, [], leader_id=NodeId(4))
@@ -37,7 +37,7 @@ def test_several_batches_give_one_delta() -> None:
 
 
 def test_a_transaction_is_no_part_of_an_image_before_its_end() -> None:
-    assembly = Assembly("c")
+    assembly = ImageBuilder("c")
     before = TopicRecord(name="a", topic_id=ONE)
 
     take(assembly, [before, BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
@@ -53,7 +53,7 @@ def test_a_transaction_is_no_part_of_an_image_before_its_end() -> None:
 
 
 def test_an_aborted_transaction_never_was() -> None:
-    assembly = Assembly("c")
+    assembly = ImageBuilder("c")
 
     take(assembly, [BeginTransactionRecord(), TopicRecord(name="b", topic_id=TWO)])
     take(assembly, [AbortTransactionRecord(), TopicRecord(name="b", topic_id=ONE)])
@@ -69,11 +69,11 @@ def test_an_aborted_transaction_never_was() -> None:
 )
 def test_transactions_begin_and_end_in_turn(wrong: list[MetadataRecord]) -> None:
     with pytest.raises(InvariantError):
-        take(Assembly("c"), wrong)
+        take(ImageBuilder("c"), wrong)
 
 
 def test_a_snapshot_replaces_what_was_known_and_says_what_changed() -> None:
-    assembly = Assembly("c")
+    assembly = ImageBuilder("c")
     take(assembly, everything())
     assembly.finish()
     rest = [record for record in everything() if "Topic" not in type(record).__name__]

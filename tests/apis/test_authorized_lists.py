@@ -1,0 +1,513 @@
+"""A client that may see one topic and one group: what is filtered, and what is refused by item."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.apis.authorizers import RuleAuthorizer, allow_only
+from tests.apis.kit import batch, broker, fetch_request, partitions_of, parts_of, values_of, write
+from tests.apis.test_k68_consumer_group_heartbeat import joining
+from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.model import Endpoint, TopicId
+from trio_kafka.protocol.messages import k00_produce as k00
+from trio_kafka.protocol.messages import k01_fetch as k01
+from trio_kafka.protocol.messages import k03_metadata as k03
+from trio_kafka.protocol.messages import k08_offset_commit as k08
+from trio_kafka.protocol.messages import k09_offset_fetch as k09
+from trio_kafka.protocol.messages import k19_create_topics as k19
+from trio_kafka.protocol.messages import k20_delete_topics as k20
+from trio_kafka.protocol.messages import k32_describe_configs as k32
+from trio_kafka.protocol.messages import k37_create_partitions as k37
+from trio_kafka.protocol.messages import k44_incremental_alter_configs as k44
+from trio_kafka.protocol.messages import k75_describe_topic_partitions as k75
+from trio_kafka.protocol.messages.k15_describe_groups import DescribeGroupsRequest
+from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
+from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
+from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
+from trio_kafka.security.authorizer import ALLOW_ALL
+from trio_kafka.security.operations import OF_TOPIC, Operation, bits
+from trio_kafka.security.principal import Principal
+from trio_kafka.security.resources import Resource, ResourceType
+from trio_kafka.testing.broker import ServedBroker
+from trio_kafka.testing.scripted_client import request_frame
+
+DENIED, NO_GROUP = ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED
+MINE, OTHERS = "mine", "others"
+
+
+@asynccontextmanager
+async def two_topics() -> AsyncIterator[tuple[ServedBroker, TopicId, TopicId]]:
+    """A broker with topics and groups "mine" and "others"; the client may do all with "mine"."""
+    async with broker() as served:
+        mine, others = await served.create_topic(MINE), await served.create_topic(OTHERS)
+        await served.serve_groups(MINE, OTHERS)
+        for topic in (MINE, OTHERS):
+            await write(served, topic, topic.encode())
+            for group in (MINE, OTHERS):
+                await served.ask(commit(group, topic), 9)
+        served.broker.parts.authorizer = allow_only(MINE)
+        yield served, mine, others
+        served.broker.parts.authorizer = ALLOW_ALL
+
+
+def commit(group: str, *topics: str) -> k08.OffsetCommitRequest:
+    offset = k08.OffsetCommitRequestPartition(0, 1)
+    named = [k08.OffsetCommitRequestTopic(topic, partitions=[offset]) for topic in topics]
+    return k08.OffsetCommitRequest(group, topics=named)
+
+
+def described(answer: Any) -> dict[str | bytes, int]:
+    return {one.name or one.topic_id: one.error_code for one in answer.topics}
+
+
+def metadata(*topics: str | TopicId, **fields: Any) -> k03.MetadataRequest:
+    named = [
+        k03.MetadataRequestTopic(name=one)
+        if isinstance(one, str)
+        else k03.MetadataRequestTopic(one, None)
+        for one in topics
+    ]
+    return k03.MetadataRequest(topics=named, **fields)
+
+
+async def test_metadata_hides_topics_that_were_not_named(autojump_clock: MockClock) -> None:
+    async with two_topics() as (served, mine, others):
+        every = await served.ask(k03.MetadataRequest(topics=None))
+        named = await served.ask(metadata(MINE, OTHERS, "none"))
+        by_id = await served.ask(metadata(mine, others, TopicId(bytes(15) + b"\x01")))
+
+    assert described(every) == {MINE: 0}
+    assert every.brokers
+    assert described(named) == {MINE: 0, OTHERS: DENIED, "none": DENIED}
+    assert {one.topic_id for one in named.topics if one.error_code} == {bytes(16)}
+    assert [(one.name, one.error_code) for one in by_id.topics] == [
+        (MINE, 0),
+        (None, DENIED),
+        (None, ErrorCode.UNKNOWN_TOPIC_ID),
+    ]
+
+
+async def test_cached_metadata_are_those_that_the_client_may_see(autojump_clock: MockClock) -> None:
+    def rule(principal: str) -> RuleAuthorizer:
+        return allow_only(MINE) if principal == "alice" else allow_only(OTHERS)
+
+    class ByPrincipal(RuleAuthorizer):
+        def authorize(
+            self, principal: Principal, host: str, operation: Operation, resource: Resource
+        ) -> bool:
+            return rule(principal.name).authorize(principal, host, operation, resource)
+
+    async with two_topics() as (served, _, _):
+        parts = served.broker.parts
+        found: list[tuple[Any, ...]] = []
+        for authorizer in (ByPrincipal(lambda *_: True), ALLOW_ALL, allow_only(MINE)):
+            parts.authorizer = authorizer
+            for name in ("alice", "bob", "alice", "bob"):
+                who = Principal("User", name)
+                every = await parts.in_process.ask(k03.MetadataRequest(topics=None), principal=who)
+                named = await parts.in_process.ask(metadata(MINE), principal=who)
+                found.append((sorted(map(str, described(every))), *described(named).values()))
+
+    visible = [one for one in found[4][0] if not one.startswith("__")]
+    assert found[:4] == [([MINE], 0), ([OTHERS], DENIED)] * 2
+    assert visible == [MINE, OTHERS]
+    assert found[8:] == [([MINE], 0)] * 4
+
+
+async def test_a_topic_is_created_only_with_the_permission_to_create_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        parts = served.broker.parts
+        parts.authorizer = RuleAuthorizer(
+            lambda operation, one: (
+                operation is Operation.DESCRIBE
+                or (one.type, one.name) == (ResourceType.TOPIC, MINE)
+            )
+        )
+        first = await served.ask(metadata(MINE, OTHERS, allow_auto_topic_creation=True))
+        quiet = await served.ask(metadata(OTHERS, allow_auto_topic_creation=False))
+        while MINE not in parts.metadata.image.topics:
+            await served.ask(metadata(MINE))
+        topics = set(parts.metadata.image.topics)
+        parts.authorizer = ALLOW_ALL
+
+    missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert described(first) == {MINE: missing, OTHERS: DENIED}
+    assert described(quiet) == {OTHERS: missing}
+    assert OTHERS not in topics
+
+
+async def test_authorized_operations_are_those_of_the_client(autojump_clock: MockClock) -> None:
+    allowed = {Operation.DESCRIBE, Operation.READ, Operation.ALTER}
+    async with broker() as served:
+        await served.create_topic(MINE)
+        parts = served.broker.parts
+        parts.authorizer = RuleAuthorizer(lambda operation, _: operation in allowed)
+        asked = {"include_topic_authorized_operations": True}
+        old = metadata(MINE, **asked, include_cluster_authorized_operations=True)
+        topic = await served.ask(metadata(MINE, **asked))
+        cluster = await served.ask(old, 10)
+        both = await served.ask(DescribeClusterRequest(include_cluster_authorized_operations=True))
+        page = await served.ask(k75.DescribeTopicPartitionsRequest())
+        parts.authorizer = ALLOW_ALL
+        again = await served.ask(metadata(MINE, **asked))
+
+    of_cluster = bits({Operation.DESCRIBE, Operation.ALTER})
+    assert topic.topics[0].topic_authorized_operations == bits(allowed)
+    assert cluster.cluster_authorized_operations == of_cluster
+    assert both.cluster_authorized_operations == of_cluster
+    assert page.topics[0].topic_authorized_operations == bits(allowed)
+    assert again.topics[0].topic_authorized_operations == OF_TOPIC
+
+
+async def test_partitions_of_all_topics_are_those_that_may_be_seen(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, _):
+        every = await served.ask(k75.DescribeTopicPartitionsRequest())
+        three = [k75.TopicRequest(one) for one in (OTHERS, "none", MINE)]
+        named = await served.ask(k75.DescribeTopicPartitionsRequest(three))
+        few = await served.ask(k75.DescribeTopicPartitionsRequest(response_partition_limit=1))
+
+    assert described(every) == {MINE: 0}
+    assert every.next_cursor is None
+    assert described(named) == {MINE: 0, OTHERS: DENIED, "none": DENIED}
+    assert (described(few), few.next_cursor) == ({MINE: 0}, None)
+
+
+def wanted(version: int, name: str, topic_id: TopicId) -> str | TopicId:
+    return topic_id if version >= 13 else name
+
+
+@pytest.mark.parametrize("version", [12, 13])
+async def test_produce_writes_to_the_topic_that_may_be_written(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with two_topics() as (served, mine, others):
+        topics = [
+            k00.TopicProduceData(
+                name="" if version >= 13 else name,
+                topic_id=topic_id if version >= 13 else bytes(16),
+                partition_data=[k00.PartitionProduceData(0, batch(b"new"))],
+            )
+            for name, topic_id in ((OTHERS, others), (MINE, mine))
+        ]
+        answer = await served.ask(
+            k00.ProduceRequest(acks=-1, timeout_ms=9, topic_data=topics), version
+        )
+        ends = {
+            one.at.topic: one.local_log().end_offset
+            for one in served.broker.replicas.partitions
+            if one.at.topic in (MINE, OTHERS)
+        }
+
+    assert [(one.error_code, one.base_offset) for one in parts_of(answer)] == [(DENIED, -1), (0, 1)]
+    assert ends == {MINE: 2, OTHERS: 1}
+
+
+async def test_produce_without_acks_closes_the_connection_where_it_is_denied(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, _), served.connect() as client:
+        await client.send(request_frame(produce_of(OTHERS, acks=0), 12))
+        with pytest.raises(EOFError):
+            await client.ask(metadata(MINE), 12)
+
+
+def produce_of(topic: str, *, acks: int) -> k00.ProduceRequest:
+    data = [k00.PartitionProduceData(0, batch(b"new"))]
+    return k00.ProduceRequest(
+        acks=acks, topic_data=[k00.TopicProduceData(topic, partition_data=data)]
+    )
+
+
+async def test_a_transactional_batch_needs_its_id(autojump_clock: MockClock) -> None:
+    fields = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    async with two_topics() as (served, _, _):
+        found = []
+        for transactional_id in (None, OTHERS, MINE):
+            data = [k00.PartitionProduceData(0, batch(b"x", **fields))]
+            topics = [k00.TopicProduceData(MINE, partition_data=data)]
+            answer = await served.ask(k00.ProduceRequest(transactional_id, -1, 9, topics), 12)
+            found += [one.error_code for one in parts_of(answer)]
+
+    assert found[:2] == [code, code]
+    assert found[2] != code
+
+
+@pytest.mark.parametrize("version", [12, 17])
+async def test_fetch_reads_the_topic_that_may_be_read(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with two_topics() as (served, mine, others):
+        topics = [
+            fetch_request(wanted(version, *one), 0).topics[0]
+            for one in ((OTHERS, others), (MINE, mine))
+        ]
+        request = k01.FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=1 << 20, topics=topics)
+        plain = await served.ask(request, version)
+        request.session_id, request.session_epoch = 0, 0
+        begun = await served.ask(request, version)
+        session = {"session_id": begun.session_id, "session_epoch": 1}
+        polled = await served.ask(fetch_request(None, **session), version)
+        follower = fetch_request(wanted(version, MINE, mine), 0)
+        if version < 15:
+            follower.replica_id = 5
+        else:
+            follower.replica_state = k01.ReplicaState(5, -1)
+        denied = await served.ask(follower, version)
+
+    for answer in (plain, begun):
+        other, own = partitions_of(answer)
+        assert (other.error_code, values_of(other)) == (DENIED, [])
+        assert (own.error_code, values_of(own)) == (0, [b"mine"])
+    assert begun.session_id
+    assert [one.error_code for one in partitions_of(polled)] == [DENIED, 0]
+    assert [one.error_code for one in partitions_of(denied)] == [DENIED]
+
+
+async def test_a_permission_that_is_taken_back_ends_a_session_s_reads(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, mine, _):
+        request = fetch_request(mine, 0)
+        request.session_id, request.session_epoch = 0, 0
+        begun = await served.ask(request)
+        served.broker.parts.authorizer = ALLOW_ALL
+        await write(served, MINE, b"secret")
+        served.broker.parts.authorizer = allow_only(OTHERS)
+        session = {"session_id": begun.session_id, "session_epoch": 1}
+        (polled,) = partitions_of(await served.ask(fetch_request(None, **session)))
+
+    assert (polled.error_code, values_of(polled)) == (DENIED, [])
+
+
+async def test_offsets_are_committed_and_read_by_group_and_topic(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, _):
+        done = await served.ask(commit(MINE, OTHERS, MINE), 9)
+        every, named = [
+            k09.OffsetFetchRequestGroup(MINE, topics=topics)
+            for topics in (
+                None,
+                [
+                    k09.OffsetFetchRequestTopics(one, partition_indexes=[0])
+                    for one in (OTHERS, MINE)
+                ],
+            )
+        ]
+        foreign = k09.OffsetFetchRequestGroup(OTHERS, topics=None)
+        asked = k09.OffsetFetchRequest(groups=[foreign, every, named])
+        told = await served.ask(asked, 9)
+        old_every = await served.ask(k09.OffsetFetchRequest(MINE, None), 7)
+        two = [k09.OffsetFetchRequestTopic(one, [0]) for one in (OTHERS, MINE)]
+        old = await served.ask(k09.OffsetFetchRequest(MINE, two), 7)
+        old_foreign = await served.ask(k09.OffsetFetchRequest(OTHERS, two), 7)
+
+    def rows(topics: Any) -> list[tuple[str, int, int]]:
+        return [
+            (one.name, part.committed_offset, part.error_code)
+            for one in topics
+            for part in one.partitions
+        ]
+
+    both = [(OTHERS, -1, DENIED), (MINE, 1, 0)]
+    assert [one.partitions[0].error_code for one in done.topics] == [DENIED, 0]
+    assert [one.error_code for one in told.groups] == [NO_GROUP, 0, 0]
+    assert [rows(one.topics) for one in told.groups] == [[], [(MINE, 1, 0)], both]
+    assert rows(old_every.topics) == [(MINE, 1, 0)]
+    assert rows(old.topics) == both
+    assert old_foreign.error_code == NO_GROUP
+
+
+async def test_groups_are_listed_described_and_deleted_one_by_one(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, _):
+        listed = await served.ask(ListGroupsRequest())
+        both = await served.ask(DescribeGroupsRequest([OTHERS, MINE, OTHERS]))
+        gone = await served.ask(DeleteGroupsRequest([OTHERS, MINE]))
+        served.broker.parts.authorizer = ALLOW_ALL
+        left = await served.ask(ListGroupsRequest())
+
+    assert [one.group_id for one in listed.groups] == [MINE]
+    assert [(one.group_id, one.error_code) for one in both.groups] == [
+        (OTHERS, NO_GROUP),
+        (MINE, 0),
+    ]
+    assert [(one.group_id, one.error_code) for one in gone.results] == [
+        (OTHERS, NO_GROUP),
+        (MINE, 0),
+    ]
+    assert [one.group_id for one in left.groups] == [OTHERS]
+
+
+async def test_all_groups_are_listed_for_who_may_describe_the_cluster(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, _):
+        served.broker.parts.authorizer = allow_only("kafka-cluster")
+        listed = await served.ask(ListGroupsRequest())
+
+    assert {one.group_id for one in listed.groups} == {MINE, OTHERS}
+
+
+async def test_a_consumer_group_is_hidden_with_its_topics(autojump_clock: MockClock) -> None:
+    async with two_topics() as (served, _, _):
+        served.broker.parts.authorizer = ALLOW_ALL
+        for group, topic in ((MINE, OTHERS), ("own", MINE)):
+            await served.serve_groups(group)
+            if group == MINE:  # a classic one so far
+                await served.ask(DeleteGroupsRequest([group]))
+            joined = await served.ask(joining(1, group_id=group, subscribed_topic_names=[topic]), 1)
+            assert joined.error_code == 0
+        served.broker.parts.authorizer = allow_only(MINE, "own")
+        asked = ConsumerGroupDescribeRequest([MINE, OTHERS, "own"])
+        told = await served.ask(asked)
+        names = {"group_id": "own", "member_id": "b"}
+        topics = [MINE, OTHERS]
+        denied = await served.ask(joining(1, **names, subscribed_topic_names=topics), 1)
+
+    assert [(one.error_code, len(one.members)) for one in told.groups] == [
+        (DENIED, 0),
+        (NO_GROUP, 0),
+        (0, 1),
+    ]
+    assert denied.error_code == DENIED
+
+
+async def test_an_expression_matches_only_topics_that_the_member_may_describe(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, mine, _):
+        served.broker.parts.authorizer = allow_only(MINE, "own")
+        await served.serve_groups("own")
+        names = {"group_id": "own", "subscribed_topic_names": None}
+        joined = await served.ask(joining(1, **names, subscribed_topic_regex=".*"), 1)
+        assert joined.error_code == 0
+        assigned = None
+        while not assigned:
+            await trio.sleep(1)
+            beat = ConsumerGroupHeartbeatRequest("own", joined.member_id, joined.member_epoch)
+            joined = await served.ask(beat, 1)
+            assert joined.error_code == 0
+            assigned = joined.assignment and joined.assignment.topic_partitions
+
+    assert [one.topic_id for one in assigned] == [mine]
+
+
+async def test_topics_are_created_grown_and_deleted_one_by_one(autojump_clock: MockClock) -> None:
+    async with two_topics() as (served, mine, others):
+        new = [k19.CreatableTopic(one, 1, 1) for one in ("b", "a", "a")]
+        served.broker.parts.authorizer = allow_only(MINE, "b")
+        made = await served.ask(k19.CreateTopicsRequest(new))
+        more = [k37.CreatePartitionsTopic(one, 3, None) for one in (OTHERS, MINE)]
+        grown = await served.ask(k37.CreatePartitionsRequest(more, 1000))
+        named = k20.DeleteTopicsRequest(topic_names=["none", OTHERS, "b"], timeout_ms=1000)
+        gone = await served.ask(named, 5)
+        ids = [k20.DeleteTopicState(topic_id=one) for one in (others, mine)]
+        by_id = await served.ask(k20.DeleteTopicsRequest(topics=ids, timeout_ms=1000))
+        topics = set(served.broker.metadata.image.topics)
+
+    assert {one.name: one.error_code for one in made.topics} == {"b": 0, "a": 42}
+    assert [one.error_code for one in grown.results] == [DENIED, 0]
+    assert [one.error_code for one in gone.responses] == [DENIED, DENIED, 0]
+    assert [(one.name, one.error_code) for one in by_id.responses] == [(None, DENIED), (MINE, 0)]
+    assert {MINE, OTHERS} & topics == {OTHERS}
+
+
+async def test_a_name_and_an_id_of_a_hidden_topic_are_not_told_to_be_one(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, others):
+        both = [k20.DeleteTopicState(OTHERS), k20.DeleteTopicState(topic_id=others)]
+        hidden = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda operation, _: operation is Operation.DESCRIBE
+        )
+        seen = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
+
+    assert [(one.name, one.error_code) for one in hidden.responses] == [
+        (OTHERS, DENIED),
+        (None, DENIED),
+    ]
+    assert [(one.name, one.error_code) for one in seen.responses] == [(OTHERS, DENIED)] * 2
+
+
+async def test_a_topic_is_deleted_by_id_without_the_permission_to_describe_it(
+    autojump_clock: MockClock,
+) -> None:
+    async with two_topics() as (served, _, others):
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda operation, one: operation is Operation.DELETE and one.name == OTHERS
+        )
+        both = [k20.DeleteTopicState(OTHERS), k20.DeleteTopicState(topic_id=others)]
+        gone = await served.ask(k20.DeleteTopicsRequest(topics=both, timeout_ms=1000))
+
+    assert [(one.name, one.error_code) for one in gone.responses] == [(OTHERS, DENIED), (OTHERS, 0)]
+
+
+async def test_settings_of_a_new_topic_are_shown_only_to_who_may_describe_them(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        served.broker.parts.authorizer = RuleAuthorizer(
+            lambda operation, _: operation is Operation.CREATE
+        )
+        made = await served.ask(k19.CreateTopicsRequest([k19.CreatableTopic(MINE, 3, 1)]))
+        served.broker.parts.authorizer = ALLOW_ALL
+
+    (topic,) = made.topics
+    assert (topic.error_code, topic.topic_config_error_code) == (0, DENIED)
+    assert (topic.num_partitions, topic.replication_factor, topic.configs) == (-1, -1, [])
+
+
+async def test_settings_are_described_and_changed_by_resource(autojump_clock: MockClock) -> None:
+    topic, group = ConfigResourceType.TOPIC, ConfigResourceType.GROUP
+    resources = [(topic, OTHERS), (topic, MINE), (group, OTHERS), (ConfigResourceType.BROKER, "1")]
+    async with two_topics() as (served, _, _):
+        told = await served.ask(
+            k32.DescribeConfigsRequest([k32.DescribeConfigsResource(*one) for one in resources])
+        )
+        change = k44.AlterableConfig("retention.ms", 0, "7")
+        changed = await served.ask(
+            k44.IncrementalAlterConfigsRequest(
+                [k44.AlterConfigsResource(*one, [change]) for one in resources[:2]]
+            )
+        )
+        configs = set(served.broker.metadata.image.configs)
+
+    assert [(one.error_code, bool(one.configs)) for one in told.results] == [
+        (DENIED, False),
+        (0, True),
+        (NO_GROUP, False),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, False),
+    ]
+    assert [one.error_code for one in changed.responses] == [DENIED, 0]
+    assert (topic, MINE) in configs
+    assert (topic, OTHERS) not in configs
+
+
+async def test_the_authorizer_is_told_principal_and_address(autojump_clock: MockClock) -> None:
+    async with two_topics() as (served, _, _):
+        rule = allow_only(MINE)
+        served.broker.parts.authorizer = rule
+        who = Principal("User", "alice")
+        ask = served.broker.parts.in_process.ask
+        await ask(metadata(MINE), principal=who, peer=Endpoint("10.0.0.9", 5))
+        await served.ask(metadata(MINE))
+
+    assert rule.principals == {
+        (who, "10.0.0.9"),
+        (Principal("User", "ANONYMOUS"), "127.0.0.1"),
+    }
