@@ -151,3 +151,17 @@ def test_where_nothing_changed_nothing_runs(monkeypatch, capsys) -> None:
 
     assert selection.main([]) == 0
     assert capsys.readouterr().out.startswith("nothing differs from HEAD")
+
+
+@pytest.mark.slow
+def test_no_more_files_are_chosen_than_two_minutes_allow(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(selection, "changed_files", lambda *_: ["trio_kafka/model.py"])
+    monkeypatch.setattr(selection, "MOST_FILES", 5)
+
+    assert selection.main(["--list"]) == 0
+
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == "1 files differ from HEAD; 5 test files:"
+    assert lines[0] == "  tests/cli/test_embedded.py: starts a broker as a process"
+    assert lines[1] == "  tests/test_model.py: tests trio_kafka.model"
+    assert lines[-1].startswith("left out: ")

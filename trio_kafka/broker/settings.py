@@ -93,7 +93,7 @@ def _check_broker_change(
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
     for warning in warnings:
-        _logger.warning("setting without effect", setting=warning)
+        _logger.warning("ignored a setting", setting=warning)
 
 
 def metadata_retention(config: BrokerConfig) -> Retention:

@@ -37,4 +37,4 @@ def logging_as(config: BrokerConfig) -> Iterator[None]:
 def log_warnings(loaded: Loaded) -> None:
     """Log one line for each setting without an effect."""
     for warning in loaded.warnings:
-        _log.warning("setting without effect", setting=warning)
+        _log.warning("ignored a setting", setting=warning)

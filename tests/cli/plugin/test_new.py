@@ -194,3 +194,15 @@ def test_what_is_written_is_python_and_leaves_no_placeholder(tmp_path: Path) -> 
         assert "@NAME@" not in path.read_text()
         if path.suffix == ".py":
             ast.parse(path.read_text())
+
+
+def test_json_names_key_and_files(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["plugin", "new", "greeter", "--key", "10200", "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["key"]) == ("greeter", 10200)
+    assert all((tmp_path / file).is_file() for file in found["files"])
+    assert main(["plugin", "new", "greeter"]) == 1
+    assert "exists already: remove it, or choose another --directory" in capsys.readouterr().err

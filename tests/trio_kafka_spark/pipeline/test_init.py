@@ -1,5 +1,6 @@
 """`trio-kafka pipeline init` writes a pipeline, once."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -80,3 +81,15 @@ def test_what_cannot_be_is_told(
 
     assert why in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_json_names_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert init("orders", "--json") == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["name"] == "orders"
+    assert all(Path(file).is_file() for file in found["files"])
