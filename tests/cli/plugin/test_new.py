@@ -82,7 +82,7 @@ def test_list_shows_it_to_people(broker: BrokerProcess, capsys: pytest.CaptureFi
     assert "NAME" in out
     assert f"api:MyGreeter({key_of(NAME)})" in out
     assert "greeting=Good day longest.name=100" in out
-    assert "Greets whoever asks." in out
+    assert "Greet clients by name." in out
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_reload_lets_it_be_what_it_has_become(
     module = site / "my_greeter.py"
     before = module.read_text()
     try:
-        module.write_text(before.replace('"""Greets whoever asks."""', '"""Says hello."""'))
+        module.write_text(before.replace('"""Greet clients by name."""', '"""Says hello."""'))
         assert main(["plugin", "reload", NAME, "--bootstrap", at(broker)]) == 0
         assert "serves" in capsys.readouterr().out
 

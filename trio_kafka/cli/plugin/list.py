@@ -24,7 +24,7 @@ from trio_kafka.protocol.texts import printable
 
 UNKNOWN: Final = "the server has no API for plugins: only a trio-kafka broker has it"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "WHAT IT DOES")
+_HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "DESCRIPTION")
 _SIDES: Final = (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT, LEFT)
 
 
