@@ -6,6 +6,7 @@
 #   make pipeline     a broker with a sample topic and a Spark pipeline on it, with its page in the admin UI
 #   make jars         Spark's own Kafka connector, for the tests that compare it with ours (needs Maven)
 #   make bench        this broker beside Apache Kafka (needs Java 17 and Maven)
+#   make docs         the documentation as a site in build/docs; a broken link fails it
 #   make lock         write requirements/*.txt anew; `make lock UPGRADE=--upgrade` takes newer versions
 
 PYTHON ?= $(firstword $(shell command -v python3.11 python3))
@@ -23,7 +24,7 @@ ARGS ?=
 # Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run pipeline check test test-long bench jars lint format types layers news wheel lock clean
+.PHONY: help run pipeline check test test-long bench jars lint format types layers news docs screenshot wheel lock clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -81,6 +82,15 @@ layers: .venv/dev.stamp
 news: .venv/dev.stamp
 	$(BIN)/towncrier build --draft --version next
 
+docs: .venv/docs.stamp
+	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env --conf-dir docs . build/docs
+	echo '<meta http-equiv="refresh" content="0; url=docs/README.html">' > build/docs/index.html
+
+# The picture of the README, as a test sees the admin UI in Chromium.
+screenshot: .venv/test.stamp
+	mkdir -p docs/images
+	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/docs/images/admin-ui.png $(BIN)/pytest -q tests/e2e/test_admin_ui.py -k screenshot
+
 wheel: .venv/test.stamp
 	$(BIN)/python -m hatchling build -t wheel -d dist
 
@@ -93,6 +103,7 @@ lock: $(UV)
 		-c requirements/uv.txt -c requirements/build.txt -c requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group test -o requirements/spark.txt -c requirements/test.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group dev -o requirements/dev.txt -c requirements/spark.txt
+	$(COMPILE) --group docs -o requirements/docs.txt -c requirements/dev.txt
 
 # What was installed stands in a stamp: a target that needs more adds to .venv, and none takes anything away.
 .venv/%.stamp: requirements/%.txt requirements/build.txt pyproject.toml $(UV)

@@ -282,7 +282,7 @@ async def test_a_job_cancelled_by_an_earlier_one_of_its_round_does_not_run(autoj
 async def test_a_name_is_free_again_when_its_job_is_cancelled():
     scheduler = new_scheduler()
     job = scheduler.every("one", 1, Runs())
-    with pytest.raises(ValueError, match="there is a job one already"):
+    with pytest.raises(ValueError, match="job one exists already"):
         scheduler.every("one", 1, Runs())
 
     job.cancel()

@@ -36,7 +36,7 @@ class Bench:
 
     def serve(self) -> None:
         while self.lane:
-            self.purgatory.look(self.lane.pop(0))
+            self.purgatory.check(self.lane.pop(0))
 
     @property
     def is_empty(self) -> bool:
@@ -267,7 +267,7 @@ def test_what_is_done_at_a_glance_was_never_there(error: Exception | None) -> No
 
     delayed = Delayed(("a",), 9.0, outcome, purgatory=bench.purgatory)
 
-    answer = bench.purgatory.glance(delayed)
+    answer = bench.purgatory.complete_now(delayed)
 
     if error is None:
         assert answer == "done"
@@ -284,7 +284,7 @@ def test_what_is_not_done_at_a_glance_can_be_watched() -> None:
     bench = Bench()
     delayed = Delayed(("a",), 9.0, lambda timed_out: None, purgatory=bench.purgatory)
 
-    assert bench.purgatory.glance(delayed) is None
+    assert bench.purgatory.complete_now(delayed) is None
     assert bench.purgatory.figures()["completed"] == 0
     bench.purgatory.watch(delayed, bench.lane.append, bench.answers.append)
     bench.purgatory.mark("a")

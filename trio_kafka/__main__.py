@@ -1,4 +1,4 @@
-"""`python -m trio_kafka` is the command `trio-kafka`."""
+"""Entry point of `python -m trio_kafka`, equivalent to the command `trio-kafka`."""
 
 import sys
 

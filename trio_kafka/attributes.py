@@ -1,6 +1,7 @@
-"""`define` and `frozen` of attrs, with one `__repr__` for all classes.
+"""`define` and `frozen` of attrs, with one shared `__repr__`.
 
-attrs writes and compiles one for each: of 300 classes that is a tenth of a start.
+attrs generates and compiles a `__repr__` for each class; for 300 classes this takes a tenth of the
+start.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 else:
 
     def define(cls: type | None = None, **options: Any) -> Any:
-        """As `attrs.define`."""
+        """Define a mutable class, as `attrs.define`."""
         return _made(attrs.define, cls, options)
 
     def frozen(cls: type | None = None, **options: Any) -> Any:
-        """As `attrs.frozen`."""
+        """Define an immutable class, as `attrs.frozen`."""
         return _made(attrs.frozen, cls, options)
 
 
@@ -29,13 +30,13 @@ def _made(make: Callable[..., Any], cls: Any, options: dict[str, Any]) -> Any:
     if cls is None:
         return partial(_made, make, options=options)
     if options.get("repr", True) and "__repr__" not in cls.__dict__:
-        cls.__repr__ = show  # attrs keeps what the class defines
+        cls.__repr__ = show  # attrs keeps a method that the class defines
     return make(cls, **options)
 
 
 @recursive_repr()
 def show(self: Any) -> str:
-    """As attrs has it: the class's name, and its fields but for those with `repr=False`."""
+    """Return the class name and fields as attrs does, without fields of `repr=False`."""
     shown = []
     for one in attrs.fields(type(self)):
         if one.repr:

@@ -1,7 +1,7 @@
-"""What can go wrong: Kafka's error codes, and four roots of exceptions by where a failure stops.
+"""Kafka's error codes, and four root exceptions by where a failure stops.
 
-`ProtocolError` ends a connection, `KafkaError` is an answer, `LogDirError` takes a directory
-offline, `InvariantError` stops the broker. Anything else that is raised is a bug in one request.
+`ProtocolError` ends a connection, `KafkaError` is a response, `LogDirError` takes a directory
+offline, `InvariantError` stops the broker. Any other exception is a bug in one request.
 Source: Errors of Apache Kafka 4.4.0.
 """
 
@@ -10,7 +10,7 @@ from typing import Final, Self
 
 
 class ErrorCode(IntEnum):
-    """An error code of the protocol (int16 on the wire)."""
+    """Error code of the protocol (int16 on the wire)."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -153,12 +153,12 @@ class ErrorCode(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """The same request may succeed later."""
+        """True if the same request may succeed later."""
         return self in _RETRIABLE
 
     @property
     def refreshes_metadata(self) -> bool:
-        """A client asks for metadata again before it retries."""
+        """True if clients refresh their metadata before they retry."""
         return self in _REFRESHES_METADATA
 
 
@@ -218,17 +218,19 @@ _REFRESHES_METADATA: Final = frozenset(
 
 
 class ProtocolError(Exception):
-    """Bytes that are not Kafka's protocol: the connection ends; the reason is logged, counted."""
+    """Bytes that violate Kafka's protocol: the connection is closed, the reason logged
+    and counted.
+    """
 
 
 LONGEST_MESSAGE: Final = 1000  # characters
 
 
 class KafkaError(Exception):
-    """An answer: the error code that the client gets, and a text for the error_message fields.
+    """Error response: the error code, and a text for the error_message fields.
 
-    The text is cut at `LONGEST_MESSAGE`. It may quote what a client sent, which may be so long that
-    the quotation does not fit into a string of the protocol.
+    The text is cut at `LONGEST_MESSAGE`, because it may quote client input that does not fit into a
+    string of the protocol.
     """
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
@@ -239,18 +241,17 @@ class KafkaError(Exception):
         self.message = message
 
     def as_value(self) -> Self:
-        """This error, to be kept: without the frames that it came through, which are of no use in
-        an answer.
+        """Return this error for storage, without traceback, cause and context.
 
-        One of them, or of their callers, holds what the error is kept in: a cycle, and all that a
-        request is made of would wait for the collector.
+        A frame of the traceback may refer to the object that stores the error. This cycle would
+        keep the whole request alive until the next garbage collection.
         """
         self.__traceback__ = self.__cause__ = self.__context__ = None
         return self
 
 
 class LogDirError(Exception):
-    """A log directory cannot be trusted any more: it goes offline together with its partitions."""
+    """Log directory that can no longer be trusted: it goes offline with its partitions."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"log directory {path}: {reason}")
@@ -258,17 +259,17 @@ class LogDirError(Exception):
 
 
 class InvariantError(Exception):
-    """What can never be is the case: the broker stops in order, with an exit status of its own."""
+    """Broken invariant: the broker stops in order, with its own exit status."""
 
 
 def leaves(error: BaseException) -> list[BaseException]:
-    """The errors themselves, out of any number of nested groups."""
+    """Return the errors in any number of nested groups."""
     if not isinstance(error, BaseExceptionGroup):
         return [error]
     return [leaf for one in error.exceptions for leaf in leaves(one)]
 
 
 def only_leaf(error: Exception) -> Exception:
-    """The error in a group of one, at any depth; else the error or group itself."""
+    """Return the only error in a group, at any depth; otherwise the argument itself."""
     found = leaves(error)
     return found[0] if len(found) == 1 and isinstance(found[0], Exception) else error

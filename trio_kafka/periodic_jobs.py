@@ -1,10 +1,10 @@
-"""Periodic jobs by name: one task runs them all, one after the other.
+"""Periodic jobs by name: one task runs all of them, one after the other.
 
-The task sleeps until the first armed job is due, and for ever while none is: a job that has nothing
-to do is disarmed by its owner, not asked. Jobs that are nearly due run with the first one, so that
-periodic work wakes the loop once. A job that raises is logged and counted and runs again; only
-InvariantError goes through. A job that takes long keeps the others waiting: it hands its work to a
-task of its owner. All times are the loop's: jobs are added and armed inside `trio.run`.
+The task sleeps until the first armed job is due; without one it sleeps for ever. The owner of a job
+disarms it while there is nothing to do. Jobs that are nearly due run with the first one, so
+periodic work wakes the loop once. A job that raises is logged, counted and run again; only
+InvariantError is raised. A job that takes long delays the others: its work belongs in another task.
+Jobs are added and armed inside `trio.run`.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,13 +20,11 @@ from trio_kafka.introspect.tree import Figures, Node
 Action = Callable[[], Awaitable[None] | None]
 
 _log: Final = get_logger(__name__)
-_EARLY: Final = (
-    0.1  # share of its interval by which a job may run before it is due, to run with another
-)
+_EARLY: Final = 0.1  # share of its interval by which a job may run early, with another one
 
 
 class Job:
-    """The handle of a job: its owner arms, disarms and cancels it."""
+    """A job, as its owner arms, disarms and cancels it."""
 
     __slots__ = (
         "_action",
@@ -63,7 +61,7 @@ class Job:
 
     @property
     def armed(self) -> bool:
-        """It will run again, unless it is disarmed before."""
+        """Whether it will run again."""
         return self._due is not None
 
     def arm(self, delay_s: float | None = None) -> None:
@@ -72,18 +70,18 @@ class Job:
         A run that is due sooner stays. Raises ValueError after `cancel`.
         """
         if not self._scheduler.knows(self):
-            raise ValueError(f"job {self.name} was cancelled: it cannot be armed")
+            raise ValueError(f"job {self.name} was cancelled: add it again instead of arming it")
         due = trio.current_time() + (self._interval_s if delay_s is None else delay_s)
         if self._due is None or due < self._due:
             self._due = due
             self._scheduler.wake()
 
     def disarm(self) -> None:
-        """Do not run until armed again; a run in hand goes on. Idempotent."""
+        """Do not run until armed again; a run in progress continues. Idempotent."""
         self._due = None
 
     def cancel(self) -> None:
-        """Forget the job; a run in hand is cancelled if it waits. Idempotent."""
+        """Remove the job; cancel a run in progress. Idempotent."""
         self._due = None
         self._scheduler.forget(self)
         self._node.remove()
@@ -91,16 +89,16 @@ class Job:
             self._scope.cancel()
 
     def is_due(self, now: float) -> bool:
-        """Due, or near enough to run with a job that is."""
+        """Return whether it is due, or nearly due."""
         return self._due is not None and self._due - self._early_s <= now
 
     @property
     def due(self) -> float:
-        """When it runs if nothing else wakes the scheduler before; infinity if it is not armed."""
+        """Time at which it is due; infinity if it is not armed."""
         return inf if self._due is None else self._due
 
     async def run(self) -> None:
-        """Run once; the next run is due an interval after this one began, or when it ends."""
+        """Run once. The next run is due an interval after this start, and not before its end."""
         started = self._last_run = trio.current_time()
         self._due = started + self._interval_s
         self._runs += 1
@@ -119,7 +117,7 @@ class Job:
             self._scope = None
             ended = trio.current_time()
             self._last_s = ended - started
-            if self._due is not None:  # behind what became due meanwhile
+            if self._due is not None:  # after jobs that became due meanwhile
                 self._due = max(self._due, ended)
 
     def _figures(self) -> Figures:
@@ -137,7 +135,7 @@ class Job:
 
 
 class Scheduler:
-    """The jobs of one broker. Jobs may be added before `run` is started, and by jobs."""
+    """Jobs of one broker. They may be added before `run`, and by other jobs."""
 
     def __init__(self, node: Node) -> None:
         self.node = node.add("scheduler", "task", self._figures)
@@ -155,16 +153,16 @@ class Scheduler:
         early_s: float | None = None,
         armed: bool = True,
     ) -> Job:
-        """A job that runs every `interval_s`, first after `delay_s` (the interval, if None).
+        """Add a job that runs every `interval_s`, first after `delay_s` (None: the interval).
 
-        action: a plain function, or an async one.
-        early_s: how much sooner it may run, to join another; a tenth of the interval if None.
-        armed: False for a job that runs from `Job.arm` on.
+        action: a sync or async function.
+        early_s: how early it may run, with another one; None: a tenth of the interval.
+        armed: False: it does not run before `Job.arm`.
         Raises ValueError for a name that is taken, or an interval that is not above `early_s`.
         """
         early_s = interval_s * _EARLY if early_s is None else early_s
         if name in self._jobs:
-            raise ValueError(f"there is a job {name} already")
+            raise ValueError(f"job {name} exists already: use another name")
         if not 0 <= early_s < interval_s:
             raise ValueError(f"job {name}: interval {interval_s} s, want more than {early_s} s")
         job = self._jobs[name] = Job(self, name, interval_s, early_s, action)
@@ -185,30 +183,30 @@ class Scheduler:
             self.node.remove()
 
     def wake(self) -> None:
-        """Look again at what is due first: a job was armed."""
+        """Recompute which job is due first, as one was armed."""
         self._changed.set()
 
     def knows(self, job: Job) -> bool:
-        """The job was not cancelled."""
+        """Return whether the job was added and not cancelled."""
         return self._jobs.get(job.name) is job
 
     def forget(self, job: Job) -> None:
-        """No further run; called by `Job.cancel`."""
+        """Remove a job; called by `Job.cancel`."""
         if self.knows(job):
             del self._jobs[job.name]
 
     async def _run_due(self) -> None:
         now = trio.current_time()
         if all(job.due > now for job in self._jobs.values()):
-            return  # near enough is near enough only for company
+            return  # jobs run early only with one that is due
         for job in sorted(self._jobs.values(), key=_due):
-            # An earlier one of this round may have disarmed or cancelled it.
+            # An earlier job may have disarmed or cancelled it.
             if job.is_due(now):
                 await job.run()
                 await trio.lowlevel.checkpoint()
 
     async def _wait_for_next(self) -> None:
-        # No checkpoint between this look and the wait: what arms a job later sets the new event.
+        # No checkpoint before the wait: arming a job later sets the new event.
         self._changed = trio.Event()
         first = min(map(_due, self._jobs.values()), default=inf)
         with trio.move_on_at(first):

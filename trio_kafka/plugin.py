@@ -1,6 +1,7 @@
-"""All that a handler or a plugin may import from the broker, besides message modules.
+"""Plugin API: everything that a handler or plugin may import, besides message modules.
 
-Requests and answers, errors, and the values and calls of the parts that a `Context` reaches.
+It has decorators, requests and responses, errors, and the values and calls of the parts that a
+`Context` gives access to.
 """
 
 from trio_kafka.config.report.describe import (
@@ -87,7 +88,7 @@ from trio_kafka.metadata.names import check_topic_name, is_internal
 from trio_kafka.metadata.quotas import quota_filter, quotas_that
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
 from trio_kafka.plugin_host.context import PluginContext
-from trio_kafka.plugin_host.declared import Plugin, plugin
+from trio_kafka.plugin_host.declaration import Plugin, plugin
 from trio_kafka.plugin_host.guard import PluginError, TooSoonError
 from trio_kafka.plugin_host.mounts import Mount, Mounts
 from trio_kafka.protocol.compiler import to_bytes

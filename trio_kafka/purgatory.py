@@ -1,9 +1,9 @@
-"""Requests that wait for a change of state or for their deadline, without a task.
+"""Purgatories: operations that wait for a change of state or a deadline, without a task.
 
-A change of state only marks what watches it: whoever changes may be in the middle of its work. A
-marked operation is put into a lane, at most once at a time, and whoever serves the lane calls
-`look`. An operation completes once, and has then left every list. Keys are objects, such as a
-partition; deadlines are `trio.current_time()`.
+A change only marks the operations that watch its key, as the code that makes it may be in the
+middle of its work. A marked operation enters a lane, at most once at a time; the task that serves
+the lane calls `check`. An operation completes once, and has left every list then. Keys are objects,
+such as a partition; deadlines are `trio.current_time()`. Source: Kafka's DelayedOperationPurgatory.
 """
 
 import heapq
@@ -19,19 +19,19 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 
-NO_ANSWER: Final = object()  # says of an operation: it is done, and nobody is to be told
-_COMPACTED: Final = 64  # a heap below this size is left as it is
+NO_ANSWER: Final = object()  # result of an operation that ends without an answer
+_COMPACTED: Final = 64  # smaller heaps are not compacted
 
 
 @define(eq=False)
 class Timer:
-    """A call to come; None once it was made or cancelled."""
+    """A scheduled call; None once it was made or cancelled."""
 
     call: Callable[[], None] | None
 
 
 class Timers:
-    """One heap and one task for any number of timers; armed only while there are some."""
+    """Any number of timers with one heap and one task, which sleeps while there are none."""
 
     def __init__(self, node: Node, name: str = "timers") -> None:
         self._heap: list[tuple[float, int, Timer]] = []
@@ -41,7 +41,7 @@ class Timers:
         node.add(name, "job", self.figures)
 
     def at(self, deadline: float, call: Callable[[], None]) -> Timer:
-        """Call `call` when `trio.current_time()` has reached `deadline`; it must not raise."""
+        """Schedule `call`, which must not raise, for a time of `trio.current_time()`."""
         timer = Timer(call)
         heapq.heappush(self._heap, (deadline, next(self._order), timer))
         if self._heap[0][2] is timer:
@@ -49,8 +49,9 @@ class Timers:
         return timer
 
     def cancel(self, timer: Timer) -> None:
-        """Forget the call, and what it holds, at once. Idempotent. The heap is compacted when most
-        of it is dead.
+        """Cancel a timer and release its call at once. Idempotent.
+
+        The heap is compacted when most of it is cancelled.
         """
         if timer.call is None:
             return
@@ -73,7 +74,7 @@ class Timers:
         }
 
     async def run(self) -> NoReturn:
-        """Make the calls when their time has come, until cancelled."""
+        """Make the calls when they are due, until cancelled."""
         while True:
             first = self._heap[0][0] if self._heap else float("inf")
             with trio.CancelScope(deadline=first) as self._scope:
@@ -91,21 +92,21 @@ class Timers:
 
 
 class Watcher(Protocol):
-    """What a purgatory tells that a key changed: a Delayed, or a session that notes it for
-    later.
-    """
+    """Watcher of a key: a Delayed, or a fetch session that notes the change for later."""
 
     def marked(self, key: Hashable) -> None:
-        """Only note it: whoever marks is in the middle of its work."""
+        """Note that the key changed; nothing else, as the caller is in the middle of its work."""
 
 
 @define(eq=False)
 class Delayed:
-    """What a handler returns instead of an answer.
+    """Operation that a handler returns instead of an answer.
 
-    try_complete: called with `timed_out`; the answer, or None for "not yet", which it must not say
-        when timed out.
-    It holds all it needs: the request's frame is given back when the operation is registered.
+    try_complete: called with `timed_out`; returns the answer, or None for "not yet", which is not
+        allowed when timed out. It must not use the frame, which is given back at `watch`.
+    since: `trio.current_time()` when it was registered; 0: unknown.
+    soon: it will probably be done at the end of the round, so it is registered only after that.
+    queued, lane, finish, timer: belong to the purgatory.
     """
 
     keys: Sequence[Hashable]
@@ -114,18 +115,15 @@ class Delayed:
     purgatory: "Purgatory"
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
-    # For its purgatory:
     queued: bool = field(default=False, init=False)
     lane: "Callable[[Delayed], None] | None" = field(default=None, init=False)
     finish: "Callable[[Any], None] | None" = field(default=None, init=False)
-    # `trio.current_time()` when it began to wait, by whoever registers it; 0: nobody said.
     since: float = field(default=0.0, init=False)
-    # Its answer is there at the end of the round, if all goes well: not to be registered before.
     soon: bool = field(default=False, init=False)
     timer: Timer | None = field(default=None, init=False)
 
     def marked(self, key: Hashable = None) -> None:
-        """Enter the lane, unless it is there already or done."""
+        """Enter the lane, unless the operation is there already or done."""
         del key
         if not self.queued and self.lane is not None:
             self.queued = True
@@ -133,12 +131,12 @@ class Delayed:
 
 
 class Purgatory:
-    """One kind of waiting request, by name (Produce, Fetch, ...)."""
+    """Operations of one kind, by name (Produce, Fetch, ...). watchers: by key."""
 
     def __init__(self, name: str, timers: Timers, node: Node) -> None:
         self.name = name
         self._timers = timers
-        self.watchers: dict[Hashable, dict[Watcher, None]] = {}  # who watches each key
+        self.watchers: dict[Hashable, dict[Watcher, None]] = {}
         self._waiting: dict[Delayed, None] = {}
         self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
@@ -150,12 +148,12 @@ class Purgatory:
         lane: Callable[[Delayed], None],
         finish: Callable[[Any], None],
     ) -> None:
-        """Register an operation that is not done yet. No change is missed if no checkpoint lies
-        between look and watch.
+        """Register an operation that is not done yet.
 
-        lane: where the operation goes when it is marked; its servant calls `look`.
-        finish: called once, with the answer, with the exception that try_complete raised, or with
-            None if dropped.
+        No change is missed if no checkpoint lies between `try_complete` and this call.
+        lane: called with the operation when it is marked; the task of the lane calls `check`.
+        finish: called once, with the answer, the exception that `try_complete` raised, or None if
+            the operation was dropped.
         """
         delayed.lane, delayed.finish = lane, finish
         for key in delayed.keys:
@@ -169,14 +167,14 @@ class Purgatory:
             self._expire(delayed)
 
     def attach(self, key: Hashable, watcher: Watcher) -> None:
-        """Tell `watcher` of every mark of `key` from now on."""
+        """Let `watcher` watch `key`."""
         watchers = self.watchers.get(key)
         if watchers is None:
             watchers = self.watchers[key] = {}
         watchers[watcher] = None
 
     def detach(self, key: Hashable, watcher: Watcher) -> None:
-        """Tell it no more. Idempotent."""
+        """Undo `attach`. Idempotent."""
         watchers = self.watchers.get(key)
         if watchers is not None:
             watchers.pop(watcher, None)
@@ -184,7 +182,7 @@ class Purgatory:
                 del self.watchers[key]
 
     def move(self, delayed: Delayed, keys: Sequence[Hashable]) -> None:
-        """Let an operation watch other keys from now on. It has just been looked at."""
+        """Change the keys of an operation, right after a `check`."""
         for key in delayed.keys:
             self.detach(key, delayed)
         delayed.keys = keys
@@ -192,14 +190,14 @@ class Purgatory:
             self.attach(key, delayed)
 
     def mark(self, key: Hashable) -> None:
-        """The state under `key` changed, or it was deleted. Completes nothing itself."""
+        """Mark all that watches `key`: its state changed, or it was deleted."""
         watchers = self.watchers.get(key)
         if watchers is not None:
             for watcher in watchers:
                 watcher.marked(key)
 
-    def look(self, delayed: Delayed) -> None:
-        """Ask a marked operation, taken from its lane, whether it is done now."""
+    def check(self, delayed: Delayed) -> None:
+        """Try to complete a marked operation that was taken from its lane."""
         delayed.queued = False
         if delayed.done:
             return
@@ -212,9 +210,10 @@ class Purgatory:
             self._completed += 1
         self._end(delayed, answer)
 
-    def glance(self, delayed: Delayed) -> Any:
-        """The answer of what was never registered, which is done then, or the exception that
-        try_complete raised; None: register it.
+    def complete_now(self, delayed: Delayed) -> Any:
+        """Try to complete an operation that is not registered.
+
+        Returns its answer, or the exception that `try_complete` raised; None: register it.
         """
         answer = self._ask(delayed)
         if answer is not None:
@@ -228,24 +227,20 @@ class Purgatory:
             if answer is None and delayed.timed_out:
                 raise RuntimeError(f"{self.name}: no answer at the deadline")
         except KafkaError as error:
-            return error.as_value()  # a traceback would know this frame, which knows the answer
-        except Exception as error:  # noqa: BLE001 - whoever registers it answers for it
+            return error.as_value()  # its traceback would keep this frame alive
+        except Exception as error:  # noqa: BLE001 - becomes the answer
             return error
         return answer
 
     def drop(self, delayed: Delayed) -> None:
-        """End it without an answer: nobody is there to take one, or was before it was registered.
-        Idempotent.
-        """
+        """End an operation without an answer, registered or not. Idempotent."""
         if not delayed.done:
             self._waiting.setdefault(delayed)
             self._dropped += 1
             self._end(delayed, None)
 
     def close(self) -> None:
-        """Mark everything as timed out, also what is still to come, so that it is answered with
-        what there is: the broker stops.
-        """
+        """Time out all operations, also later ones, as the broker stops."""
         self._closed = True
         for delayed in self._waiting:
             self._expire(delayed)
@@ -256,7 +251,7 @@ class Purgatory:
 
     @property
     def watched(self) -> int:
-        """Keys that somebody watches."""
+        """Number of watched keys."""
         return len(self.watchers)
 
     def figures(self) -> Figures:

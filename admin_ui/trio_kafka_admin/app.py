@@ -26,7 +26,7 @@ from trio_kafka_admin.responses import (
     send_static,
 )
 from trio_kafka_admin.static_files import StaticFile, read_static_files
-from trio_kafka_builtin.answers import HttpError, InHand, principal_of, send_json
+from trio_kafka_builtin.answers import HttpError, InFlight, principal_of, send_json
 
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,
@@ -53,16 +53,16 @@ class AdminApp:
         self._readers: dict[Principal, BrokerReader] = {}
         self._registry = PageRegistry(context.pages, context.world.run_in_thread, context.name)
         self._static = static
-        self._in_hand = InHand(context.settings.max_requests)
-        context.node.add("admin-requests", "channel", self._in_hand.figures)
+        self._in_flight = InFlight(context.settings.max_requests)
+        context.node.add("admin-requests", "channel", self._in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         del receive
-        if self._in_hand.full:
+        if self._in_flight.full:
             await send_refusal(scope, send, self._place(scope), 503, "too many requests at once")
             return
-        with self._in_hand:
+        with self._in_flight:
             await self._serve(scope, send)
 
     async def _serve(self, scope: Scope, send: Send) -> None:

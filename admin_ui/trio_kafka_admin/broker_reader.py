@@ -10,7 +10,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.introspect.snapshots import QUEUES, WORKING, Look
+from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
 from trio_kafka.plugin import NOBODY, ErrorCode, PluginContext, Principal
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
@@ -70,14 +70,14 @@ class BrokerReader:
         answer: ListPluginsResponse = await self._ask(ListPluginsRequest())
         return answer
 
-    async def _read_overview(self) -> Look:
+    async def _read_overview(self) -> TreeSnapshot:
         look = look_of(await self.tree(kinds=WORKING), trio.current_time())
         parts, (root, *_) = self.context.parts, next(iter(look.nodes))
         in_hand = await self.requests(IN_HAND, watched_keys(parts), None, _MOST_WAITS)
         waits = await long_waits(root, in_hand.requests)
-        return Look(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
+        return TreeSnapshot(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
 
-    async def _read_queues(self) -> Look:
+    async def _read_queues(self) -> TreeSnapshot:
         return look_of(await self.tree(kinds=QUEUES), trio.current_time())
 
     async def _ask(self, request: object) -> Any:

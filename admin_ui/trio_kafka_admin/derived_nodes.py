@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from trio_kafka.coordinators.groups.lag import ends_of, lags
-from trio_kafka.introspect.snapshots import NodeLook, Path
+from trio_kafka.introspect.snapshots import NodeSnapshot, Path
 from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
 from trio_kafka.requests.parts import Missing, Parts
 
@@ -32,7 +32,7 @@ def watched_keys(parts: Parts) -> list[int]:
     return [key for key, name in names.items() if key in _KAFKAS_KEYS and name not in WAITING_APIS]
 
 
-async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, NodeLook]:
+async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, NodeSnapshot]:
     """Return a node for each API and wait reason with requests older than LONG_S.
 
     Figures: count; oldest_s, client and stage of the oldest one.
@@ -49,7 +49,7 @@ async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, N
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()
     return {
-        path: NodeLook(
+        path: NodeSnapshot(
             LONG_WAIT,
             path[-1],
             {
@@ -64,12 +64,12 @@ async def long_waits(root: str, requests: Iterable[RequestLife]) -> dict[Path, N
     }
 
 
-async def group_lags(root: str, parts: Parts) -> dict[Path, NodeLook]:
+async def group_lags(root: str, parts: Parts) -> dict[Path, NodeSnapshot]:
     """Return a node for each group on this broker that lags by LEAST_LAG records or more in total.
 
     Figures: lag, in records; members.
     """
-    found = dict[Path, NodeLook]()
+    found = dict[Path, NodeSnapshot]()
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
         return found
@@ -85,6 +85,6 @@ async def group_lags(root: str, parts: Parts) -> dict[Path, NodeLook]:
             if lag >= LEAST_LAG and group is not None:
                 figures = {"lag": lag, "members": len(group.members())}
                 path = (root, "group-coordinator", f"lag of {group_id}")
-                found[path] = NodeLook(GROUP_LAG, group_id, figures)
+                found[path] = NodeSnapshot(GROUP_LAG, group_id, figures)
             await trio.lowlevel.checkpoint()
     return found

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.introspect.snapshots import HOPS, Look, NodeLook, Path
+from trio_kafka.introspect.snapshots import HOPS, NodeSnapshot, Path, TreeSnapshot
 from trio_kafka.introspect.tree import Figure
 from trio_kafka_admin.derived_nodes import BESIDE, GROUP_LAG, LONG_S, LONG_WAIT
 
@@ -46,8 +46,8 @@ class Place:
     """One node in two snapshots."""
 
     path: Path
-    now: NodeLook
-    past: NodeLook | None
+    now: NodeSnapshot
+    past: NodeSnapshot | None
     seconds: float | None  # between the snapshots
 
     @property
@@ -72,7 +72,7 @@ class Place:
         return self.number(figure) - (self.past.number(figure) if self.past else 0.0)
 
 
-def findings(before: Look | None, after: Look) -> list[Finding]:
+def findings(before: TreeSnapshot | None, after: TreeSnapshot) -> list[Finding]:
     """Return the findings in the order of the tree."""
     found = []
     seconds = None if before is None else after.at - before.at

@@ -48,7 +48,7 @@ class PageRegistry:
     async def read(self, one: AdminPage, reader: BrokerReader, query: Query) -> Data:
         """Read the data of a page. Raises HttpError, KafkaError, RefusedError."""
         try:
-            with one.in_hands(*_ANSWERS):
+            with one.guarded(*_ANSWERS):
                 data: Data = await one.page.read(reader, query)
                 return data
         except _ANSWERS:
@@ -65,7 +65,7 @@ class PageRegistry:
             return iter(one.page.show(data, place))
         pieces = list[Html]()
         try:
-            with one.in_hands():
+            with one.guarded():
                 for number, piece in enumerate(one.page.show(data, place)):
                     pieces.append(piece)
                     if not number % _A_STEP:
@@ -79,7 +79,7 @@ class PageRegistry:
         if one.page.ask is None:
             return Html("")
         try:
-            with one.in_hands(*_ANSWERS):
+            with one.guarded(*_ANSWERS):
                 asked: Html = one.page.ask(query, place)
                 return asked
         except _ANSWERS:
@@ -97,7 +97,7 @@ class PageRegistry:
                 if one.page is not None or one.failed:
                     continue
                 try:
-                    with one.in_hands():
+                    with one.guarded():
                         one.page = _checked(one, await self._run_in_thread(one.load))
                 except Exception as error:  # noqa: BLE001 - the plugin's failure is logged
                     one.failed = f"it cannot be loaded: {error!r}"

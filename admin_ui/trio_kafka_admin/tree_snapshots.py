@@ -10,7 +10,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.introspect.snapshots import Look
+from trio_kafka.introspect.snapshots import TreeSnapshot
 
 FRESH_S: Final = 1.0
 WINDOW_S: Final = 10.0  # age of the earlier snapshot
@@ -20,13 +20,13 @@ STALE_S: Final = 60.0  # older snapshots are not compared with
 class TreeSnapshots:
     """Recent snapshots. read: takes one, at `trio.current_time()`."""
 
-    def __init__(self, read: Callable[[], Awaitable[Look]]) -> None:
+    def __init__(self, read: Callable[[], Awaitable[TreeSnapshot]]) -> None:
         self._read = read
         self._reading = trio.Lock()
         # The first is the newest one that is as old as the window, if there is one.
-        self._kept: deque[Look] = deque()
+        self._kept: deque[TreeSnapshot] = deque()
 
-    async def two(self) -> tuple[Look | None, Look]:
+    async def two(self) -> tuple[TreeSnapshot | None, TreeSnapshot]:
         """Return the snapshot of WINDOW_S ago, or the nearest to it (None: there is none), and the
         newest. Raises what `read` raises.
         """
@@ -37,7 +37,7 @@ class TreeSnapshots:
                 self._keep(await self._read())
             return (kept[0] if len(kept) > 1 else None), kept[-1]
 
-    def _keep(self, look: Look) -> None:
+    def _keep(self, look: TreeSnapshot) -> None:
         kept = self._kept
         if kept and look.at - kept[-1].at > STALE_S:
             kept.clear()

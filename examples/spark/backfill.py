@@ -3,8 +3,8 @@
     python examples/spark/backfill.py --sample --where "offset >= 10"
 
 The first step brings the table up to date: each record once, however often this is run. The second
-writes the rows of the table that `--where` (SQL) chooses to the topic `orders-again`, with their
-keys, timestamps and headers: for a consumer that has to see them again, or a new one.
+writes the rows of the table that match `--where` (SQL) to the topic `orders-again`, with their
+keys, timestamps and headers, for a consumer that must read them again or for the first time.
 """
 
 import argparse

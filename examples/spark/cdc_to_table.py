@@ -1,11 +1,11 @@
-"""Keep a Delta table as a topic of changes says: change data capture, each change applied once.
+"""Keep a Delta table up to date from a topic of changes, each applied once (change data capture).
 
     python examples/spark/cdc_to_table.py --sample --once --table tables/customers
 
 A change is JSON: {"op": "c", "id": 1, "name": "Ann", "city": "Bonn"}, with op c (create), u
-(update) or d (delete). Of one id the change with the highest offset counts, so all changes of an id
-must be in one partition: the id is the key. A batch is one transaction of the table, which names
-the batch: one that is repeated after a crash changes nothing.
+(update) or d (delete). For each id the change with the highest offset counts, so all changes of an
+id must be in one partition: the id is the key. A batch is one transaction of the table, which names
+the batch; a batch that is repeated after a crash changes nothing.
 """
 
 import argparse

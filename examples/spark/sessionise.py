@@ -3,8 +3,8 @@
     python examples/spark/sessionise.py --sample --once
 
 A click is JSON: {"user": "ann", "page": "/cart", "at": "2026-01-01T10:00:00Z"}. A session is
-written to the topic `sessions` when no click can belong to it any more: when one has come that is
-more than its gap and five minutes of lateness newer.
+written to the topic `sessions` when it is closed: when a click has arrived that is newer by more
+than the gap and five minutes of lateness.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""Count the words of a topic as they come, into another topic.
+"""Count the words of a topic continuously, into another topic.
 
     python examples/spark/word_count.py --sample
 
-`--sample` writes sentences first, and goes on writing some each second. The counts go to the topic
-`word-counts`: the word as key, how often it came so far as value.
+`--sample` writes sentences first, and some more each second. The counts go to the topic
+`word-counts`: the word is the key, its count so far the value.
 """
 
 import argparse

@@ -68,7 +68,7 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
         return []
     known = dict(context.apis.names)
     for plane in context.planes:
-        known |= {key: plane.times.name_of(key) for key in plane.times.known}
+        known |= {key: plane.request_metrics.name_of(key) for key in plane.request_metrics.known}
     by_name = {name.lower(): key for key, name in known.items()}
     by_name |= {str(key): key for key in known}
     for name in names:

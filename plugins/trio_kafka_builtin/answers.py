@@ -31,7 +31,7 @@ class HttpError(Exception):
         self.status = status
 
 
-class InHand:
+class InFlight:
     """Count of an app's requests in flight. bound: limit above which the app must reject requests:
     see `full`.
     """

@@ -7,10 +7,10 @@ import trio
 
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.world.protocols import Socket
-from trio_kafka_http.exchange import Message, Receive, Send
-from trio_kafka_http.front import Front
+from trio_kafka_http.dispatcher import Dispatcher
+from trio_kafka_http.request_cycle import Message, Receive, Send
 from trio_kafka_http.settings import HttpSettings
-from trio_kafka_http.stream import Stream
+from trio_kafka_http.socket_stream import SocketStream
 
 if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
@@ -35,7 +35,7 @@ class Connection:
         idle_s = settings.idle_timeout_ms / 1000 + _GRACE_S
         self.node = node.add(str(socket.peer), "connection", self._figures)
         self._scope = trio.CancelScope()
-        self._stream = Stream(
+        self._stream = SocketStream(
             socket,
             stall_s=settings.send_timeout_ms / 1000,
             idle_s=min(idle_s, _PROBE_S) if probes_only else idle_s,
@@ -68,14 +68,14 @@ class Connection:
         self._stream.abort()
         self._scope.cancel()
 
-    async def run(self, engine: "Engine", front: Front) -> None:
+    async def run(self, engine: "Engine", dispatcher: Dispatcher) -> None:
         """Serve until closed. Raises hypercorn's failures, which concern this connection only."""
 
         async def app(scope: Message, receive: Receive, send: Send) -> None:
             self._requests += 1
             self._stream.begin_request()
             try:
-                await front.serve(scope, receive, send, self)
+                await dispatcher.serve(scope, receive, send, self)
             finally:
                 self._stream.end_request()
 

@@ -20,9 +20,9 @@ from trio_kafka.model import Endpoint
 from trio_kafka.world.protocols import Listener, Socket
 from trio_kafka.world.world import World
 from trio_kafka_http.connection import Connection
-from trio_kafka_http.front import Front
+from trio_kafka_http.dispatcher import Dispatcher
+from trio_kafka_http.plane_statistics import PlaneStatistics
 from trio_kafka_http.settings import HttpSettings
-from trio_kafka_http.tally import Tally
 
 if TYPE_CHECKING:
     from trio_kafka_http.serving import Engine
@@ -47,16 +47,16 @@ class HttpPlane:
         *,
         settings: HttpSettings,
         world: World,
-        front: Front,
-        tally: Tally,
+        dispatcher: Dispatcher,
+        statistics: PlaneStatistics,
         node: Node,
         counter: Callable[..., Counter],
         logger: Logger,
     ) -> None:
         self._settings = settings
         self._world = world
-        self._front = front
-        self._tally = tally
+        self._dispatcher = dispatcher
+        self._statistics = statistics
         self._node = node
         self._logger = logger
         self._accepted = counter("http_connections")
@@ -174,7 +174,7 @@ class HttpPlane:
     async def _serve(self, connection: Connection) -> None:
         try:
             engine = self._engine or await self._load()
-            await connection.run(engine, self._front)
+            await connection.run(engine, self._dispatcher)
         except* Exception as errors:  # noqa: BLE001 - one connection fails
             found = leaves(errors)
             # A client that resets its connection is no error here.
@@ -218,7 +218,7 @@ class HttpPlane:
             "refused": self._refused.value,
             "broken": self._broken.value,
             "exhausted": self._exhausted,
-            **self._tally.figures(),
+            **self._statistics.figures(),
         }
 
 

@@ -7,15 +7,15 @@ from typing import Final
 
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.requests.parts import Parts
-from trio_kafka_http.front import Front
+from trio_kafka_http.dispatcher import Dispatcher
 from trio_kafka_http.plane import NAME, HttpPlane
+from trio_kafka_http.plane_statistics import PlaneStatistics
 from trio_kafka_http.settings import (
     DEFAULT_LISTENERS,
     HttpSettings,
     check_exposure,
     endpoints_of,
 )
-from trio_kafka_http.tally import Tally
 
 _SERVER: Final = "hypercorn"
 _DRAIN_S: Final = 2.0  # time for requests in flight at the stop
@@ -35,21 +35,21 @@ async def http(context: PluginContext[HttpSettings]) -> AsyncIterator[None]:
         yield
         return
     check_exposure(settings)
-    tally = Tally(context.counter)
-    front = Front(
+    statistics = PlaneStatistics(context.counter)
+    dispatcher = Dispatcher(
         settings=settings,
         deadline_s=context.deadline_s,
         mounts=context.mounts,
         unready=lambda: unready(context.parts),
         random_bytes=context.world.random_bytes,
-        tally=tally,
+        statistics=statistics,
         logger=context.logger,
     )
     plane = HttpPlane(
         settings=settings,
         world=context.world,
-        front=front,
-        tally=tally,
+        dispatcher=dispatcher,
+        statistics=statistics,
         node=context.node,
         counter=context.counter,
         logger=context.logger,

@@ -18,7 +18,7 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 
 from trio_kafka_http.settings import HttpSettings
-from trio_kafka_http.stream import Stream
+from trio_kafka_http.socket_stream import SocketStream
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -48,7 +48,7 @@ class Engine:
         self._config = _Config(settings, wall)
         self._context = WorkerContext(None)
 
-    async def serve(self, app: App, stream: Stream) -> None:
+    async def serve(self, app: App, stream: SocketStream) -> None:
         """Serve all requests of a connection in turn. Raises hypercorn's failures."""
         server = TCPServer(
             ASGIWrapper(app),

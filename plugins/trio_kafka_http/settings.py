@@ -16,7 +16,7 @@ from trio_kafka.config.setting import (
 )
 from trio_kafka.model import Endpoint
 from trio_kafka.security.principal import ANONYMOUS, parse_principal
-from trio_kafka_http.authority import is_loopback
+from trio_kafka_http.host_check import is_loopback
 
 DEFAULT_LISTENERS: Final = ("http://127.0.0.1:0",)
 _MEBIBYTE: Final = 1 << 20

@@ -8,7 +8,7 @@ from trio_kafka.metadata.features import METADATA_VERSION
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.plugin import NO_NODE, Steps
 from trio_kafka.requests.parts import Parts
-from trio_kafka_metrics.readings import Readings, of_bean
+from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 _A_STEP: Final = 256  # partitions: about 0.2 ms
 _CONTROLLER: Final = "kafka.controller:type=KafkaController,name="
@@ -80,29 +80,29 @@ class _Sums:
     imbalanced: int = 0
 
 
-def read_cluster(parts: Parts, readings: Readings) -> Steps[None]:
+def read_cluster(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of partitions."""
     image = parts.metadata.image
-    readings.set(STATE, _STATES.get(parts.lifecycle.state, 0))
+    collected.set(STATE, _STATES.get(parts.lifecycle.state, 0))
     active = parts.controller.epoch >= 0
-    readings.set(ACTIVE, active)
+    collected.set(ACTIVE, active)
     if active:  # as in Kafka: the others are on standby
-        yield from _read_partitions(image, readings)
-        _read_brokers(image, readings)
-        readings.set(APPLIED, image.offset - 1)
-        readings.set(APPLIED_AT, image.timestamp_ms)
-        readings.set(COMMITTED, parts.raft.committed_offset - 1)
-    _read_raft(parts, readings)
-    readings.set(CONTROLLER_ID, image.leader_id)
-    readings.set(VERSION, image.features.get(METADATA_VERSION, 0))
+        yield from _read_partitions(image, collected)
+        _read_brokers(image, collected)
+        collected.set(APPLIED, image.offset - 1)
+        collected.set(APPLIED_AT, image.timestamp_ms)
+        collected.set(COMMITTED, parts.raft.committed_offset - 1)
+    _read_raft(parts, collected)
+    collected.set(CONTROLLER_ID, image.leader_id)
+    collected.set(VERSION, image.features.get(METADATA_VERSION, 0))
     for feature, level in parts.features.finalized.items():
-        readings.set(LEVELS, level, feature)
-    readings.set(SEEN, image.offset - 1)
-    readings.set(SEEN_AT, image.timestamp_ms)
+        collected.set(LEVELS, level, feature)
+    collected.set(SEEN, image.offset - 1)
+    collected.set(SEEN_AT, image.timestamp_ms)
     yield
 
 
-def _read_partitions(image: MetadataImage, readings: Readings) -> Steps[None]:
+def _read_partitions(image: MetadataImage, collected: MetricValues) -> Steps[None]:
     sums = _Sums()
     for topic in image.topics.values():
         for state in topic.partitions.values():
@@ -111,34 +111,34 @@ def _read_partitions(image: MetadataImage, readings: Readings) -> Steps[None]:
             sums.imbalanced += state.leader != state.replicas[0]
             if not sums.partitions % _A_STEP:
                 yield
-    readings.set(TOPICS, len(image.topics))
-    readings.set(PARTITIONS, sums.partitions)
-    readings.set(OFFLINE, sums.offline)
-    readings.set(IMBALANCE, sums.imbalanced)
+    collected.set(TOPICS, len(image.topics))
+    collected.set(PARTITIONS, sums.partitions)
+    collected.set(OFFLINE, sums.offline)
+    collected.set(IMBALANCE, sums.imbalanced)
 
 
-def _read_brokers(image: MetadataImage, readings: Readings) -> None:
+def _read_brokers(image: MetadataImage, collected: MetricValues) -> None:
     states = {
         broker.id: 10 if broker.fenced else 20 if broker.in_controlled_shutdown else 30
         for broker in image.brokers.values()
     }
     counted = list(states.values())
-    readings.set(BROKERS, counted.count(30))
-    readings.set(FENCED, counted.count(10))
-    readings.set(LEAVING, counted.count(20))
+    collected.set(BROKERS, counted.count(30))
+    collected.set(FENCED, counted.count(10))
+    collected.set(LEAVING, counted.count(20))
     for broker, state in states.items():
-        readings.set(REGISTRATION, state, str(broker))
+        collected.set(REGISTRATION, state, str(broker))
 
 
-def _read_raft(parts: Parts, readings: Readings) -> None:
+def _read_raft(parts: Parts, collected: MetricValues) -> None:
     raft = parts.raft
     log = raft.store.log
     leads = raft.epoch >= 0
-    readings.set(LEADER, parts.node_id if leads else NO_NODE)
-    readings.set(EPOCH, raft.epoch)
+    collected.set(LEADER, parts.node_id if leads else NO_NODE)
+    collected.set(EPOCH, raft.epoch)
     if leads:  # a quorum of one has no other roles
-        readings.set(ROLE, 1, "leader")
-    readings.set(HIGH_WATERMARK, raft.committed_offset)
-    readings.set(END, log.end_offset)
-    readings.set(END_EPOCH, log.leader_epoch)
-    readings.set(VOTERS, len(raft.voters.ids))
+        collected.set(ROLE, 1, "leader")
+    collected.set(HIGH_WATERMARK, raft.committed_offset)
+    collected.set(END, log.end_offset)
+    collected.set(END_EPOCH, log.leader_epoch)
+    collected.set(VOTERS, len(raft.voters.ids))

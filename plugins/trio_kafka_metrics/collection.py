@@ -9,30 +9,27 @@ from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin import Family, Kind, Steps
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import advance
-from trio_kafka_metrics import cluster, groups, network, own, replicas, requests, traffic
-from trio_kafka_metrics.readings import Metric, Readings
-from trio_kafka_metrics.readings import own as of_ours
+from trio_kafka_metrics import cluster, groups, native_metrics, network, replicas, requests, traffic
+from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 from trio_kafka_metrics.requests import RequestMetrics
 
 T = TypeVar("T")
 SLICE_S: Final = 0.002
 
-SERIES = of_ours(
-    "metrics_series", Kind.GAUGE, "Series of this collection, without these last ones."
-)
-DROPPED = of_ours(
+SERIES = native("metrics_series", Kind.GAUGE, "Series of this collection, without these last ones.")
+DROPPED = native(
     "metrics_series_dropped", Kind.GAUGE, "Series above plugin.metrics.max.series, omitted."
 )
-SLICE = of_ours(
+SLICE = native(
     "metrics_slice_seconds_max", Kind.GAUGE, "Longest slice of a collection since the start."
 )
-LOOKS = of_ours("metrics_looks_total", Kind.COUNTER, "Collections, for scrapes and reports.")
+COLLECTIONS = native("metrics_looks_total", Kind.COUNTER, "Collections, for scrapes and reports.")
 
 _SOURCES: Final = (
     (traffic, traffic.read_traffic),
     (network, network.read_network),
     (cluster, cluster.read_cluster),
-    (own, own.read_own),
+    (native_metrics, native_metrics.read_native),
     (replicas, replicas.read_replicas),
     (groups, groups.read_groups),
 )
@@ -41,13 +38,13 @@ _SOURCES: Final = (
 def catalogue() -> list[Metric]:
     """Return every declared metric, in the order of the sources; counters are not among them."""
     found: dict[str, Metric] = {}
-    own_ones = (SERIES, DROPPED, SLICE, LOOKS)
+    of_collection = (SERIES, DROPPED, SLICE, COLLECTIONS)
     for module in (*(module for module, _ in _SOURCES), requests):
         for value in vars(module).values():
             for one in value if isinstance(value, tuple) else (value,):
                 if isinstance(one, Metric):
                     found.setdefault(f"{one.bean} {one.attribute} {one.name}", one)
-    return [*found.values(), *own_ones]
+    return [*found.values(), *of_collection]
 
 
 class Collection:
@@ -89,22 +86,22 @@ class Collection:
                 return done.value
 
     def _read(self) -> Steps[list[Family]]:
-        readings = Readings(self._most)
+        collected = MetricValues(self._most)
         if self._request_metrics is not None:
-            yield from self._request_metrics.read(readings)
+            yield from self._request_metrics.read(collected)
         for _, read in _SOURCES:
-            yield from read(self._parts, readings)
+            yield from read(self._parts, collected)
         self.looks += 1
-        readings.set(SERIES, sum(map(len, readings.families.values())))
-        readings.set(DROPPED, readings.dropped)
-        readings.set(SLICE, self.longest_s)
-        readings.set(LOOKS, self.looks)
-        if readings.dropped and not self._told:
+        collected.set(SERIES, sum(map(len, collected.families.values())))
+        collected.set(DROPPED, collected.dropped)
+        collected.set(SLICE, self.longest_s)
+        collected.set(COLLECTIONS, self.looks)
+        if collected.dropped and not self._told:
             self._told = True
             self._logger.warning(
                 "metric series omitted",
-                dropped=readings.dropped,
+                dropped=collected.dropped,
                 setting="plugin.metrics.max.series",
                 most=self._most,
             )
-        return list(readings.families.values())
+        return list(collected.families.values())

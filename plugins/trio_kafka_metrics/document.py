@@ -1,4 +1,4 @@
-"""The page docs/metrics.md, from what is declared: `python -m trio_kafka_metrics.document`.
+"""The page docs/reference/metrics.md, printed by `python -m trio_kafka_metrics.document`.
 
 Also lists the beans of Kafka that this broker lacks, each with its reason; a test compares both
 lists with Kafka's beans.
@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 from trio_kafka_metrics.collection import catalogue
-from trio_kafka_metrics.readings import Metric
+from trio_kafka_metrics.metric_values import Metric
 
 _SHARES: Final = "share groups are not served yet"
 _CLEANER: Final = "compaction is not implemented yet"
@@ -95,13 +95,16 @@ ABSENT: Final = {
 _HEAD: Final = """\
 # Metrics
 
-The metrics at `/metrics`; [how to use them](how-to/metrics.md). This page is written by
-`python -m trio_kafka_metrics.document`.
+Look up a metric of `/metrics`. [Watch a broker with Prometheus](../how-to/metrics.md) says how to
+scrape them.
 
-Kafka's beans have the names that Strimzi's rules for the JMX exporter give them, so that its
-dashboards work. A summary has `_count`, and `_sum` or samples with the label `quantile` where they
-are measured. Kafka's `Count` of something that is neither a rate nor a histogram is a summary with
-`_count` alone. Names that the rules do not cover begin with `trio_kafka_`.
+Kafka's metrics have the names that the JMX exporter gives them with Strimzi's rules, so dashboards
+made for Kafka work. A summary has `_count`, and `_sum` or samples with the label `quantile` if they
+are measured. A plain `Count` of Kafka is a summary with `_count` only. Other metrics begin with
+`trio_kafka_`.
+
+This page is generated: change the declarations, then run
+`python -m trio_kafka_metrics.document > docs/reference/metrics.md`.
 """
 
 

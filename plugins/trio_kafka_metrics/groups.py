@@ -14,15 +14,15 @@ from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.state import State
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.requests.parts import Missing, Parts
-from trio_kafka_metrics.readings import Metric, Readings, own
+from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 
 _A_STEP: Final = 20  # groups
 _CLASSIC: Final = ("PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty")
 _CONSUMER: Final = ("Empty", "Assigning", "Reconciling", "Stable", "Dead")
 
-OFFSETS = own("group_offsets", Kind.GAUGE, "Committed offsets.")
-GROUPS = own("groups", Kind.GAUGE, "Groups by protocol.", "type", "state")
-PARTITIONS = own(
+OFFSETS = native("group_offsets", Kind.GAUGE, "Committed offsets.")
+GROUPS = native("groups", Kind.GAUGE, "Groups by protocol.", "type", "state")
+PARTITIONS = native(
     "group_coordinator_partitions",
     Kind.GAUGE,
     "Partitions of the offsets topic on this broker.",
@@ -30,8 +30,10 @@ PARTITIONS = own(
 )
 
 
-def _exporter(name: str, told: str, *labels: str) -> Metric:
-    return Metric(name=f"kafka_consumergroup_{name}", kind=Kind.GAUGE, help=told, labels=labels)
+def _exporter(name: str, help_text: str, *labels: str) -> Metric:
+    return Metric(
+        name=f"kafka_consumergroup_{name}", kind=Kind.GAUGE, help=help_text, labels=labels
+    )
 
 
 _PLACE: Final = ("consumergroup", "topic", "partition")
@@ -42,7 +44,7 @@ LAG_SUM = _exporter("lag_sum", "Of all partitions.", "consumergroup", "topic")
 MEMBERS = _exporter("members", "Members of a group.", "consumergroup")
 
 
-def read_groups(parts: Parts, readings: Readings) -> Steps[None]:
+def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of groups."""
     coordinator = parts.groups
     if isinstance(coordinator, Missing):
@@ -54,40 +56,40 @@ def read_groups(parts: Parts, readings: Readings) -> Steps[None]:
             if group.group_id not in machine.by_id:
                 continue  # the group was deleted meanwhile, perhaps with its shard
             states[group.type][group.state] += 1
-            _read_group(machine, group, end_of, readings)
+            _read_group(machine, group, end_of, collected)
             looked_at += 1
             if not looked_at % _A_STEP:
                 yield
     yield
-    _tell_states(states, readings)
-    readings.set(OFFSETS, sum(machine.offsets.count for machine in coordinator.machines))
+    _collect_states(states, collected)
+    collected.set(OFFSETS, sum(machine.offsets.count for machine in coordinator.machines))
     shards = [shard.state for shard in coordinator.runtime.shards.values()]
     for state in (State.LOADING, State.ACTIVE, State.FAILED):
-        readings.set(PARTITIONS, shards.count(state), state.value)
+        collected.set(PARTITIONS, shards.count(state), state.value)
     yield
 
 
-def _tell_states(states: Mapping[str, Counter[str]], readings: Readings) -> None:
+def _collect_states(states: Mapping[str, Counter[str]], collected: MetricValues) -> None:
     for kind, known in (("classic", _CLASSIC), ("consumer", _CONSUMER)):
         for state in known:
-            readings.set(GROUPS, states[kind][state], kind, state)
+            collected.set(GROUPS, states[kind][state], kind, state)
 
 
-def _read_group(machine: Groups, group: Group, end_of: EndOf, readings: Readings) -> None:
+def _read_group(machine: Groups, group: Group, end_of: EndOf, collected: MetricValues) -> None:
     name = group.group_id
     topics: dict[str, list[int]] = {}
-    if readings.take(1):
-        readings.set(MEMBERS, len(group.members()), name)
+    if collected.take(1):
+        collected.set(MEMBERS, len(group.members()), name)
     for one in lags(machine, name, end_of):
         sums = topics.setdefault(one.topic, [0, 0])
         sums[0] += one.offset
         sums[1] += one.lag or 0
-        if readings.take(2):
+        if collected.take(2):
             place = (name, one.topic, str(one.partition))
-            readings.set(OFFSET, one.offset, *place)
+            collected.set(OFFSET, one.offset, *place)
             if one.lag is not None:
-                readings.set(LAG, one.lag, *place)
+                collected.set(LAG, one.lag, *place)
     for topic, (offset, lag) in topics.items():
-        if readings.take(2):
-            readings.set(OFFSET_SUM, offset, name, topic)
-            readings.set(LAG_SUM, lag, name, topic)
+        if collected.take(2):
+            collected.set(OFFSET_SUM, offset, name, topic)
+            collected.set(LAG_SUM, lag, name, topic)

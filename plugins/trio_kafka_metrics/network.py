@@ -10,7 +10,7 @@ from typing import Final
 from trio_kafka.network.plane import Plane
 from trio_kafka.plugin import Steps
 from trio_kafka.requests.parts import Parts
-from trio_kafka_metrics.readings import Readings, of_bean
+from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 MOST_SOFTWARE: Final = 50  # most pairs of name and version
 LONGEST: Final = 64  # most characters of a name or version
@@ -66,41 +66,41 @@ SOFTWARE = of_bean(
 )
 
 
-def read_network(parts: Parts, readings: Readings) -> Steps[None]:
+def read_network(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of connections. Metrics without a label are the data plane's."""
     data = parts.planes[0]
-    readings.set(NETWORK_IDLE, data.idleness.network())
-    readings.set(HANDLERS_IDLE, data.idleness.handlers())
-    readings.set(BROKER_IDLE, data.idleness.handlers())
-    readings.set(REQUESTS, data.requests.queued)
-    readings.set(RESPONSES, sum(one.responding.queued for one in data.processors))
+    collected.set(NETWORK_IDLE, data.idle.network())
+    collected.set(HANDLERS_IDLE, data.idle.handlers())
+    collected.set(BROKER_IDLE, data.idle.handlers())
+    collected.set(REQUESTS, data.requests.queued)
+    collected.set(RESPONSES, sum(one.responses.queued for one in data.processors))
     if data.memory is not None:
-        readings.set(MEMORY_FREE, data.memory.free)
-        readings.set(MEMORY_USED, data.memory.size - data.memory.free)
-    for gate in parts.limits.gates:
-        blocked_ns = int(gate.blocked.count * _NS)
-        readings.summary(BLOCKED, BLOCKED.with_values(gate.name), blocked_ns)
+        collected.set(MEMORY_FREE, data.memory.free)
+        collected.set(MEMORY_USED, data.memory.size - data.memory.free)
+    for admission in parts.limits.listeners:
+        blocked_ns = int(admission.blocked.count * _NS)
+        collected.summary(BLOCKED, BLOCKED.with_values(admission.name), blocked_ns)
     yield
-    yield from _read_connections(parts.planes, readings)
+    yield from _read_connections(parts.planes, collected)
 
 
-def _read_connections(planes: list[Plane], readings: Readings) -> Steps[None]:
+def _read_connections(planes: list[Plane], collected: MetricValues) -> Steps[None]:
     """Count connections. Processors are numbered over all listeners, as in Kafka."""
     processors = [processor for plane in planes for processor in plane.processors]
     shown: set[tuple[str, str]] = set()
     for number, processor in enumerate(processors):
         listener = processor.listener.name
-        readings.set(PROCESSOR_IDLE, processor.parked.lately(), str(number))
-        readings.set(RESPONSES_OF, processor.responding.queued, str(number))
-        readings.set(CONNECTIONS, len(processor.connections), listener, str(number))
+        collected.set(PROCESSOR_IDLE, processor.parked.lately(), str(number))
+        collected.set(RESPONSES_OF, processor.responses.queued, str(number))
+        collected.set(CONNECTIONS, len(processor.connections), listener, str(number))
         clients: Counter[tuple[str, str]] = Counter()
         for seen, connection in enumerate(tuple(processor.connections.values()), 1):
             clients[_shown(connection.software, shown)] += 1
             if not seen % _A_STEP:
                 yield
         for (name, version), count in clients.items():
-            if readings.take(1):
-                readings.set(SOFTWARE, count, name, version, listener, str(number))
+            if collected.take(1):
+                collected.set(SOFTWARE, count, name, version, listener, str(number))
         yield
 
 

@@ -66,11 +66,11 @@ async def report(
     """Report to all reporters until cancelled. Without reporters nothing is collected."""
     while True:
         await trio.sleep(interval_s)
-        told = list(reporters)
-        if not told:
+        current = list(reporters)
+        if not current:
             continue
         families = await collection.look()
-        for reporter in told:
+        for reporter in current:
             try:
                 reporter.report(families)
             except Exception:  # noqa: BLE001, S112 - the guard has reported it to its plugin

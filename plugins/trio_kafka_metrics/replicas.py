@@ -9,7 +9,7 @@ from trio_kafka.plugin import Steps
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.replication.partition import Partition
 from trio_kafka.requests.parts import Parts
-from trio_kafka_metrics.readings import Metric, Readings, of_bean
+from trio_kafka_metrics.metric_values import Metric, MetricValues, of_bean
 
 _A_STEP: Final = 64  # partitions: about 0.4 ms
 _MANAGER: Final = "kafka.server:type=ReplicaManager,name="
@@ -108,45 +108,45 @@ class _Sums:
     producers: int = 0
 
 
-def read_replicas(parts: Parts, readings: Readings) -> Steps[None]:
+def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of partitions."""
     replicas = parts.replicas
     for purgatory in (replicas.produce, replicas.fetch):
-        _read_purgatory(purgatory, readings)
-    readings.set(EXPIRED_PRODUCES, _expired(replicas.produce))
-    readings.set(EXPIRED_FETCHES, _expired(replicas.fetch), "consumer")
+        _read_purgatory(purgatory, collected)
+    collected.set(EXPIRED_PRODUCES, _expired(replicas.produce))
+    collected.set(EXPIRED_FETCHES, _expired(replicas.fetch), "consumer")
     yield
     sessions = replicas.sessions.figures()
-    readings.set(SESSIONS, len(replicas.sessions))
-    readings.set(SESSION_PARTITIONS, float(sessions["partitions"] or 0))
-    readings.set(EVICTIONS, replicas.sessions.evictions)
-    _read_directories(parts, readings)
+    collected.set(SESSIONS, len(replicas.sessions))
+    collected.set(SESSION_PARTITIONS, float(sessions["partitions"] or 0))
+    collected.set(EVICTIONS, replicas.sessions.evictions)
+    _read_directories(parts, collected)
     yield
-    yield from _read_partitions(parts, readings)
+    yield from _read_partitions(parts, collected)
 
 
 def _expired(purgatory: Purgatory) -> float:
     return float(purgatory.figures()["expired"] or 0)
 
 
-def _read_purgatory(purgatory: Purgatory, readings: Readings) -> None:
+def _read_purgatory(purgatory: Purgatory, collected: MetricValues) -> None:
     watching = sum(map(len, purgatory.watchers.values()))
-    readings.set(PURGATORY_SIZE, watching, purgatory.name)
-    readings.set(DELAYED, purgatory.waiting, purgatory.name)
+    collected.set(PURGATORY_SIZE, watching, purgatory.name)
+    collected.set(DELAYED, purgatory.waiting, purgatory.name)
 
 
-def _read_directories(parts: Parts, readings: Readings) -> None:
+def _read_directories(parts: Parts, collected: MetricValues) -> None:
     logs = parts.replicas.logs
     states = {one.path: one.offline is not None for one in logs.directories}
     states.update(dict.fromkeys(logs.offline_paths, True))
-    readings.set(DIRECTORIES_OFFLINE, sum(states.values()))
+    collected.set(DIRECTORIES_OFFLINE, sum(states.values()))
     for path, offline in states.items():
-        readings.set(DIRECTORY_OFFLINE, offline, path)
+        collected.set(DIRECTORY_OFFLINE, offline, path)
 
 
-def _read_partitions(parts: Parts, readings: Readings) -> Steps[None]:
+def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:
     sums, image = _Sums(), parts.metadata.image
-    of_partitions, of_logs = _Columns(readings, _BY_PARTITION), _Columns(readings, _BY_LOG)
+    of_partitions, of_logs = _Columns(collected, _BY_PARTITION), _Columns(collected, _BY_LOG)
     partitions = parts.replicas.partitions
     for number, partition in enumerate(partitions, 1):
         state = _state_of(partition)
@@ -155,7 +155,7 @@ def _read_partitions(parts: Parts, readings: Readings) -> Steps[None]:
             known = image.partition(partition.at)
             sums.reassigning += known is not None and bool(known.adding or known.removing)
         log = partition.log
-        if readings.take(len(_BY_PARTITION) + (0 if log is None else len(_BY_LOG))):
+        if collected.take(len(_BY_PARTITION) + (0 if log is None else len(_BY_LOG))):
             labels = (("topic", partition.at.topic), ("partition", str(partition.at.partition)))
             of_partitions.add(labels, state)
             if log is not None:
@@ -164,7 +164,7 @@ def _read_partitions(parts: Parts, readings: Readings) -> Steps[None]:
         if not number % _A_STEP:
             yield
     metadata_log = parts.raft.store.log
-    if readings.take(len(_BY_LOG)):
+    if collected.take(len(_BY_LOG)):
         at = metadata_log.partition
         of_logs.add(
             (("topic", at.topic), ("partition", str(at.partition))),
@@ -175,14 +175,14 @@ def _read_partitions(parts: Parts, readings: Readings) -> Steps[None]:
                 metadata_log.size,
             ),
         )
-    readings.set(PARTITIONS, len(partitions))
-    readings.set(LEADERS, sums.leaders)
-    readings.set(OFFLINE, sums.offline)
-    readings.set(UNDER_REPLICATED, sums.under_replicated)
-    readings.set(UNDER_MINIMUM, sums.under_minimum)
-    readings.set(AT_MINIMUM, sums.at_minimum)
-    readings.set(REASSIGNING, sums.reassigning)
-    readings.set(PRODUCERS, sums.producers)
+    collected.set(PARTITIONS, len(partitions))
+    collected.set(LEADERS, sums.leaders)
+    collected.set(OFFLINE, sums.offline)
+    collected.set(UNDER_REPLICATED, sums.under_replicated)
+    collected.set(UNDER_MINIMUM, sums.under_minimum)
+    collected.set(AT_MINIMUM, sums.at_minimum)
+    collected.set(REASSIGNING, sums.reassigning)
+    collected.set(PRODUCERS, sums.producers)
 
 
 _BY_PARTITION: Final = (
@@ -219,9 +219,9 @@ def _sum_up(sums: _Sums, partition: Partition, state: tuple[int, ...]) -> None:
 class _Columns:
     """Families of the same partitions, which share their labels."""
 
-    def __init__(self, readings: Readings, metrics: tuple[Metric, ...]) -> None:
+    def __init__(self, collected: MetricValues, metrics: tuple[Metric, ...]) -> None:
         self._labels: list[Labels] = []
-        self._values = [readings.column(metric, self._labels) for metric in metrics]
+        self._values = [collected.column(metric, self._labels) for metric in metrics]
 
     def add(self, labels: Labels, values: tuple[int, ...]) -> None:
         self._labels.append(labels)

@@ -14,9 +14,9 @@ from attrs import Factory, define
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.plugin import ErrorCode, Steps
 from trio_kafka.requests.parts import Parts
+from trio_kafka_metrics.metric_values import MetricValues, of_bean
 from trio_kafka_metrics.names import PERCENTILES, QUANTILES
-from trio_kafka_metrics.readings import Readings, of_bean
-from trio_kafka_metrics.sketch import TURN_S, Sketch
+from trio_kafka_metrics.quantile_sketch import TURN_S, QuantileSketch
 
 MOST_VERSIONS: Final = 64  # versions per API: rejected requests have one, too
 OTHER: Final = -1
@@ -33,7 +33,7 @@ _HISTOGRAMS: Final = {
     "RequestBytes": "Bytes.",
 }
 HISTOGRAMS: Final = tuple(
-    of_bean(_BEAN.format(name), told, PERCENTILES) for name, told in _HISTOGRAMS.items()
+    of_bean(_BEAN.format(name), help_text, PERCENTILES) for name, help_text in _HISTOGRAMS.items()
 )
 BY_VERSION = of_bean(f"{_BEAN.format('RequestsPerSec')},version={{version}}", "Requests.", "Count")
 BY_ERROR = of_bean(
@@ -44,13 +44,13 @@ BY_ERROR = of_bean(
 _ALSO: Final = {"Fetch": "FetchConsumer"}
 
 
-def _sketches() -> tuple[Sketch, ...]:
-    return tuple(Sketch() for _ in _HISTOGRAMS)
+def _sketches() -> tuple[QuantileSketch, ...]:
+    return tuple(QuantileSketch() for _ in _HISTOGRAMS)
 
 
 @define(eq=False)
 class _OfApi:
-    sketches: tuple[Sketch, ...] = Factory(_sketches)
+    sketches: tuple[QuantileSketch, ...] = Factory(_sketches)
     versions: Counter[int] = Factory(Counter)
     errors: Counter[int] = Factory(Counter)
 
@@ -67,13 +67,13 @@ class RequestMetrics:
         """Begin to count."""
         self._parts.error_counts.turn(on=True)
         for plane in self._parts.planes:
-            plane.times.follow(self.note)
+            plane.request_metrics.follow(self.note)
 
     def end(self) -> None:
         """Stop counting. Idempotent."""
         self._parts.error_counts.turn(on=False)
         for plane in self._parts.planes:
-            plane.times.unfollow(self.note)
+            plane.request_metrics.unfollow(self.note)
 
     def note(self, stamps: Stamps) -> None:
         """Count a finished request."""
@@ -107,14 +107,14 @@ class RequestMetrics:
                     sketch.turn()
         self._turns_at = now + TURN_S
 
-    def read(self, readings: Readings) -> Steps[None]:
+    def read(self, collected: MetricValues) -> Steps[None]:
         """Read the metrics, one API per step."""
-        name_of = self._parts.planes[0].times.name_of
+        name_of = self._parts.planes[0].request_metrics.name_of
         for key, api in tuple(self._apis.items()):
             name = name_of(key)
             for shown in (name, _ALSO.get(name)):
                 if shown is not None:
-                    _read_api(shown, api, readings)
+                    _read_api(shown, api, collected)
                     yield
 
 
@@ -127,16 +127,16 @@ def _add(errors: Counter[int], stamps: Stamps) -> None:
         errors[code] += count
 
 
-def _read_api(name: str, api: _OfApi, readings: Readings) -> None:
-    if not readings.take(len(api.versions) + len(api.errors) + 7 * len(HISTOGRAMS)):
+def _read_api(name: str, api: _OfApi, collected: MetricValues) -> None:
+    if not collected.take(len(api.versions) + len(api.errors) + 7 * len(HISTOGRAMS)):
         return
     for metric, sketch in zip(HISTOGRAMS, api.sketches, strict=True):
         quantiles = sketch.quantiles(QUANTILES)
-        readings.summary(metric, metric.with_values(name), sketch.count, quantiles=quantiles)
+        collected.summary(metric, metric.with_values(name), sketch.count, quantiles=quantiles)
     for version, count in api.versions.items():
-        readings.set(BY_VERSION, count, name, "other" if version == OTHER else str(version))
+        collected.set(BY_VERSION, count, name, "other" if version == OTHER else str(version))
     for code, count in api.errors.items():
-        readings.set(BY_ERROR, count, name, _error_name(code))
+        collected.set(BY_ERROR, count, name, _error_name(code))
 
 
 def _error_name(code: int) -> str:

@@ -103,8 +103,8 @@ def _import() -> "ModuleType":
 async def _answer(
     send: Send, status: int, kind: str, pieces: list[bytes], *headers: tuple[bytes, bytes]
 ) -> None:
-    told = [(b"content-type", kind.encode()), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    all_headers = [(b"content-type", kind.encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     for piece in _joined(pieces):
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

@@ -5,7 +5,7 @@ from typing import Final
 from trio_kafka.plugin import Steps
 from trio_kafka.replication.traffic import Traffic
 from trio_kafka.requests.parts import Parts
-from trio_kafka_metrics.readings import Readings, of_bean
+from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 _TOPIC: Final = ",topic={topic}"
 _A_STEP: Final = 64  # topics: about 0.4 ms
@@ -28,9 +28,11 @@ def _bean(name: str, labels: str = "") -> str:
     return f"kafka.server:type=BrokerTopicMetrics,name={name}PerSec{labels}"
 
 
-TOTALS: Final = tuple(of_bean(_bean(name), told, "Count") for name, (told, _) in _MEANINGS.items())
+TOTALS: Final = tuple(
+    of_bean(_bean(name), help_text, "Count") for name, (help_text, _) in _MEANINGS.items()
+)
 BY_TOPIC: Final = tuple(
-    of_bean(_bean(name, _TOPIC), told, "Count") for name, (told, _) in _MEANINGS.items()
+    of_bean(_bean(name, _TOPIC), help_text, "Count") for name, (help_text, _) in _MEANINGS.items()
 )
 _COUNTERS: Final = tuple(counter for _, counter in _MEANINGS.values())
 CONVERSIONS: Final = tuple(
@@ -43,18 +45,18 @@ CONVERSIONS: Final = tuple(
 )
 
 
-def read_traffic(parts: Parts, readings: Readings) -> Steps[None]:
+def read_traffic(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of topics. Totals have the topics' names, without a label."""
     traffic = parts.replicas.traffic
     total = yield from traffic.total()
     for metric, value in zip(TOTALS, _values(total), strict=True):
-        readings.set(metric, value)
+        collected.set(metric, value)
     for metric in CONVERSIONS:
-        readings.set(metric, 0)
+        collected.set(metric, 0)
     for number, (topic, one) in enumerate(traffic, 1):
-        if readings.take(len(BY_TOPIC)):
+        if collected.take(len(BY_TOPIC)):
             for metric, value in zip(BY_TOPIC, _values(one), strict=True):
-                readings.set(metric, value, topic)
+                collected.set(metric, value, topic)
         if not number % _A_STEP:
             yield
     yield

@@ -1,4 +1,4 @@
-"""docs/apis.md: Kafka's APIs and their versions, beside what is served here.
+"""docs/reference/apis.md: Kafka's APIs and their versions, beside what is served here.
 
 python -m tests.apis.page            write it
 python -m tests.apis.page --check    end with status 1 if it is not as it would be written
@@ -15,18 +15,20 @@ from trio_kafka.protocol.versions import Range
 from trio_kafka.requests.api import Api, Listing
 from trio_kafka.requests.registry import installed_apis
 
-PAGE: Final = ROOT / "docs" / "apis.md"
+PAGE: Final = ROOT / "docs" / "reference" / "apis.md"
 HEAD: Final = """\
 # APIs
 
-Written by `python -m tests.apis.page` from the messages that are declared and the handlers that
-are installed: change those, not this page; a test compares them.
+Look up which APIs of Kafka are served, and in which versions.
 
-Versions are the stable ones; unstable ones are named, and served with
-`unstable.api.versions.enable=true`. An API that is *not served* is not listed in the answer to
-ApiVersions, and a request of it closes the connection. So does one of a version that is not served;
-ApiVersions answers it. Produce is listed from version 0 on, as Kafka does for librdkafka.
-[Authorization](authorization.md) lists the permissions that each API needs.
+Versions are the stable ones. Unstable versions are named, and are served with
+`unstable.api.versions.enable=true`. An API that is *not served* is missing in the answer to
+ApiVersions, and a request for it closes the connection. So does a request in a version that is not
+served, except for ApiVersions itself. Produce is listed from version 0, as Kafka does for
+librdkafka. [Authorization](authorization.md) lists the permissions that each API needs.
+
+This page is generated from the declared messages and the installed handlers: run
+`python -m tests.apis.page`.
 
 """
 COLUMNS: Final = ("key", "API", "Kafka 4.4", "here", "missing")
@@ -122,9 +124,9 @@ def page() -> str:
     return (
         f"{HEAD}{served} of the {len(table)} APIs of Kafka's brokers are served.\n\n"
         + "\n".join(lines)
-        + "\n\nFor controllers among themselves and their brokers, and on no broker's listener: "
+        + "\n\nBetween controllers and brokers only, and on no listener of a broker: "
         + ", ".join(f"{name_of(one)} ({one.key})" for one in of_controllers)
-        + ".\n\nOf trio-kafka itself: "
+        + ".\n\nAPIs of trio-kafka itself: "
         + ", ".join(f"{one.name} ({one.key})" for one in own)
         + ".\n"
     )

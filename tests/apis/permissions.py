@@ -3,7 +3,7 @@
 From the table "Protocol, operation, resource" of Kafka's documentation, corrected where the code of
 Apache Kafka 4.4 asks for something else. `test_permissions` holds it against the handlers.
 
-    python -m tests.apis.permissions            write docs/authorization.md
+    python -m tests.apis.permissions            write docs/reference/authorization.md
     python -m tests.apis.permissions --check    end with status 1 if the page would change
 """
 
@@ -110,25 +110,25 @@ ROWS: Final = (
     Row(10003, _ALTER, CLUSTER, NO_CLUSTER, "Without an authorizer: only from this machine."),
     Row(10010, _DESCRIBE, CLUSTER, NO_CLUSTER),
 )
-PAGE: Final = ROOT / "docs" / "authorization.md"
+PAGE: Final = ROOT / "docs" / "reference" / "authorization.md"
 HEAD: Final = """\
 # Authorization
 
-This page tells which permission each request needs, and which error a client gets without it.
+Look up which permission each request needs, and which error a client gets without it.
 
-Written by `python -m tests.apis.permissions`: change the table there, not this page. A test holds
-the table against the handlers.
+This page is generated: change the table in `tests/apis/permissions.py`, then run
+`python -m tests.apis.permissions`. A test compares the table with the handlers.
 
-## What is decided, and by what
+## How a request is authorized
 
 A handler asks the authorizer of the broker: may this principal, from this address, perform this
 operation on this resource? The names are those of Apache Kafka 4.4. The built-in authorizer allows
-everything. `authorizer.class.name` is refused at the start, because ACLs are not served yet: a
-broker must never pretend to obey them.
+everything. `authorizer.class.name` is rejected at the start: ACLs are not supported yet, and a
+broker must not ignore them silently.
 
 The principal is that of the connection, `User:ANONYMOUS` without authentication. A request over
 HTTP has the principal `plugin.http.principal` if it carries the token of the HTTP plane. A request
-that a plugin makes for a client has that client's principal. A plugin that asks for itself is
+that a plugin sends for a client has that client's principal. A request of the plugin itself has
 `User:ANONYMOUS` at `in-process`.
 
 A client learns nothing about a topic or group that it may not describe, not even whether it exists.
@@ -136,8 +136,8 @@ Whether a topic id exists is no secret, as in Kafka.
 
 ## Permissions by API
 
-Keys from 10000 on are APIs of trio-kafka. *no error* means that a denial alone is no error: another
-permission will do, or something is left out of the response.
+Keys from 10000 are APIs of trio-kafka. *no error* means that a denial alone is no error: another
+permission suffices, or the response leaves something out.
 
 """
 COLUMNS: Final = ("key", "API", "operation", "resource", "error", "note")

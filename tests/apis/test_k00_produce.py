@@ -28,7 +28,7 @@ from tests.apis.kit import (
 )
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import NodeId
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse, ProduceRequest
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition
@@ -127,7 +127,7 @@ async def test_an_error_with_acks_0_ends_the_connection(
             await client.send(request_frame(request, 9))
 
             assert await client.wait_closed()
-        await until(lambda: served.closed(events.FORBIDDEN) == 1)
+        await until(lambda: served.closed(CloseReason.FORBIDDEN) == 1)
         assert await end_offset(served) == 0
 
 
@@ -678,7 +678,7 @@ class TestSlowDirectory:
                 await client.send(request_frame(request, 9))
 
             assert await client.wait_closed()
-            await until(lambda: served.closed(events.FORBIDDEN) == 1)
+            await until(lambda: served.closed(CloseReason.FORBIDDEN) == 1)
             assert await end_offset(served) == 1
 
     async def test_durable_answers_wait_for_the_sync_as_well(

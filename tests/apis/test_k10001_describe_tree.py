@@ -233,7 +233,7 @@ async def test_others_run_between_slices(autojump_clock: MockClock) -> None:
         root = plane.parts.tree = Node("root", "broker")
         passes: list[int] = []
         for n in range(10 * SLICE):
-            root.add(str(n), "part", lambda: passes.append(plane.turn.passes) or {})
+            root.add(str(n), "part", lambda: passes.append(plane.budget.passes) or {})
         await ask(client)
 
     assert len(passes) == 10 * SLICE
@@ -388,8 +388,8 @@ async def test_others_run_while_nodes_are_passed_over(
             root.add(
                 str(n),
                 "task" if is_wanted else "part",
-                lambda: written.append(plane.turn.passes) or {},
-                lambda _: walked.append(plane.turn.passes) or (),
+                lambda: written.append(plane.budget.passes) or {},
+                lambda _: walked.append(plane.budget.passes) or (),
             )
         answer = await ask_kinds(client, "task")
 
@@ -443,7 +443,7 @@ def test_what_left_during_the_walk_is_passed_over_and_what_came_is_seen() -> Non
 def test_what_leads_to_a_node_is_given_even_if_it_has_left_meanwhile() -> None:
     root = Node("root", "broker")
     part = root.add("part", "part")
-    part.add("log", "log", passing=lambda _: part.remove() or ())
+    part.add("log", "log", transient=lambda _: part.remove() or ())
     part.add("task", "task")
 
     found = [step and (step[0], step[1].name) for step in choose(walk(root, -1), ["task"])]

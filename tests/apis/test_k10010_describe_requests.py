@@ -172,7 +172,7 @@ async def test_texts_of_clients_are_bounded_and_no_content_is_shown(
     async with plane_of(echo) as plane, connected(plane.world, plane.endpoint) as client:
         await client.ask(EchoRequest("a secret", 1), 0)
         (life,) = await lives(plane, LATEST, [10100])
-        held = plane.plane.times.known[10100].lives.latest[0]
+        held = plane.plane.request_metrics.known[10100].recent.latest[0]
         held.client_id = "x" * 1000
         (cut,) = await lives(plane, LATEST, [10100])
 

@@ -41,7 +41,7 @@ REPETITIONS: Final = 5
 
 @define
 class Passes:
-    """TreeSnapshots at each pass of the loop until `over`; a pass that does nothing else takes `idle_s`."""
+    """Gaps between passes of the loop until `over`; an empty pass takes `idle_s`."""
 
     gaps: list[float] = field(factory=list)
     idle_s: float = 0.0
@@ -68,7 +68,7 @@ async def measure(connections: int, partitions: int, directory: str) -> None:
             await client.send(frame(18, 0))
             await client.receive_frame()
         await served.create_topic("orders", partitions)
-        mount = served.broker.plugins.site.mounts.find("/admin")
+        mount = served.broker.plugins.dependencies.mounts.find("/admin")
         assert mount is not None
         passes = Passes()
         nursery.start_soon(passes.run)

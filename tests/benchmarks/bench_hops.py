@@ -17,11 +17,12 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.introspect.channels import UNBOUNDED, open_channel
-from trio_kafka.introspect.recent_requests import Lives
-from trio_kafka.introspect.stamps import LIVES, NOWHERE, Stamps, Sums
+from trio_kafka.introspect.recent_requests import RecentRequests
+from trio_kafka.introspect.request_metrics import RECENT, ApiMetrics
+from trio_kafka.introspect.stamps import NOWHERE, Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network import receiving, sending
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.world.clock import SkippingClock
@@ -71,7 +72,7 @@ def channels() -> tuple[Loop, Loop]:
 
 
 def turns() -> tuple[Loop, Loop]:
-    turn = Turn(time.perf_counter)
+    budget = LoopBudget(time.perf_counter)
     elapsed, ends, share = time.perf_counter, float("inf"), 0.002
 
     def begin() -> float:
@@ -79,7 +80,7 @@ def turns() -> tuple[Loop, Loop]:
 
     def counted(times: int) -> None:
         for _ in range(times):
-            turn.begin()
+            budget.begin_share()
 
     def bare(times: int) -> None:
         for _ in range(times):
@@ -95,7 +96,7 @@ def walk() -> None:
 
 def requests(kept: int, *, cold: bool, stamped: bool) -> Loop:
     """Stamps and sums of requests to many APIs in turn."""
-    sums = [Sums(Lives(kept)) for _ in range(APIS)]
+    sums = [ApiMetrics(RecentRequests(kept)) for _ in range(APIS)]
     shared = Stamps(1.0, 1.0)
 
     def loop(times: int) -> None:
@@ -117,10 +118,10 @@ def requests(kept: int, *, cold: bool, stamped: bool) -> Loop:
 def lives(*, cold: bool) -> tuple[Loop, Loop]:
     """What is kept of each request, beside the sums: the ring and the bar of the slowest."""
 
-    def of(keep: Callable[[Lives, Stamps, float], None]) -> Loop:
-        kept = [Lives(LIVES) for _ in range(APIS)]
+    def of(keep: Callable[[RecentRequests, Stamps, float], None]) -> Loop:
+        kept = [RecentRequests(RECENT) for _ in range(APIS)]
         for one in kept:
-            for _ in range(LIVES):
+            for _ in range(RECENT):
                 one.note_slow(Stamps(0.0, 0.0, sent=9.0), 9.0)
 
         def loop(times: int) -> None:
@@ -132,12 +133,12 @@ def lives(*, cold: bool) -> tuple[Loop, Loop]:
 
         return loop
 
-    def keep(one: Lives, stamps: Stamps, total: float) -> None:
+    def keep(one: RecentRequests, stamps: Stamps, total: float) -> None:
         one.latest.append(stamps)
         if total > one.slow_above:
             one.note_slow(stamps, total)
 
-    def nothing(one: Lives, stamps: Stamps, total: float) -> None:
+    def nothing(one: RecentRequests, stamps: Stamps, total: float) -> None:
         """A call as the other one."""
 
     return of(keep), of(nothing)
@@ -147,7 +148,7 @@ def lives(*, cold: bool) -> tuple[Loop, Loop]:
 
 
 class Nobody:
-    """Sums that nobody asks for."""
+    """ApiMetrics that nobody asks for."""
 
     def add(self, stamps: Stamps, sent: float) -> None:
         """Counts nothing."""
@@ -212,8 +213,8 @@ def main() -> None:
         how = "cold" if cold else "warm"
         cost = compare(
             f"stamps, sums and lives of a request, {how}",
-            requests(LIVES, cold=cold, stamped=True),
-            requests(LIVES, cold=cold, stamped=False),
+            requests(RECENT, cold=cold, stamped=True),
+            requests(RECENT, cold=cold, stamped=False),
             repetitions,
         )
         print(f"{'':46} {cost / 5:.3f} µs a hop")

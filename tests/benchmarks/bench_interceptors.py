@@ -21,7 +21,7 @@ import trio
 from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.model import code_of
 from trio_kafka.network.request import Request
-from trio_kafka.plugin_host.guard import InHand
+from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -115,10 +115,10 @@ class Bench:
 
     def put_on(self, kind: Kind, function: Any, request: type[Any], count: int) -> None:
         """So many interceptors of a kind, as plugins have them."""
-        in_hand = InHand() if kind == "around" else None
+        in_flight = InFlight() if kind == "around" else None
         for order in range(count):
             self.parts.interceptors.add(
-                kind, request, function, order=order, owner=Blamed(in_hand=in_hand)
+                kind, request, function, order=order, owner=Blamed(in_flight=in_flight)
             )
 
     def take_off(self) -> None:

@@ -13,10 +13,11 @@ from typing import Final
 HEAD: Final = """\
 # Benchmarks
 
-Written by `python -m tests.benchmarks --page docs/benchmarks.md`, which measures both brokers in
-turn on one machine; `make bench` prints the same. The third column says how many times worse the
-first broker is: below 1 is better. Behind it stands what a figure is held to.
-[status.md](status.md) says what of it matters, and what other commands measure.
+Compare this broker with Apache Kafka 4.4, row by row. Both are measured in turn on one machine;
+`make bench` prints the same rows. The third column says how many times worse trio-kafka is: below 1
+is better. The bounds of a figure follow it. [The status page](../status.md) summarises them.
+
+This page is generated: run `python -m tests.benchmarks --page docs/reference/benchmarks.md`.
 """
 _SECTION: Final = re.compile(r"^## (\S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 

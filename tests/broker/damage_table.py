@@ -1,6 +1,6 @@
-"""Outcomes of a start on a damaged file: the table of docs/data-directory.md, and of tests.
+"""Outcomes of a start on a damaged file, for docs/reference/data-directory.md and for tests.
 
-`python -m tests.broker.damage_table > docs/data-directory.md` writes the page.
+`python -m tests.broker.damage_table > docs/reference/data-directory.md` writes the page.
 """
 
 from collections.abc import Callable, Mapping
@@ -85,7 +85,7 @@ def _without(outcomes: Mapping[str, Outcome], *names: str) -> dict[str, Outcome]
 
 
 _NOTHING: Final = Outcome(words="no effect")
-_UNNOTICED: Final = Outcome(words="not noticed: the value counts as it is")
+_UNNOTICED: Final = Outcome(words="not detected: the wrong value is used")
 
 
 def _refused(words: str, *found: str) -> Outcome:
@@ -95,7 +95,7 @@ def _refused(words: str, *found: str) -> Outcome:
 def _checkpoint(words: str) -> dict[str, Outcome]:
     """Of a checkpoint that counts as missing where it is malformed."""
     told = Outcome(words=f"warning; {words}", told=("malformed checkpoint ignored",))
-    flipped = Outcome(words=f"the same where a line is malformed, else {_UNNOTICED.words}")
+    flipped = Outcome(words=f"as truncated if a line is malformed, otherwise {_UNNOTICED.words}")
     return _all(told, missing=Outcome(words=words), one=flipped)
 
 
@@ -105,12 +105,12 @@ _BELOW: Final = ("log ends below its recovery point: records are missing",)
 _CLOSED: Final = _all(
     Outcome(words=""),
     missing=Outcome(
-        words="error at the first fetch; fetches go on with the next segment",
+        words="error at the first fetch; fetches continue with the next segment",
         told=_LOG_GONE,
         lost=(4, 5, 6, 7),
     ),
     empty=Outcome(
-        words="error at the first fetch; fetches go on with the next segment",
+        words="error at the first fetch; fetches continue with the next segment",
         told=_LOG_GONE,
         lost=(4, 5, 6, 7),
     ),
@@ -120,54 +120,54 @@ _CLOSED: Final = _all(
         lost=(6, 7),
     ),
     one=Outcome(
-        words="the client finds a CRC that does not match: it must seek over the batch",
+        words="the client finds a CRC mismatch and must seek past the batch",
         lost=(6, 7, 8, 9, 10, 11),
         error=-2,
     ),
     zeroed=Outcome(
-        words="error; fetches of its offsets get CORRUPT_MESSAGE, those of others go on",
+        words="error; fetches in this segment get CORRUPT_MESSAGE, others work",
         told=_LOG_DAMAGED,
         lost=(4, 5, 6, 7, 8, 9, 10, 11),
         error=2,
     ),
     a=Outcome(
-        words="the client finds a magic that it does not know: it must seek behind the batch",
+        words="the client finds an unknown magic and must seek past the batch",
         lost=(6, 7, 8, 9, 10, 11),
         error=-2,
     ),
 )
 _TAIL_CUT: Final = Outcome(
-    words="error; the log is cut behind its last whole batch",
+    words="error; the log is cut after its last whole batch",
     told=("torn tail cut", *_BELOW),
     lost=(10, 11),
 )
 _ACTIVE_GONE: Final = Outcome(
-    words="error; the log ends with the segment before", told=_BELOW, lost=(8, 9, 10, 11)
+    words="error; the log ends with the previous segment", told=_BELOW, lost=(8, 9, 10, 11)
 )
 _REBUILT: Final = Outcome(words="rebuilt from the log when it is read")
 _METADATA_ENDS: Final = _refused(
-    "records that were durable are missing",
+    "durable records are missing",
     META,
     "ends at offset 32, want 33",
     "Restore",
     "remove /data/recovery-point",
 )
 _METADATA_DAMAGED: Final = _refused(
-    "file, position and remedy are named",
+    "the log names file, position and remedy",
     f"/data/{META}/{_BASE}.log is damaged",
     "at position",
     "Restore",
     "truncate -s",
 )
 _IDENTITY: Final = _refused(
-    "what was found and the remedy are named", "/data: meta.properties: ", "Restore the file"
+    "the log names what was found and the remedy", "/data: meta.properties: ", "Restore the file"
 )
 _QUORUM: Final = _refused(
-    "to vote twice in an epoch would be worse", f"/data/{META}", "quorum-state", "Restore"
+    "the node could vote twice in one epoch", f"/data/{META}", "quorum-state", "Restore"
 )
 _SNAPSHOT: Final = Outcome(
     words="warning; an older snapshot and the log after it are read",
-    told=("damaged metadata snapshot",),
+    told=("skipped a damaged metadata snapshot",),
 )
 _EPOCHS: Final = Outcome(
     words="warning; rebuilt from the log", told=("malformed checkpoint rebuilt from the log",)
@@ -205,8 +205,8 @@ ROWS: Final = (
         file=".kafka_cleanshutdown",
         path=".kafka_cleanshutdown",
         outcomes=_all(
-            Outcome(words="no effect: only its name counts"),
-            missing=Outcome(words="recovery reads each log from its recovery point on"),
+            Outcome(words="no effect: only its presence counts"),
+            missing=Outcome(words="recovery reads each log from its recovery point"),
         ),
     ),
     *(
@@ -254,7 +254,7 @@ ROWS: Final = (
                 empty=_ACTIVE_GONE,
                 zeroed=evolve(_ACTIVE_GONE, told=("torn tail cut", *_BELOW)),
                 one=Outcome(
-                    words="the client finds a CRC that does not match: it must seek over the batch",
+                    words="the client finds a CRC mismatch and must seek past the batch",
                     lost=(10, 11),
                     error=-2,
                 )
@@ -274,7 +274,7 @@ ROWS: Final = (
                     words="warning; rebuilt from the log", told=("missing index rebuilt",)
                 ),
                 truncated=Outcome(
-                    words="rebuilt in memory when it is read, which is told",
+                    words="rebuilt in memory when it is read, and logged",
                     told=("offset index rebuilt in memory",),
                 ),
             ),
@@ -299,9 +299,9 @@ ROWS: Final = (
         path=f"txn-0/{5:020}.txnindex",
         outcomes=_all(
             _TRANSACTIONS,
-            one=Outcome(words="the same where offsets do not ascend, else not noticed"),
+            one=Outcome(words="as truncated if offsets do not ascend, otherwise not detected"),
             missing=Outcome(
-                words="not noticed, as most segments have none: `read_committed` shows aborted"
+                words="not detected, as most segments have none: `read_committed` shows aborted"
                 " records; remove the .index of the segment, and the next start rebuilds both",
                 aborted=0,
             ),
@@ -352,7 +352,7 @@ ROWS: Final = (
             **dict.fromkeys(
                 ("missing", "empty"),
                 Outcome(
-                    words="no effect if a snapshot has all that was durable, else no start",
+                    words="no effect if a snapshot has all durable records, otherwise no start",
                     refused=("ends at offset", "records that were durable are missing"),
                 ),
             ),
@@ -369,21 +369,17 @@ ROWS: Final = (
         file=f"{META}/{_BASE}-{0:010}.checkpoint",
         path=f"{META}/{_BASE}-{0:010}.checkpoint",
         clean=False,
-        outcomes=_all(
-            Outcome(
-                words="no effect where a newer snapshot is whole, else no start: it has the voters"
-            )
-        ),
+        outcomes=_all(Outcome(words="no effect if a newer snapshot is intact, otherwise no start")),
     ),
     Row(
         file=f"{META}/quorum-state",
         path=f"{META}/quorum-state",
         outcomes=_all(
             _QUORUM,
-            one=Outcome(words="the same where the form is broken, else not noticed"),
+            one=Outcome(words="no start if it is malformed, otherwise not detected"),
             missing=Outcome(
-                words="the log's last epoch is the floor, with a warning",
-                told=("quorum-state is behind the log",),
+                words="warning; the log's last epoch is used",
+                told=("raised the epoch of quorum-state to that of the log",),
             ),
         ),
     ),
@@ -410,39 +406,39 @@ ALSO: Final = frozenset(
 _HEAD: Final = f"""\
 # The data directory, and what to do when a file is damaged
 
-Written by `python -m tests.broker.damage_table > docs/data-directory.md`: change the table there,
-which a test goes through, not this page.
+Look up what a start does with a damaged file of `log.dirs`, and what you should do. Log lines name
+the file, what was found and, if you can do something, the remedy.
 
-This page says what a broker does with each file of `log.dirs` that it finds damaged when it starts.
-Log lines name the file, what was found and, where there is something to do, the remedy.
-
-1. Read the log lines with `ERROR` and `WARNING` of the last start.
-2. Where the broker did not start, the last line names the file and the remedy. Copy the directory
+1. Read the lines with `ERROR` and `WARNING` of the last start.
+2. If the broker did not start, the last line names the file and the remedy. Copy the directory
    before you change anything in it.
-3. Where it started, look for your topic's partitions in the lines. What a segment has lost, a
-   consumer skips; what is damaged in the middle, it must seek over.
+3. If it started, look for the partitions of your topics in these lines. Consumers skip records that
+   a segment has lost. They must seek over a damaged batch in the middle of a segment.
 
-## Files that are not the broker's
+This page is generated: change the table in `tests/broker/damage_table.py`, then run
+`python -m tests.broker.damage_table > docs/reference/data-directory.md`.
 
-A plain file or a directory that is no partition's is left alone, with the warning `foreign file
-ignored`. A directory whose name has the form of a partition's counts as foreign if it has files,
-but none of a partition. Files named `*.tmp`, `*.deleted` and `*.cleaned` in a partition are remains
-of an interrupted change, and are removed. Directories that end with `-delete` go after
-`log.segment.delete.delay.ms`; those that end with `-stray` stay until you remove them.
+## Foreign files
 
-## How far the metadata log is trusted
+A plain file, or a directory that is not a partition's, is left alone with the warning `foreign file
+ignored`. A directory with the name of a partition is foreign if it has files but none of a
+partition. Files named `*.tmp`, `*.deleted` and `*.cleaned` in a partition are left from an
+interrupted change and are removed. Directories that end with `-delete` are removed after
+`log.segment.delete.delay.ms`. Those that end with `-stray` stay until you remove them.
 
-`recovery-point-offset-checkpoint` has a line for `{META}`, too: all records below that
-offset are on the disk. A metadata log that ends below it, or has damage below it, or damage with
-whole batches behind it, is not cut: the broker does not start. Only a tail that looks torn by a
-power loss is cut. Apache Kafka ignores the line.
+## The metadata log
 
-A start offset that is above the log's end, and above its high watermark, is ignored with a warning:
-the log begins with its first segment.
+`recovery-point-offset-checkpoint` has a line for `{META}`: all records below that offset
+are on the disk. The broker does not start if the metadata log ends below it, is damaged below it,
+or is damaged before further whole batches. Only a tail that looks torn by a power loss is cut.
+Apache Kafka ignores this line.
+
+A start offset above both the end of the log and its high watermark is ignored with a warning. The
+log then begins with its first segment.
 
 ## Each file, each damage
 
-After a stop in order, unless the row says otherwise. A dash: a file of that kind has no version.
+The stop before was clean, unless the row says otherwise. A dash: such files have no version.
 
 """
 

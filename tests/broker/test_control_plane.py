@@ -19,6 +19,7 @@ from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.registry import Registry, installed_apis
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.planes import until
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
@@ -195,18 +196,19 @@ async def test_it_is_let_in_between_the_pieces_of_a_large_produce(tmp_path: Path
         await control.ask(ApiVersionsRequest("t", "1"), 3)
         log = served.broker.replicas.partition("t", 0).local_log()
         (processor,) = served.broker.planes[1].processors
-        between = log.pace.between
-        assert between is not None
+        yield_point = log.pace.yield_point
+        assert yield_point.bound
 
         def noted() -> None:
             if not seen:
                 small = produce_request("t", (0, batch(b"small")))
                 control.socket.send(request_frame(small, 9))
             before = processor.figures()["served"]
-            between()
+            yield_point()
             seen.append((processor.figures()["served"] - before, log.end_offset))
 
-        log.pace.between = noted
+        log.pace.yield_point = YieldPoint()
+        log.pace.yield_point.bind(noted)
         assert (await produce(client, "t", batch(bytes(3 * PIECE)))).base_offset == 0
         answer = (await control.receive_answer(ProduceResponse, 9))[1]
 

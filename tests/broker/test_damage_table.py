@@ -7,7 +7,7 @@ import pytest
 from tests.broker.damage_table import ALSO, DAMAGES, META, ROWS, document
 from tests.broker.damaged import start_with, written
 
-PAGE = Path(__file__).parents[2] / "docs" / "data-directory.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-directory.md"
 CASES = [pytest.param(row, name, id=f"{row.file}: {name}") for row in ROWS for name in row.outcomes]
 
 
@@ -39,7 +39,7 @@ def test_a_start_on_a_damaged_file_does_what_the_table_says(row, name, caplog):
 
 def test_the_page_shows_the_table():
     assert PAGE.read_text() == document(), (
-        "python -m tests.broker.damage_table > docs/data-directory.md"
+        "python -m tests.broker.damage_table > docs/reference/data-directory.md"
     )
 
 

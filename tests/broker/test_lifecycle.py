@@ -85,7 +85,7 @@ async def test_a_registration_that_takes_too_long_is_told_with_its_setting(
             await late.register([], [b"d" * 16], None, timeout_s=0)
 
     assert str(caught.value) == (
-        "the controller did not register this broker in 0 s"
+        "the controller did not register this broker within 0 s"
         " (initial.broker.registration.timeout.ms)"
     )
     assert late.epoch == -1

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from tests.broker.kit import config_of
+from trio_kafka.broker.exit_status import ENDED_AT_ONCE, NOT_STARTED, STOPPED
 from trio_kafka.broker.main import serve
-from trio_kafka.broker.status import ENDED_AT_ONCE, NOT_STARTED, STOPPED
 
 pytestmark = pytest.mark.slow
 CLEAN = ".kafka_cleanshutdown"

@@ -143,7 +143,9 @@ async def test_a_plugin_that_cannot_be_used_is_told_before_anything_is_touched(
         raise InstalledApiError("entry point mine = found_here: why")
 
     monkeypatch.setattr(run, "installed_apis", refuse)
-    with pytest.raises(StartError, match="a plugin cannot be used: entry point mine"):
+    with pytest.raises(
+        StartError, match="an API of an installed plugin cannot be used: entry point mine"
+    ):
         async with running_broker(config_of(), world, format_if_empty=True):
             pass
     assert world.locks == {}

@@ -49,7 +49,7 @@ def test_a_value_in_the_metadata_that_is_refused_counts_as_not_set(caplog) -> No
         assert of_topic(image_with(settings), "t").retention_ms == 1000
 
     assert [record.getMessage() for record in caplog.records] == [
-        "topic settings refused",
+        "topic setting ignored",
         "broker settings in the metadata rejected",
     ]
 

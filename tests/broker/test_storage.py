@@ -41,7 +41,7 @@ async def test_the_wrong_node_is_refused(world, autojump_clock) -> None:
 
     reason = await refused(world, config_of(node_id="7"))
 
-    assert reason == "/data is of node 1, node.id is 7: correct one of them"
+    assert reason == "/data belongs to node 1, but node.id is 7: correct one of them"
 
 
 async def test_directories_of_two_clusters_are_refused(world, autojump_clock) -> None:

@@ -8,8 +8,8 @@ import trio
 
 from trio_kafka.cli import main
 from trio_kafka.cli.top import lines, look
-from trio_kafka.introspect.snapshots import Look
-from trio_kafka.introspect.snapshots import NodeLook as Node
+from trio_kafka.introspect.snapshots import NodeSnapshot as Node
+from trio_kafka.introspect.snapshots import TreeSnapshot
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.world.clock import SkippingClock
@@ -20,7 +20,7 @@ from trio_kafka_apis.k10001_describe_tree import describe_tree
 PLANE = ("broker-1", "plane data")
 
 
-def look_at(at: float, count: int) -> Look:
+def look_at(at: float, count: int) -> TreeSnapshot:
     turn: Figures = {
         "passes": 10 * count,
         "busy_s": 0.1 * count,
@@ -31,7 +31,7 @@ def look_at(at: float, count: int) -> Look:
     }
     fetch: Figures = {"count": 5 * count, "total_ms": 10.0 * count, "total_max_ms": 9.0}
     queue: Figures = {"depth": 2, "bound": 500, "high_water": 7, "items": count, "oldest_s": 0.25}
-    return Look(
+    return TreeSnapshot(
         at,
         {
             (*PLANE, "turn"): Node("part", "turn", turn),
@@ -71,7 +71,7 @@ def test_the_first_look_is_of_all_since_the_start() -> None:
 
 
 def test_what_came_since_the_last_look_counts_from_nothing() -> None:
-    before = Look(100.0, {(*PLANE, "turn"): Node("part", "turn", {})})
+    before = TreeSnapshot(100.0, {(*PLANE, "turn"): Node("part", "turn", {})})
     shown = list(lines(before, look_at(101.0, 1)))
 
     fetch = cells(next(line for line in shown if line.startswith("Fetch")))
@@ -88,7 +88,7 @@ def test_the_busiest_api_comes_first() -> None:
     before, after = look_at(0.0, 1), look_at(1.0, 2)
     nodes = dict(after.nodes)
     nodes[*PLANE, "requests", "Produce"] = Node("part", "Produce", {"count": 900})
-    shown = list(lines(before, Look(1.0, nodes)))
+    shown = list(lines(before, TreeSnapshot(1.0, nodes)))
 
     starts = [line.split(" ")[0] for line in shown]
     assert ("Produce", "Fetch") in list(pairwise(starts))

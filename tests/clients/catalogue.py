@@ -107,8 +107,8 @@ def kafkajs() -> Command:
     return ["node", built("kafkajs", build) / "program.js"]
 
 
-NO_ADMIN: Final = "it administers nothing"
-BY_THE_CLOCK: Final = "its groups commit by the clock, not what was processed"
+NO_ADMIN: Final = "no administration"
+BY_THE_CLOCK: Final = "commits are periodic, not after processing"
 CLIENTS: Final = {
     client.name: client
     for client in (

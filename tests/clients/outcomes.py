@@ -1,4 +1,4 @@
-"""docs/client-matrix.md: what came of each test of the matrix with each client.
+"""docs/reference/client-matrix.md: what came of each test of the matrix with each client.
 
 python -m tests.clients.outcomes [options of pytest]      run them, print the table, write the page
 """
@@ -15,15 +15,16 @@ from attrs import Factory, define
 from tests.clients.catalogue import CLIENTS
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "client-matrix.md"
+PAGE: Final = ROOT / "docs" / "reference" / "client-matrix.md"
 HEAD: Final = """\
-# What came of the client matrix
+# Results by client
 
-Written by `python -m tests.clients.outcomes`, which runs `tests/clients/test_matrix.py` against a
-broker process and prints this table; a test compares its rows and cells with the tests that there
-are. A number is how many cases of a test passed: a test of codecs has five, one of acks three. An
-empty cell is a client that cannot take part. [clients.md](clients.md) says which clients these are,
-how many records they write, and what they have no way to do.
+Look up what each client was tested with. A number is how many cases of a test passed: a test of
+codecs has five, one of acks three. An empty cell is a client that cannot run the test.
+[Clients](clients.md) describes the clients, how many records they write, and what they cannot do.
+
+This page is generated: `python -m tests.clients.outcomes` runs `tests/clients/test_matrix.py`
+against a broker process and writes the table.
 
 """
 Cell = tuple[str, str]  # a test and a client

@@ -1,4 +1,4 @@
-"""docs/clients.md, written from the catalogue and the locks.
+"""docs/reference/clients.md, written from the catalogue and the locks.
 
 python -m tests.clients.page            write it
 python -m tests.clients.page --check    end with status 1 if it is not as it would be written
@@ -14,7 +14,7 @@ from tests.clients.build import APACHE_KAFKA, SOURCES
 from tests.clients.catalogue import CLIENTS, Client
 
 ROOT: Final = Path(__file__).parents[2]
-PAGE: Final = ROOT / "docs" / "clients.md"
+PAGE: Final = ROOT / "docs" / "reference" / "clients.md"
 # What the columns of the table say, by a step of each.
 COLUMNS: Final = {
     "produce": "writes",
@@ -58,11 +58,11 @@ def versions() -> dict[str, str]:
 def notes(client: Client) -> list[str]:
     """What the client cannot say, and so is not asked."""
     cannot = {
-        "records are text, headers have values, times are its own": client.text,
-        "it does not choose partitions": not client.partitions,
+        "records are text only, headers need values, timestamps cannot be set": client.text,
+        "no choice of partitions": not client.partitions,
         "no header without a value": not (client.null_headers or client.text),
         "no record with neither key nor value": not client.nothing,
-        "what an expression matches it looks up once": not client.new_topics,
+        "a pattern is matched once, at the start": not client.new_topics,
         "no offset of the latest timestamp": "max_timestamp" not in client.named_offsets,
     }
     return [*dict.fromkeys(client.lacks.values()), *(note for note, so in cannot.items() if so)]
@@ -85,9 +85,8 @@ def page() -> str:
     _, _, tail = rest.partition(END)
     said = ((client.title, "; ".join(notes(client))) for client in CLIENTS.values())
     told = "".join(f"- **{title}**: {note}.\n" for title, note in said if note)
-    return (
-        f"{head}{BEGIN}\n{table()}\nNot asked for, as the client has no way:\n\n{told}\n{END}{tail}"
-    )
+    left_out = f"Left out, because the client cannot do it:\n\n{told}"
+    return f"{head}{BEGIN}\n{table()}\n{left_out}\n{END}{tail}"
 
 
 def main(arguments: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 A program is given steps on its standard input and answers each of them, in order, on its standard
 output until its input ends. A step says what to `do`, at which broker (`bootstrap`), and the rest
-by name; the steps of docs/clients.md are all that there are. A result is {"result": ...}, or
+by name; docs/reference/clients.md lists all steps. A result is {"result": ...}, or
 {"error": the code of Kafka's error, or -1, "message": text}.
 """
 

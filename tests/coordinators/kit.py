@@ -15,7 +15,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.scheduling.chunked_work import Steps, whole
-from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.deferred_batch import DeferredBatch
 
 REFUSED = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "not enough replicas")
 
@@ -129,7 +129,7 @@ class Stage:
         self.works: list[Shard[Words]] = []
         self.failures: list[Shard[Words]] = []
         self.told: list[Any] = []
-        self.rounds = Rounds()
+        self.rounds = DeferredBatch()
         self.shard = Shard(
             "words-0",
             self.machine,

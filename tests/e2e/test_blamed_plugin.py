@@ -95,7 +95,7 @@ def test_a_plugin_that_blocks_before_it_serves_is_named(
     with broker_process(tmp_path, WATCHED) as broker:
         broker.stop()
 
-        (line,) = lines_with(broker, "the loop is blocked")
+        (line,) = lines_with(broker, "loop blocked")
         assert "plugin=harm" in line
 
 
@@ -110,8 +110,8 @@ def test_a_new_generation_that_blocks_in_its_start_fails_and_the_old_one_goes_on
         status = main(["plugin", "reload", "harm", *at])
 
         assert status == 1
-        assert "it held the loop for" in capsys.readouterr().err
-        (line,) = lines_with(broker, "the loop is blocked")
+        assert "it blocked the loop for" in capsys.readouterr().err
+        (line,) = lines_with(broker, "loop blocked")
         assert "plugin=harm" in line
         main(["plugin", "list", "--bootstrap", broker.bootstrap])
         (row,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("harm")]

@@ -39,6 +39,6 @@ def test_sigterm_ends_the_broker_all_the_same(
 
         log = broker.log.read_text()
         assert broker.process.returncode == 0
-        assert "plugins do not end" in log
+        assert "plugins abandoned" in log
         assert "stubborn (holds on)" in log
         assert "broker stopped" in log

@@ -83,7 +83,7 @@ def test_a_broker_without_the_plugin_is_told_apart(tmp_path: Path) -> None:
         done = run_client(plain, "Ada")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert "this broker has no Hello" in done.stderr
+    assert "the broker does not serve Hello" in done.stderr
 
 
 @pytest.mark.slow

@@ -3,11 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.introspect.recent_requests import KEPT_S, Lives
-from trio_kafka.introspect.stamps import Stamps, Sums
+from trio_kafka.introspect.recent_requests import KEPT_S, RecentRequests
+from trio_kafka.introspect.request_metrics import ApiMetrics
+from trio_kafka.introspect.stamps import Stamps
 
 
-def end(sums: Sums, total_s: float, now: float = 1000.0) -> Stamps:
+def end(sums: ApiMetrics, total_s: float, now: float = 1000.0) -> Stamps:
     """A request that ends now and took so long."""
     stamps = Stamps(now - total_s, now - total_s)
     sums.add(stamps, now)
@@ -18,45 +19,45 @@ def end(sums: Sums, total_s: float, now: float = 1000.0) -> Stamps:
 def test_the_slowest_are_the_slowest_and_the_latest_the_latest(
     totals: list[int], most: int
 ) -> None:
-    sums = Sums(Lives(most))
+    sums = ApiMetrics(RecentRequests(most))
     ended = [end(sums, float(total)) for total in totals]
     sums.settle()
 
-    assert list(sums.lives.latest) == ended[len(ended) - min(most, len(ended)) :]
-    slowest = [stamps.sent - stamps.received for stamps in sums.lives.slowest()]
+    assert list(sums.recent.latest) == ended[len(ended) - min(most, len(ended)) :]
+    slowest = [stamps.sent - stamps.received for stamps in sums.recent.slowest()]
     assert slowest == sorted(map(float, totals), reverse=True)[:most]
 
 
 def test_slow_ones_are_forgotten_after_an_hour_and_others_take_their_place() -> None:
-    sums = Sums(Lives(1))
+    sums = ApiMetrics(RecentRequests(1))
     end(sums, 9.0, 1000.0)
     end(sums, 1.0, 1001.0)
     sums.settle()
-    assert [stamps.sent for stamps in sums.lives.slowest()] == [1000.0]
+    assert [stamps.sent for stamps in sums.recent.slowest()] == [1000.0]
 
-    sums.lives.forget(1000.0 + KEPT_S)
-    assert list(sums.lives.slowest()) == []
+    sums.recent.forget(1000.0 + KEPT_S)
+    assert list(sums.recent.slowest()) == []
 
     end(sums, 2.0, 5000.0)
     sums.settle()
-    assert [stamps.sent for stamps in sums.lives.slowest()] == [5000.0]
+    assert [stamps.sent for stamps in sums.recent.slowest()] == [5000.0]
 
 
 def test_what_is_too_old_goes_though_nobody_looks() -> None:
-    sums = Sums(Lives(1))
+    sums = ApiMetrics(RecentRequests(1))
     end(sums, 9.0, 1000.0)
     for _ in range(1023):
         last = end(sums, 1.0, 1000.0 + KEPT_S)
-    assert list(sums.lives.slowest()) == []
+    assert list(sums.recent.slowest()) == []
 
     newest = end(sums, 1.0, last.sent)
     sums.settle()
-    assert newest in list(sums.lives.slowest())
+    assert newest in list(sums.recent.slowest())
 
 
 def test_none_are_kept_where_none_are_wanted() -> None:
-    sums = Sums(Lives(0))
+    sums = ApiMetrics(RecentRequests(0))
     end(sums, 9.0)
     sums.settle()
 
-    assert (list(sums.lives.latest), list(sums.lives.slowest())) == ([], [])
+    assert (list(sums.recent.latest), list(sums.recent.slowest())) == ([], [])

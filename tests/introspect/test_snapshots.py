@@ -3,8 +3,8 @@
 from trio_kafka.introspect.snapshots import (
     HOPS,
     WORKING,
-    Look,
-    NodeLook,
+    NodeSnapshot,
+    TreeSnapshot,
     api_loads,
     loops,
     queues,
@@ -19,7 +19,7 @@ CHANNEL = (*PLANE, "request-channel", "requests")
 LIMITER = (*PLANE, "request-handlers", "num.io.threads")
 
 
-def look_at(at: float, count: int) -> Look:
+def look_at(at: float, count: int) -> TreeSnapshot:
     turn: Figures = {
         "passes": 10 * count,
         "busy_s": 0.125 * count,
@@ -33,16 +33,16 @@ def look_at(at: float, count: int) -> Look:
     queue: Figures = {"depth": 2, "bound": 500, "high_water": 7, "items": count, "oldest_s": 0.25}
     limiter: Figures = {"waiting": 1, "tokens": 8, "borrowed": 6}
     nodes = {
-        TURN: NodeLook("part", "turn", turn),
-        FETCH: NodeLook("part", "Fetch", fetch),
-        CHANNEL: NodeLook("channel", "requests", queue),
-        LIMITER: NodeLook("limiter", "num.io.threads", limiter),
-        (*PLANE, "listener", "p-0"): NodeLook("selector", "p-0", {"connections": 3}),
-        (*PLANE, "listener", "p-1"): NodeLook("selector", "p-1", {"connections": 4}),
-        ("broker-1", "plane control", "p-0"): NodeLook("selector", "p-0", {"connections": 9}),
-        ("broker-1", "replicas", "Fetch"): NodeLook("purgatory", "Fetch", {"waiting": 4}),
+        TURN: NodeSnapshot("part", "turn", turn),
+        FETCH: NodeSnapshot("part", "Fetch", fetch),
+        CHANNEL: NodeSnapshot("channel", "requests", queue),
+        LIMITER: NodeSnapshot("limiter", "num.io.threads", limiter),
+        (*PLANE, "listener", "p-0"): NodeSnapshot("selector", "p-0", {"connections": 3}),
+        (*PLANE, "listener", "p-1"): NodeSnapshot("selector", "p-1", {"connections": 4}),
+        ("broker-1", "plane control", "p-0"): NodeSnapshot("selector", "p-0", {"connections": 9}),
+        ("broker-1", "replicas", "Fetch"): NodeSnapshot("purgatory", "Fetch", {"waiting": 4}),
     }
-    return Look(at, nodes)
+    return TreeSnapshot(at, nodes)
 
 
 def test_a_loop_is_busy_for_its_share_of_the_time_between_looks() -> None:
@@ -74,8 +74,8 @@ def test_what_was_asked_most_between_the_looks_comes_first() -> None:
     before, after = look_at(0.0, 1), look_at(1.0, 2)
     rare = {"count": 900, "total_ms": 900.0}
     path = (*PLANE, "requests", "Produce")
-    before = Look(0.0, {**before.nodes, path: NodeLook("part", "Produce", rare)})
-    after = Look(1.0, {path: NodeLook("part", "Produce", rare), **after.nodes})
+    before = TreeSnapshot(0.0, {**before.nodes, path: NodeSnapshot("part", "Produce", rare)})
+    after = TreeSnapshot(1.0, {path: NodeSnapshot("part", "Produce", rare), **after.nodes})
 
     assert [one.api for one in api_loads(before, after)] == ["Fetch", "Produce"]
     assert [one.api for one in api_loads(None, after)] == ["Produce", "Fetch"]
@@ -94,7 +94,7 @@ def test_every_place_in_which_something_may_wait_is_a_queue() -> None:
 
 
 def test_what_came_since_the_first_look_counts_from_nothing() -> None:
-    before = Look(100.0, {})
+    before = TreeSnapshot(100.0, {})
 
     assert rate(before, look_at(101.0, 1), TURN, "passes") == 10.0
     [fetch] = api_loads(before, look_at(101.0, 1))
@@ -114,7 +114,7 @@ def test_two_looks_at_one_time_have_no_rate() -> None:
 
 
 def test_a_figure_that_is_no_number_counts_as_none() -> None:
-    node = NodeLook("part", "one", {"text": "7", "nothing": None})
+    node = NodeSnapshot("part", "one", {"text": "7", "nothing": None})
 
     assert (node.number("text"), node.number("nothing"), node.number("missing")) == (0, 0, 0)
 

@@ -1,105 +1,17 @@
-"""Times of hops: each from its neighbours, and together the whole."""
+"""Stamps of a request: key and version are in its code."""
 
-from typing import Any
-
-from hypothesis import given
-from hypothesis import strategies as st
-
-from trio_kafka.introspect.stamps import HOPS, LIVES, TOGETHER, Stamps, Sums, Times
-from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.stamps import NOWHERE, Stamps
+from trio_kafka.model import code_of
 
 
-@given(st.lists(st.integers(0, 1000), min_size=6, max_size=6))
-def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
-    at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
-    sums = Sums()
-    sums.add(Stamps(at[0], at[1], handled=at[2], answered=at[3], sending=at[4]), at[5])
-    sums.settle()
+def test_key_and_version_are_those_of_the_code() -> None:
+    stamps = Stamps(1.0, 2.0, code_of(18, 4))
 
-    hops = [sums.queue, sums.local, sums.remote, sums.response_queue, sums.send]
-    assert hops == steps[1:]
-    assert sums.total == sum(steps[1:])
-    maxima = [
-        sums.queue_max,
-        sums.local_max,
-        sums.remote_max,
-        sums.response_queue_max,
-        sums.send_max,
-        sums.total_max,
-    ]
-    assert maxima == [*steps[1:], sum(steps[1:])]
+    assert (stamps.key, stamps.version) == (18, 4)
 
 
-@given(st.lists(st.lists(st.integers(0, 50), min_size=6, max_size=6), max_size=2 * TOGETHER + 1))
-def test_requests_that_are_counted_together_give_what_each_alone_gives(all_of: list[Any]) -> None:
-    alone, together = Sums(), Sums()
-    for steps in all_of:
-        at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
-        for sums in (alone, together):
-            throttled = float(steps[0])
-            stamps = Stamps(*at[:2], handled=at[2], answered=at[3], sending=at[4])
-            stamps.throttled_s = throttled
-            sums.add(stamps, at[5])
-        alone.settle()
+def test_a_request_that_has_only_begun_was_not_answered() -> None:
+    stamps = Stamps(1.0, 2.0)
 
-    assert alone.figures() == together.figures()
-    assert together.count == len(all_of)
-    for sums in (alone, together):
-        assert len(sums.lives.latest) == min(len(all_of), LIVES)
-    ended = [[one.sent for one in sums.lives.slowest()] for sums in (alone, together)]
-    assert ended[0] == ended[1]
-
-
-def test_a_request_is_not_kept_back_for_long() -> None:
-    sums = Sums()
-    for _ in range(TOGETHER):
-        assert sums.count == 0
-        sums.add(Stamps(0.0, 0.0), 1.0)
-
-    assert sums.count == TOGETHER
-
-
-def test_sums_add_up_and_maxima_stay() -> None:
-    sums = Sums()
-    for local in (0.003, 0.001):
-        end = 1.0 + local
-        sums.add(Stamps(1.0, 1.0, handled=end, answered=end, sending=end, throttled_s=0.5), end)
-
-    figures = sums.figures()
-    assert figures["count"] == 2
-    assert round(sums.local * 1e3, 6) == 4.0
-    assert round(sums.local_max * 1e3, 6) == 3.0
-    assert figures["throttle_ms"] == 1000.0
-    assert set(figures) == {"count"} | {f"{hop}{end}_ms" for hop in HOPS for end in ("", "_max")}
-
-
-def test_each_api_has_a_node_by_its_name() -> None:
-    node = Node("requests", "part")
-    times = Times(node, {18: "ApiVersions"}.copy, elapsed=lambda: 2.0)
-    stamps = Stamps(0.0, 0.0, handled=1.0, answered=1.0, sending=1.0)
-    times.of(18).add(stamps, 1.0)
-    times.of(18).add(stamps, 1.0)
-    times.of(7).add(stamps, 1.0)
-
-    assert {key: sums.count for key, sums in times.settled()} == {18: 2, 7: 1}
-    assert [child.name for child in node.children] == ["ApiVersions", "api-7"]
-    assert times.of(18).count == 2
-
-
-def test_several_may_follow_what_is_over_and_leave_again() -> None:
-    times = Times(Node("requests", "part"), elapsed=lambda: 1.0)
-    one: list[Stamps] = []
-    other: list[Stamps] = []
-    assert times.log is None
-
-    for follower in (one.append, other.append, one.append):
-        times.follow(follower)
-    assert times.log is not None
-    times.log(Stamps(1.0, 1.0))
-    times.unfollow(one.append)
-    times.unfollow(one.append)
-    times.log(Stamps(2.0, 2.0))
-    assert [len(one), len(other)] == [1, 2]
-
-    times.unfollow(other.append)
-    assert times.log is None
+    assert (stamps.handled, stamps.answered, stamps.sending, stamps.sent) == (0.0,) * 4
+    assert stamps.origin is NOWHERE

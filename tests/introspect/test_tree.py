@@ -100,7 +100,7 @@ def test_children_that_pass_are_made_when_somebody_looks() -> None:
     root = Node("root", "broker")
     names = ["a"]
     child = root.add(
-        "many", "part", passing=lambda node: [Node(name, "part", parent=node) for name in names]
+        "many", "part", transient=lambda node: [Node(name, "part", parent=node) for name in names]
     )
     child.add("kept", "part")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from trio_kafka.introspect.tree import Node
 from trio_kafka.introspect.watchdog import Block, Judge, Verdict, Watchdog
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -87,12 +87,12 @@ def test_a_block_is_named_when_the_limit_is_reached(first: float, phase: float) 
 
 @asynccontextmanager
 async def watched(
-    world: World, turn: Turn | None = None
+    world: World, budget: LoopBudget | None = None
 ) -> AsyncIterator[tuple[Watchdog, Node, list[Block]]]:
     told: list[Block] = []
-    turn, node = turn or Turn(world.clock.elapsed), Node("broker", "broker")
-    watchdog = Watchdog(world, turn, node, LIMIT_S, owner_of=OWNERS.get, on_block=told.append)
-    with turn.installed():
+    budget, node = budget or LoopBudget(world.clock.elapsed), Node("broker", "broker")
+    watchdog = Watchdog(world, budget, node, LIMIT_S, owner_of=OWNERS.get, on_block=told.append)
+    with budget.installed():
         async with trio.open_nursery() as nursery:
             await nursery.start(watchdog.run)
             yield watchdog, node, told
@@ -128,7 +128,7 @@ async def test_who_blocks_is_named_with_task_and_stack_while_it_blocks(
 
     (record,) = named
     fields = record.fields  # type: ignore[attr-defined]
-    assert record.message == "the loop is blocked"
+    assert record.message == "loop blocked"
     assert fields["task"] == "the-culprit"
     assert re.search(r"test_watchdog:\d+ \S*culprit", fields["stack"])
     assert fields["since_ms"] >= LIMIT_S * 1e3
@@ -157,13 +157,13 @@ async def test_each_block_is_named_once_and_the_longest_is_kept(
     assert watchdog.longest_s == max(block.seconds for block in told)
 
 
-class Rousing(Turn):
+class Rousing(LoopBudget):
     """Tells whether it was to rouse somebody when a pass began."""
 
     roused = False
 
     def after_io_wait(self, timeout: float) -> None:
-        self.roused = self.roused or self.rouse is not None
+        self.roused = self.roused or self.on_begin is not None
         super().after_io_wait(timeout)
 
 
@@ -171,10 +171,10 @@ async def test_a_loop_that_sleeps_lets_the_thread_sleep_until_a_pass_rouses_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = RealWorld(SkippingClock())
-    turn = Rousing(world.clock.elapsed)
-    async with watched(world, turn):
+    budget = Rousing(world.clock.elapsed)
+    async with watched(world, budget):
         with trio.fail_after(PATIENCE_S):
-            while not turn.roused:
+            while not budget.roused:
                 await trio.sleep(LIMIT_S * 3)
 
         block_until(lambda: caplog.records)
@@ -196,10 +196,10 @@ async def test_a_callback_that_fails_is_no_hook_of_the_loop_and_comes_out_of_the
         raise ValueError(block.task)
 
     world = RealWorld(SkippingClock())
-    turn = Turn(world.clock.elapsed)
+    budget = LoopBudget(world.clock.elapsed)
     node = Node("broker", "broker")
-    watchdog = Watchdog(world, turn, node, LIMIT_S, owner_of=OWNERS.get, on_block=fail)
-    with turn.installed(), pytest.RaisesGroup(ValueError, flatten_subgroups=True):
+    watchdog = Watchdog(world, budget, node, LIMIT_S, owner_of=OWNERS.get, on_block=fail)
+    with budget.installed(), pytest.RaisesGroup(ValueError, flatten_subgroups=True):
         async with trio.open_nursery() as nursery:
             await nursery.start(watchdog.run)
             block_until(lambda: caplog.records)

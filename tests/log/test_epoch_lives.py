@@ -18,7 +18,7 @@ from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicId
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import SimulatedWorld, Universe
-from trio_kafka.world.simulated.universe import no_fault
+from trio_kafka.world.simulated.run import no_fault
 from trio_kafka.world.world import Crashed
 
 READS = ("read", "try_read", "open", "names", "exists")

@@ -11,10 +11,10 @@ from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import EXHAUSTED_S, Acceptor
-from trio_kafka.network.admission.gate import TOO_MANY
 from trio_kafka.network.admission.limits import ConnectionLimits
-from trio_kafka.network.turn import Turn
+from trio_kafka.network.admission.listener_admission import TOO_MANY
 from trio_kafka.quotas.connection import ConnectionBounds
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.simulation import simulated_world
 
 
@@ -51,7 +51,7 @@ class Desk:
     def __init__(self, room: float) -> None:
         self.taken: list[Any] = []
         self.send, self.receive = trio.open_memory_channel[Any](room)
-        self.arrivals = self
+        self.new_connections = self
 
     def give_nowait(self, slot: Any) -> None:
         self.send.send_nowait(slot)
@@ -81,12 +81,12 @@ def handles(*names: Any) -> list[Any]:
 
 
 def acceptor(listener: ListOfSockets, *desks: Desk, **bounds: int) -> Acceptor:
-    turn = Turn(trio.current_time)
-    turn.after_io_wait(0)
+    budget = LoopBudget(trio.current_time)
+    budget.after_io_wait(0)
     limits = ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
     limits.obey(ConnectionBounds(**bounds))
-    gate = limits.gate("PLAINTEXT")
-    return Acceptor(listener, desks, turn, gate)  # type: ignore[arg-type]
+    admission = limits.admission("PLAINTEXT")
+    return Acceptor(listener, desks, budget, admission)  # type: ignore[arg-type]
 
 
 async def test_connections_go_round_and_pass_over_a_full_processor(nursery: trio.Nursery) -> None:
@@ -125,11 +125,11 @@ async def test_the_connection_in_hand_is_closed_when_it_is_cancelled(
         dealer = acceptor(ListOfSockets(socket), Desk(0))
         inner.start_soon(dealer.run)
         await wait_all_tasks_blocked()
-        assert dealer._gate.account.count == 1
+        assert dealer._admission.account.count == 1
         inner.cancel_scope.cancel()
 
     assert socket.closed
-    assert dealer._gate.account.count == 0
+    assert dealer._admission.account.count == 0
 
 
 async def test_without_descriptors_it_pauses_and_goes_on(
@@ -199,7 +199,7 @@ async def test_the_share_of_blocked_time_is_that_of_kafkas_meter(
     (await desk.receive.receive()).close()
     await trio.sleep(1.5)
 
-    assert dealer._gate.figures()["AcceptorBlockedPercent"] == 4.0 / 5
+    assert dealer._admission.figures()["AcceptorBlockedPercent"] == 4.0 / 5
     nursery.cancel_scope.cancel()
 
 
@@ -216,7 +216,7 @@ async def test_who_waits_for_a_place_is_closed_with_the_acceptor(
         inner.cancel_scope.cancel()
 
     assert socket.closed
-    assert dealer._gate.account.count == 0
+    assert dealer._admission.account.count == 0
 
 
 async def test_who_is_refused_reaches_no_processor(
@@ -229,7 +229,7 @@ async def test_who_is_refused_reaches_no_processor(
 
     assert desk.taken == [0, 1]
     assert [socket.closed for socket in sockets] == [False, False, True]
-    assert dealer._gate.account.count == 2
-    counters = dealer._gate._limits.counters
+    assert dealer._admission.account.count == 2
+    counters = dealer._admission._counters
     assert counters.value("connections_refused", listener="PLAINTEXT", reason=TOO_MANY) == 1
     nursery.cancel_scope.cancel()

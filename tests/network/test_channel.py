@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
-from trio_kafka.testing.requests import bare_request, numbers
+from trio_kafka.testing.planes import bare_request, numbers
 
 ROOT = Node("plane", "plane")
 PURGATORY = Purgatory("Test", Timers(ROOT), ROOT)

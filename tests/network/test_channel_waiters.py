@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from trio_kafka.introspect.tree import Node
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.channel_waiters import WaitingRoom
-from trio_kafka.testing.requests import bare_request, numbers
+from trio_kafka.network.channel_waiters import ChannelWaiters
+from trio_kafka.network.reasons import MuteReason
+from trio_kafka.testing.planes import bare_request, numbers
 
 
 class Guest:
@@ -17,7 +17,7 @@ class Guest:
 
     def __init__(self) -> None:
         self.request: Any = None
-        self.muted = events.IN_HAND
+        self.muted = MuteReason.IN_FLIGHT
         self.closed = False
 
 
@@ -28,28 +28,28 @@ def channel() -> RequestChannel:
 
 async def test_first_come_first_served(channel: RequestChannel) -> None:
     rung: list[int] = []
-    room = WaitingRoom(channel, lambda: rung.append(1))
+    room = ChannelWaiters(channel, lambda: rung.append(1))
     guests: list[Any] = [Guest() for _ in range(4)]
     for number, guest in enumerate(guests):
         room.hand_over(guest, bare_request(number))
     assert len(room) == 3
-    assert [guest.muted for guest in guests] == [events.IN_HAND] + [3] * 3
+    assert [guest.muted for guest in guests] == [MuteReason.IN_FLIGHT] + [3] * 3
 
     got = []
     while (request := channel.take_nowait()) is not None:
         got.append(request)
-        assert not room.room or rung
-        if room.room:
+        assert not room.has_room or rung
+        if room.has_room:
             room.offer_again()
 
     assert numbers(got) == [0, 1, 2, 3]
     assert len(rung) == 3
-    assert all(guest.muted == events.IN_HAND for guest in guests)
-    assert [guest.request for guest in guests] == got  # in hand, until they are answered
+    assert all(guest.muted == MuteReason.IN_FLIGHT for guest in guests)
+    assert [guest.request for guest in guests] == got  # in flight, until they are answered
 
 
 async def test_whoever_comes_later_does_not_pass_those_who_wait(channel: RequestChannel) -> None:
-    room = WaitingRoom(channel, lambda: None)
+    room = ChannelWaiters(channel, lambda: None)
     for number in range(2):
         room.hand_over(Guest(), bare_request(number))  # type: ignore[arg-type]
     channel.take_nowait()
@@ -62,7 +62,7 @@ async def test_whoever_comes_later_does_not_pass_those_who_wait(channel: Request
 async def test_the_closed_are_passed_over_and_their_room_goes_to_another(
     channel: RequestChannel,
 ) -> None:
-    first, second = WaitingRoom(channel, lambda: None), WaitingRoom(channel, lambda: None)
+    first, second = ChannelWaiters(channel, lambda: None), ChannelWaiters(channel, lambda: None)
     channel.offer(bare_request(0))
     left: Any = Guest()
     first.hand_over(left, bare_request(1))
@@ -71,6 +71,6 @@ async def test_the_closed_are_passed_over_and_their_room_goes_to_another(
     channel.take_nowait()
     first.offer_again()
 
-    assert second.room
+    assert second.has_room
     second.offer_again()
     assert numbers([channel.take_nowait()]) == [2]

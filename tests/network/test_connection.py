@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.connection_events import SENDING, THROTTLED
+from trio_kafka.network.reasons import MuteReason
 from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
@@ -36,7 +36,7 @@ async def test_the_client_id_is_remembered_until_it_changes(autojump_clock: Mock
         figures = connection.figures()
         assert figures["software"] == "name 1.0"
         assert figures["muted"] == ""
-        connection.muted = THROTTLED | SENDING
+        connection.muted = MuteReason.THROTTLED | MuteReason.SENDING
         assert connection.figures()["muted"] == "throttled, sending"
         assert figures["buffer"] == figures["unsent"] == 0
         assert connection.listener.name == "PLAINTEXT"

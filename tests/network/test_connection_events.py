@@ -1,29 +1,23 @@
-"""Reasons: bits for muting, a closed set of labels for closing."""
+"""Events of a response channel."""
 
-from trio_kafka.network import connection_events as events
+from typing import Any
 
+from trio_kafka.network.connection_events import CloseConnection, Mute, SendAnswer, answered_at
+from trio_kafka.network.reasons import CloseReason, MuteReason
+from trio_kafka.testing.planes import bare_request
 
-def test_each_reason_to_be_muted_has_a_bit_of_its_own() -> None:
-    bits = [
-        events.IN_HAND,
-        events.CHANNEL_FULL,
-        events.THROTTLED,
-        events.MEMORY,
-        events.DRAINING,
-        events.REAUTHENTICATING,
-        events.SENDING,
-    ]
-
-    assert sum(bits) == (1 << len(bits)) - 1
-    assert len({events.words_of(bit) for bit in bits} - {""}) == len(bits)
-
-
-def test_a_set_of_reasons_is_told_in_words() -> None:
-    assert events.words_of(0) == ""
-    assert events.words_of(events.IN_HAND | events.THROTTLED) == "in hand, throttled"
+NO_CONNECTION: Any = None
 
 
 def test_a_close_need_not_name_a_request() -> None:
-    close = events.Close(None, events.GONE)  # type: ignore[arg-type]
+    close = CloseConnection(NO_CONNECTION, CloseReason.GONE)
 
     assert (close.detail, close.request) == ("", None)
+
+
+def test_only_events_that_carry_an_answer_tell_when_it_was_made() -> None:
+    request = bare_request(0)
+    request.stamps.answered = 5.0
+
+    assert answered_at(SendAnswer(NO_CONNECTION, request, [])) == 5.0
+    assert answered_at(Mute(NO_CONNECTION, MuteReason.THROTTLED)) is None

@@ -8,9 +8,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.connection_table import Roster
+from trio_kafka.network.connection_table import ConnectionTable
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
@@ -33,7 +33,7 @@ async def test_a_roster_tells_when_it_is_occupied_and_when_it_is_empty(
 ) -> None:
     world = simulated_world()
     node, counters = Node("plane", "plane"), Counters()
-    roster = Roster(world.network.selector(), counters, "PLAINTEXT", node)
+    roster = ConnectionTable(world.network.selector(), counters, "PLAINTEXT", node)
     told: list[str] = []
 
     async def watch() -> None:
@@ -50,35 +50,37 @@ async def test_a_roster_tells_when_it_is_occupied_and_when_it_is_empty(
     assert told == ["occupied"]
     assert len(node.children) == 2
 
-    roster.close(one, events.IDLE)
-    roster.close(one, events.GONE)
-    roster.close(other, events.GONE, "why", reset=True)
+    roster.close(one, CloseReason.IDLE)
+    roster.close(one, CloseReason.GONE)
+    roster.close(other, CloseReason.GONE, "why", reset=True)
     await wait_all_tasks_blocked()
 
     assert told == ["occupied", "empty"]
     assert node.children == ()
     assert counters.total("connections_closed") == 2
-    assert counters.value("connections_closed", listener="PLAINTEXT", reason=events.IDLE) == 1
+    assert counters.value("connections_closed", listener="PLAINTEXT", reason=CloseReason.IDLE) == 1
 
 
 async def test_a_frame_that_a_handler_reads_is_kept_and_others_are_not(
     autojump_clock: MockClock,
 ) -> None:
     world = simulated_world()
-    roster = Roster(world.network.selector(), Counters(), "PLAINTEXT", Node("plane", "plane"))
+    roster = ConnectionTable(
+        world.network.selector(), Counters(), "PLAINTEXT", Node("plane", "plane")
+    )
     served, idle, waiting = await connections(world, 3)
     dropped: list[str] = []
     served.parked = lambda: dropped.append("served")
     for connection, muted in (
-        (served, events.IN_HAND),
+        (served, MuteReason.IN_FLIGHT),
         (idle, 0),
-        (waiting, events.IN_HAND | events.CHANNEL_FULL),
+        (waiting, MuteReason.IN_FLIGHT | MuteReason.CHANNEL_FULL),
     ):
         connection.framer.room()[:4] = bytes([0, 0, 0, 10])
         connection.framer.received(5)
         connection.muted = muted
         roster.add(connection)
-        roster.close(connection, events.GONE)
+        roster.close(connection, CloseReason.GONE)
 
     assert dropped == ["served"]
     assert [one.framer.held > 0 for one in (served, idle, waiting)] == [True, False, False]

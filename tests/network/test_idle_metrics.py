@@ -5,10 +5,10 @@ import trio
 from attrs import define
 
 from tests.network.echoing import waiting
-from trio_kafka.network.idle_metrics import EVERY_S, Idleness
+from trio_kafka.network.idle_metrics import EVERY_S, IdleMetrics
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.turn import Turn
 from trio_kafka.plugin import Context, api
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import request_frame
@@ -25,41 +25,41 @@ class Loop:
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.turn = Turn(lambda: self.now)
-        self.turn.handlers = self.waiting = Waiting()
+        self.budget = LoopBudget(lambda: self.now)
+        self.budget.handlers = self.waiting = Waiting()
         self.size = 4
-        self.turn.before_io_wait(0)
-        self.idleness = Idleness(self.turn, list, lambda: self.size)
+        self.budget.before_io_wait(0)
+        self.idle = IdleMetrics(self.budget, list, lambda: self.size)
 
     def run(self, busy_s: float, idle_s: float, seconds: float) -> None:
         for _ in range(round(seconds / (busy_s + idle_s))):
             self.now += idle_s
-            self.turn.after_io_wait(0)
+            self.budget.after_io_wait(0)
             self.now += busy_s
-            self.turn.before_io_wait(0)
+            self.budget.before_io_wait(0)
 
 
 async def test_who_has_nothing_to_do_is_idle() -> None:
     loop = Loop()
     loop.run(0.0, 0.1, 600)
 
-    assert loop.idleness.network() == loop.idleness.handlers() == 1.0
+    assert loop.idle.network() == loop.idle.handlers() == 1.0
 
 
 async def test_a_loop_that_never_waits_leaves_nobody_idle() -> None:
     loop = Loop()
     loop.run(0.1, 0.0, 600)
 
-    assert loop.idleness.network() < 0.001
-    assert loop.idleness.handlers() < 0.001
+    assert loop.idle.network() < 0.001
+    assert loop.idle.handlers() < 0.001
 
 
 async def test_the_average_is_the_share_of_time_in_which_the_loop_waits() -> None:
     loop = Loop()
     loop.run(0.03, 0.07, 600)
 
-    assert loop.idleness.network() == pytest.approx(0.7, abs=0.001)
-    assert loop.idleness.handlers() == pytest.approx(0.7, abs=0.001)
+    assert loop.idle.network() == pytest.approx(0.7, abs=0.001)
+    assert loop.idle.handlers() == pytest.approx(0.7, abs=0.001)
 
 
 async def test_handlers_that_wait_for_something_else_are_not_idle() -> None:
@@ -67,21 +67,21 @@ async def test_handlers_that_wait_for_something_else_are_not_idle() -> None:
     loop.waiting.idle = 1
     loop.run(0.0, 0.1, 600)
 
-    assert loop.idleness.network() == 1.0
-    assert loop.idleness.handlers() == pytest.approx(0.25, abs=0.001)
+    assert loop.idle.network() == 1.0
+    assert loop.idle.handlers() == pytest.approx(0.25, abs=0.001)
 
 
 async def test_another_number_of_handlers_is_reckoned_with_from_then_on() -> None:
     loop = Loop()
     loop.waiting.idle = 2
     loop.run(0.0, 0.1, 600)
-    assert loop.idleness.handlers() == pytest.approx(0.5, abs=0.001)
+    assert loop.idle.handlers() == pytest.approx(0.5, abs=0.001)
 
     loop.size = 2
-    loop.idleness.sample()
-    assert loop.idleness.handlers() == pytest.approx(0.5, abs=0.001)
+    loop.idle.sample()
+    assert loop.idle.handlers() == pytest.approx(0.5, abs=0.001)
     loop.run(0.0, 0.1, 600)
-    assert loop.idleness.handlers() == pytest.approx(1.0, abs=0.001)
+    assert loop.idle.handlers() == pytest.approx(1.0, abs=0.001)
 
 
 async def test_what_was_long_ago_is_forgotten_also_while_nobody_asks() -> None:
@@ -89,7 +89,7 @@ async def test_what_was_long_ago_is_forgotten_also_while_nobody_asks() -> None:
     loop.run(0.1, 0.0, 600)
     loop.run(0.0, 0.1, 300)
 
-    assert loop.idleness.network() > 0.99
+    assert loop.idle.network() > 0.99
 
 
 async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
@@ -106,18 +106,18 @@ async def test_what_a_plane_sums_is_the_time_its_tasks_wait() -> None:
     settings = ListenerSettings(processors=2)
     async with asked_plane(world, [echo, wait], listener=settings, threads=2) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
-        turn, began = plane.turn, plane.turn.elapsed()
-        idle_s, of_handlers_s = turn.idle_s, turn.handlers_idle_s
+        budget, began = plane.budget, plane.budget.elapsed()
+        idle_s, of_handlers_s = budget.idle_s, budget.handlers_idle_s
         parked_s = [one.parked.sum_s for one in plane.plane.processors]
         await client.send(request_frame(WaitRequest(1), 0))
         with trio.move_on_after(0.3):
             await client.receive_frame()
         sums_s = [one.parked.sum_s for one in plane.plane.processors]
-        took_s = turn.elapsed() - began
+        took_s = budget.elapsed() - began
 
-        assert 0.5 * took_s < turn.idle_s - idle_s <= took_s
-        # One of the two is in hand.
-        assert turn.handlers_idle_s - of_handlers_s < 1.2 * (turn.idle_s - idle_s)
+        assert 0.5 * took_s < budget.idle_s - idle_s <= took_s
+        # One of the two is in flight.
+        assert budget.handlers_idle_s - of_handlers_s < 1.2 * (budget.idle_s - idle_s)
         for sum_s, before_s in zip(sums_s, parked_s, strict=True):
             assert 0.5 * took_s < sum_s - before_s <= took_s
         names = {name for _, node in plane.node.walk() for name in node.figures()}
@@ -132,4 +132,4 @@ async def test_it_is_sampled_while_nobody_asks() -> None:
     loop.run(0.1, 0.0, 600)
     loop.run(0.0, EVERY_S, 300)
 
-    assert loop.idleness.network() > 0.99
+    assert loop.idle.network() > 0.99

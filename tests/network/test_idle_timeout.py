@@ -8,8 +8,8 @@ import trio.testing
 from trio.testing import MockClock
 
 from tests.network.echoing import waiting
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.idle_timeout import SEND_S, is_idle
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse, WaitRequest, WaitResponse
@@ -33,10 +33,10 @@ class Quiet:
     [
         (Quiet(0), True),
         (Quiet(0, closed=True), False),
-        (Quiet(events.IN_HAND), False),
-        (Quiet(events.IN_HAND, out=True), True),
-        (Quiet(events.IN_HAND | events.CHANNEL_FULL), False),
-        (Quiet(events.THROTTLED), False),
+        (Quiet(MuteReason.IN_FLIGHT), False),
+        (Quiet(MuteReason.IN_FLIGHT, out=True), True),
+        (Quiet(MuteReason.IN_FLIGHT | MuteReason.CHANNEL_FULL), False),
+        (Quiet(MuteReason.THROTTLED), False),
     ],
 )
 def test_idle_is_who_neither_asks_nor_takes(connection: Quiet, idle: bool) -> None:
@@ -54,11 +54,11 @@ async def test_the_last_connection_may_end_at_any_pass_of_the_loop(passes: int) 
                 await trio.lowlevel.checkpoint()
             for _ in range(passes):
                 await trio.lowlevel.checkpoint()
-            plane.processor.roster.close(plane.connections[0], events.GONE)
+            plane.processor.table.close(plane.connections[0], CloseReason.GONE)
             socket.close()
             await trio.testing.wait_all_tasks_blocked()
 
-        assert plane.closed(events.GONE) == 20
+        assert plane.closed(CloseReason.GONE) == 20
 
 
 @api(ReadRequest)
@@ -88,7 +88,7 @@ async def test_a_client_that_reads_slowly_holds_a_stop_for_two_seconds(
 
         assert await plane.plane.drain(began + 30)
         assert SEND_S <= trio.current_time() - began < SEND_S + 1
-        assert plane.closed(events.DRAINED) == 1
+        assert plane.closed(CloseReason.DRAINED) == 1
         plane.nursery.cancel_scope.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Requests in hand: each stage of a request can be seen while it lasts, and nothing afterwards."""
+"""Requests in flight: each stage of a request is seen while it lasts, and nothing afterwards."""
 
 from collections.abc import Generator
 from itertools import count
@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from tests.network.test_processor import echo
 from tests.network.test_sending import SMALL_ROOM, longer
 from trio_kafka.model import TopicPartition
-from trio_kafka.network.inflight import Stage, requests_in_hand, stage_of, wait_of
+from trio_kafka.network.inflight import Stage, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.request import Request
 from trio_kafka.plugin import Context, Delayed, api
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
@@ -41,7 +41,7 @@ async def park(request: WaitRequest, context: Context) -> WaitResponse:
 
 
 def found(plane: RunningPlane) -> list[Request]:
-    return [one for one in requests_in_hand(plane.plane.processors) if one is not None]
+    return [one for one in requests_in_flight(plane.plane.processors) if one is not None]
 
 
 def stages(plane: RunningPlane) -> list[tuple[Stage, str]]:
@@ -146,7 +146,7 @@ async def test_a_connection_without_a_request_is_a_pause_of_the_walk(
     async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
 
-        assert list(requests_in_hand(plane.plane.processors)) == [None]
+        assert list(requests_in_flight(plane.plane.processors)) == [None]
 
 
 async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not_hold_it(
@@ -162,7 +162,7 @@ async def test_a_request_that_is_over_holds_no_frame_and_its_connection_does_not
         assert request.waits_for is None
         assert request.frame is None
 
-        assert len(plane.plane.times.of(10101).lives.latest) == 1
+        assert len(plane.plane.request_metrics.of(10101).recent.latest) == 1
 
 
 async def test_a_peer_that_leaves_leaves_nothing_in_hand(autojump_clock: MockClock) -> None:

@@ -9,8 +9,8 @@ from attrs import evolve
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import waiting
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.listener import RETIRE_S, ServedListener, bind_listener
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import RunningPlane, running_plane, until
@@ -115,7 +115,7 @@ async def test_processors_that_go_answer_what_is_in_hand_and_close_the_rest(
         assert (await clients[5].receive_answer(WaitResponse, 0))[1].outcome == "done"
         await clients[5].wait_closed()
         await until(lambda: listener.figures()["retired"] == 0)
-        assert plane.closed(events.DRAINED) == 4
+        assert plane.closed(CloseReason.DRAINED) == 4
         kinds = [node.kind for _, node in plane.node.walk()]
         assert kinds.count("selector") == 1
         for client in clients:

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from trio_kafka.introspect.tree import Node
-from trio_kafka.network.new_connections import Arrivals
+from trio_kafka.network.new_connections import NewConnections
 
 
 class Slot:
@@ -16,10 +16,10 @@ class Slot:
         self.closed = True
 
 
-def arrivals(bound: int) -> tuple[Arrivals, list[str]]:
+def arrivals(bound: int) -> tuple[NewConnections, list[str]]:
     rung: list[str] = []
     framer: Any = None
-    return Arrivals(bound, Node("p", "selector"), framer, lambda: rung.append("rung")), rung
+    return NewConnections(bound, Node("p", "selector"), framer, lambda: rung.append("rung")), rung
 
 
 def slots(count: int) -> list[Any]:
@@ -40,12 +40,12 @@ async def test_no_more_wait_than_may_and_each_rings() -> None:
 async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
     made, _ = arrivals(2)
     one, other = slots(2)
-    made.refuses = True
+    made.refusing = True
     made.give_nowait(one)
     await made.give(other)
     nobody: Any = None
 
-    assert made.adopt(nobody) is None
+    assert made.take_nowait(nobody) is None
     assert [one.closed, other.closed] == [True, False]
     made.close()
     assert other.closed

@@ -74,23 +74,6 @@ async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
     assert out.flush(near, share=700) is Progress.DONE
 
 
-async def test_in_haste_a_socket_that_takes_less_is_not_asked_again(
-    autojump_clock: trio.testing.MockClock,
-) -> None:
-    world = simulated_world()
-    near, far = await pair(world)
-    file = world.directory("/data", create=True).create("log")
-    file.append([bytes(300_000)])
-    out = Outgoing((), [FileRange(file.lease(300_000), 0, 300_000)])
-
-    assert out.flush(near, hasty=True) is Progress.BLOCKED
-    assert 0 < out.taken < 300_000
-    got = len(await drained(far))
-    while out.flush(near, hasty=True) is Progress.BLOCKED:
-        got += len(await drained(far))
-    assert got + len(await drained(far)) == 300_000
-
-
 async def test_what_was_sent_already_is_not_sent_again(
     autojump_clock: trio.testing.MockClock,
 ) -> None:

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import delaying, waiting
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -185,12 +185,12 @@ async def test_a_turn_stays_short_beside_a_flood() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(flood.send, data)
             nursery.start_soon(swallow)
-            answered = plane.turn.passes
+            answered = plane.budget.passes
             await other.ask(EchoRequest("x", 1), 0)
-            assert plane.turn.passes - answered < 40
+            assert plane.budget.passes - answered < 40
             assert plane.processor.connections
         # 5000 requests of at least 5 µs are many turns: one task did not take them in one.
-        assert plane.turn.passes - answered > 20
+        assert plane.budget.passes - answered > 20
 
 
 async def test_nothing_is_accepted_before_the_plane_is_opened(autojump_clock: MockClock) -> None:
@@ -232,7 +232,7 @@ async def test_draining_answers_what_is_in_hand_and_ends_the_rest(
         assert (await busy.receive_answer(WaitResponse, 0))[1].outcome == "done"
         await busy.wait_closed()
         await until(lambda: drained == [True])
-        assert plane.closed(events.DRAINED) == 2
+        assert plane.closed(CloseReason.DRAINED) == 2
         for client in (idle, busy):
             client.close()
 
@@ -344,7 +344,7 @@ async def test_a_broken_peer_among_many_harms_no_other(autojump_clock: MockClock
 async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trio_kafka.network.processor._LET_IN_S", 0.0)  # one item at a time
+    monkeypatch.setattr("trio_kafka.network.reader._SERVE_PENDING_S", 0.0)  # one item at a time
     world = RealWorld()  # a loopback delivers at once, which no simulated network does
     async with (
         asked_plane(world, [echo]) as (plane, one),
@@ -353,12 +353,12 @@ async def test_what_is_let_in_is_served_at_once_and_the_rest_by_its_own_reader(
         for client in one, other:
             await client.ask(EchoRequest("x", 0), 0)
         await wait_all_tasks_blocked()
-        assert not plane.plane.let_in()
+        assert not plane.plane.serve_pending()
         served = plane.processor.figures()["served"]
         for client in one, other:
             client.socket.send(request_frame(EchoRequest("x", 1), 0))
 
-        assert plane.plane.let_in()
+        assert plane.plane.serve_pending()
         assert plane.processor.figures()["served"] == int(str(served)) + 1
         for client in one, other:
             assert (await client.receive_answer(EchoResponse, 0))[1].number == 1
@@ -370,7 +370,7 @@ async def test_a_plane_whose_reader_runs_is_not_let_in(autojump_clock: MockClock
 
     @api(EchoRequest)
     def asking(request: EchoRequest, context: Context) -> EchoResponse:
-        seen.append(planes[0].plane.let_in())
+        seen.append(planes[0].plane.serve_pending())
         return EchoResponse(text=request.text)
 
     planes: list[RunningPlane] = []

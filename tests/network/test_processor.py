@@ -1,7 +1,5 @@
 """What becomes of bytes, answers and peers at a processor; on the simulated world."""
 
-import logging
-import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -11,14 +9,11 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import delaying, echo, echoes, numbers, waiting
-from trio_kafka.network import connection_events as events
-from trio_kafka.network.inflight import Stage, requests_in_hand, stage_of
-from trio_kafka.network.outgoing import Outgoing
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane, until
-from trio_kafka.testing.requests import bare_request
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
@@ -31,14 +26,10 @@ from trio_kafka.testing.scripted_client import (
     ScriptedClient,
     connect,
     connected,
-    frame,
     request_frame,
 )
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.world.protocols import PEER_DONE, WRITE, Lease
-from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.socket import MemorySocket
 from trio_kafka.world.world import World
 
 # An answer of a file is more than the socket takes at once.
@@ -86,7 +77,7 @@ async def test_what_was_sent_before_the_end_of_the_stream_still_counts(
 
         assert await numbers(client, 20) == list(range(20))
         assert await client.wait_closed()
-        assert plane.closed(events.LEFT) == 1
+        assert plane.closed(CloseReason.LEFT) == 1
 
 
 async def test_requests_without_answers_before_a_close_are_all_served(
@@ -103,7 +94,7 @@ async def test_requests_without_answers_before_a_close_are_all_served(
         client = await connect(world.network, plane.endpoint)
         await client.send(echoes(30))
         client.close()
-        await until(lambda: plane.closed(events.LEFT) == 1)
+        await until(lambda: plane.closed(CloseReason.LEFT) == 1)
 
     assert seen == list(range(30))
 
@@ -121,7 +112,7 @@ async def test_half_the_frame_then_silence_is_closed_as_idle(autojump_clock: Moc
             await quick.ask(EchoRequest("x", 1), 0)
 
         assert await slow.wait_closed() in {True, False}
-        assert plane.closed(events.IDLE) == 1
+        assert plane.closed(CloseReason.IDLE) == 1
         assert len(plane.connections) == 1
 
 
@@ -141,7 +132,7 @@ async def test_a_peer_that_takes_nothing_is_closed_though_its_answer_is_pending(
         assert plane.connections[0].out is not None
         await trio.sleep(4.0)
 
-        assert plane.closed(events.IDLE) == 1
+        assert plane.closed(CloseReason.IDLE) == 1
         client.close()
 
 
@@ -158,7 +149,7 @@ async def test_a_slow_reader_gets_all_and_is_not_idle(autojump_clock: MockClock)
             await client.receive(20_000)
             await trio.sleep(2.0)
         assert len(await client.receive(400_008 - 400_000)) == 8
-        assert plane.closed(events.IDLE) == 0
+        assert plane.closed(CloseReason.IDLE) == 0
 
 
 async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockClock) -> None:
@@ -167,10 +158,10 @@ async def test_nothing_ticks_while_nothing_is_connected(autojump_clock: MockCloc
         async with connected(world, plane.endpoint) as client:
             await client.ask(EchoRequest("x", 1), 0)
         await trio.sleep(2000)
-        passes = plane.turn.passes
+        passes = plane.budget.passes
         await trio.sleep(100_000)
 
-        assert plane.turn.passes - passes < 5
+        assert plane.budget.passes - passes < 5
 
 
 class Files:
@@ -246,7 +237,7 @@ async def test_a_truncation_under_an_answer_resets_the_connection(
 
         with pytest.raises(ConnectionError):
             await client.receive_frame()
-        assert plane.closed(events.TRUNCATED) == 1
+        assert plane.closed(CloseReason.TRUNCATED) == 1
 
 
 @pytest.mark.parametrize("how", ["close", "reset", "cancel"])
@@ -284,44 +275,8 @@ async def test_leases_end_however_the_answer_ends(autojump_clock: MockClock, how
     assert released == [True]
 
 
-async def test_a_throttled_connection_is_read_again_when_the_throttle_ends(
-    autojump_clock: MockClock,
-) -> None:
-    world = simulated_world()
-    async with asked_plane(world, [echo]) as (plane, client):
-        await client.ask(EchoRequest("x", 1), 0)
-        (connection,) = plane.connections
-        plane.processor.post(events.StartThrottle(connection))
-        await wait_all_tasks_blocked()
-        await client.send(echoes(2))
-        await trio.sleep(5)
-        assert connection.requests == 1
-
-        plane.processor.post(events.EndThrottle(connection))
-        assert await numbers(client, 2) == [0, 1]
-
-
-async def test_a_reset_while_throttled_closes_at_once(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG, "trio_kafka")
-    world = simulated_world()
-    async with running_plane(world, [echo]) as plane:
-        client = await connect(world.network, plane.endpoint)
-        await client.ask(EchoRequest("x", 1), 0)
-        plane.processor.post(events.StartThrottle(plane.connections[0]))
-        await wait_all_tasks_blocked()
-        client.socket.abort()
-        await trio.sleep(1)
-
-        assert not plane.connections
-        assert plane.closed(events.GONE) == 1
-        (record,) = [one for one in caplog.records if one.message == "connection closed"]
-        assert record.levelno == logging.DEBUG  # a client's own affair
-
-
 def stuck(plane: RunningPlane) -> int:
-    return sum(one.muted & events.CHANNEL_FULL > 0 for one in plane.connections)
+    return sum(one.muted & MuteReason.CHANNEL_FULL > 0 for one in plane.connections)
 
 
 async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
@@ -452,23 +407,6 @@ async def test_a_parked_request_is_dropped_when_its_peer_leaves_and_never_after_
             client.close()
 
 
-async def test_the_answers_of_a_connection_are_applied_in_their_order(
-    autojump_clock: MockClock,
-) -> None:
-    world = simulated_world()
-    async with asked_plane(world, [echo]) as (plane, client):
-        await client.ask(EchoRequest("x", 1), 0)
-        (connection,) = plane.connections
-        plane.processor.post(events.Close(connection, events.DRAINED, "one"))
-        plane.processor.post(events.Close(connection, events.GONE, "two"))
-        await client.wait_closed()
-
-        assert (plane.closed(events.DRAINED), plane.closed(events.GONE)) == (
-            1,
-            0,
-        )
-
-
 async def test_a_peer_that_resets_under_its_answer_leaves_no_buffer(
     autojump_clock: MockClock,
 ) -> None:
@@ -488,47 +426,6 @@ async def test_a_peer_that_resets_under_its_answer_leaves_no_buffer(
         assert plane.buffers_out == 0
 
 
-@pytest.mark.parametrize("first", [WaitRequest(1), EchoRequest("x", 5)])
-async def test_a_turn_that_is_always_over_still_serves_all(
-    autojump_clock: MockClock, first: Any
-) -> None:
-    """Also a large frame behind a request that another task answers, while the reader sleeps."""
-
-    wait = waiting(lambda: trio.sleep(1))
-
-    world = Universe(room=1 << 20).machine("broker")
-    settings = ListenerSettings(processors=1, receive_buffer=None)
-    async with (
-        asked_plane(world, [echo, wait], listener=settings, share_s=0.0) as (_, client),
-        trio.open_nursery() as nursery,
-    ):
-        body = struct.pack(">hi", 0, 1)
-        giant = frame(10100, 0, body + bytes(2_000_000), correlation=1)
-        data = request_frame(first, 0) + giant + echoes(50, start=2)
-        nursery.start_soon(client.send, data)
-
-        await client.receive_frame()
-        assert await numbers(client, 51) == list(range(1, 52))
-
-
-async def test_an_answer_that_used_up_its_share_is_queued_once_whatever_edges_come(
-    autojump_clock: MockClock,
-) -> None:
-    async with roomy_plane(6 << 20) as (plane, client, files):
-        asked = request_frame(ReadRequest(0, 6 << 20), 0)
-        await client.send(asked)
-        assert len(await client.receive_frame()) == (6 << 20) + 8
-        assert plane.processor._responding.items == 5
-
-        (connection,) = plane.connections
-        lease = files.file.lease(6 << 20)
-        connection.out = Outgoing([bare_request(0, connection)], [FileRange(lease, 0, 6 << 20)])
-        for _ in range(3):
-            plane.processor._note(connection.key, WRITE)
-        assert plane.processor._responding.items == 6
-        await client.receive(6 << 20)
-
-
 async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
     autojump_clock: MockClock,
 ) -> None:
@@ -536,19 +433,18 @@ async def test_another_plane_is_let_in_between_the_pieces_of_a_large_answer(
         await client.ask(ReadRequest(0, 256), 0)
         seen: list[int] = []
 
-        def let_in() -> bool:
+        def serve() -> None:
             (connection,) = plane.connections
             if connection.out is not None:
                 seen.append(connection.out.taken)
-            return False
 
-        plane.turn.let_in = let_in
-        before = plane.processor._responding.items
+        plane.budget.yield_point.bind(serve)
+        before = plane.processor.responses.items
         await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
         data = await client.receive_frame()
 
         assert data[8:] == bytes(range(256)) * 4096
-        assert plane.processor._responding.items == before  # one turn's share
+        assert plane.processor.responses.items == before  # one turn's share
         assert [taken >> 18 for taken in dict.fromkeys(seen)] == [1, 2, 3]
         assert files.leases == 0
 
@@ -560,289 +456,17 @@ async def test_who_is_let_in_between_pieces_may_close_their_connection(
         await client.ask(ReadRequest(0, 256), 0)
         (connection,) = plane.connections
 
-        def let_in() -> bool:
+        def serve() -> None:
             if connection.out is not None and connection.out.taken > 1 << 18:
-                plane.processor._close(connection, events.STOPPED, reset=True)
-            return False
+                plane.processor.table.close(connection, CloseReason.STOPPED, reset=True)
 
-        plane.turn.let_in = let_in
+        plane.budget.yield_point.bind(serve)
         async with connected(plane.world, plane.endpoint) as other:
             await client.send(request_frame(ReadRequest(0, 1 << 20), 0))
             with pytest.raises(ConnectionError):
                 await client.receive_frame()
             await other.ask(ReadRequest(0, 256), 0)
 
-        assert plane.closed(events.STOPPED) == 1
+        assert plane.closed(CloseReason.STOPPED) == 1
         assert files.leases == plane.buffers_out == 0
-        assert connection.muted & events.SENDING  # it was not sent, and nobody counts it as such
-
-
-async def test_a_socket_that_takes_less_than_it_could_is_asked_again_before_the_reader_parks(
-    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole, calls = MemorySocket.send_file_range, list[int]()
-
-    def interrupted(socket: MemorySocket, lease: Lease, start: int, limit: int) -> int:
-        """Takes a little although there is room: so a signal ends a call."""
-        calls.append(start)
-        return whole(socket, lease, start, min(limit, 1000))
-
-    monkeypatch.setattr(MemorySocket, "send_file_range", interrupted)
-    async with roomy_plane(5120) as (_, client, _):
-        await client.send(request_frame(ReadRequest(0, 5120), 0))
-        assert len(await client.receive_frame()) == 5128
-        assert calls == [0, 1000, 2000, 3000, 4000, 5000]
-
-
-async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
-    autojump_clock: MockClock,
-) -> None:
-    world = simulated_world()
-    async with asked_plane(world, [echo]) as (plane, client):
-        await client.ask(EchoRequest("x", 1), 0)
-        (connection,) = plane.connections
-        processor = plane.processor
-
-        processor._responses.send_nowait(events.EndThrottle(connection))
-        await wait_all_tasks_blocked()
-        processor._responses.send_nowait(events.EndThrottle(connection))
-        processor._responses.send_nowait(events.EndThrottle(connection))
-        before = processor._responding.items
-        processor._inline = True
-        processor.post(events.StartThrottle(connection))
-        processor.answer(bare_request(7, connection), [b"last"])
-        processor._inline = False
-        assert connection.muted == 0
-        assert processor._responding.items == before + 2
-        await wait_all_tasks_blocked()
-
-        assert connection.muted == events.THROTTLED
-        assert await client.receive(4) == b"last"
-
-
-async def test_a_peer_that_is_done_is_read_to_the_end_whatever_else_the_edge_says(
-    autojump_clock: MockClock,
-) -> None:
-    world = simulated_world()
-    async with asked_plane(world, [echo]) as (plane, client):
-        await client.ask(EchoRequest("x", 1), 0)
-        (connection,) = plane.connections
-        await wait_all_tasks_blocked()
-        assert not connection.readable
-        plane.processor._note(connection.key, PEER_DONE)
-
-        assert connection.readable
-        assert connection.queued
-
-
-async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
-    autojump_clock: MockClock,
-) -> None:
-    released: list[bool] = []
-
-    class Told(FileRange):
-        def release(self) -> None:
-            released.append(True)
-            super().release()
-
-    world = simulated_world()
-    files = Files(world, 1024)
-    async with asked_plane(world, [echo], share_s=0.0) as (plane, client):
-        await client.ask(EchoRequest("x", 1), 0)
-        (connection,) = plane.connections
-        await wait_all_tasks_blocked()
-        for _ in range(3):
-            lease = files.file.lease(1024)
-            told = events.Send(connection, bare_request(0, connection), [Told(lease, 0, 1024)])
-            plane.processor._responses.send_nowait(told)
-        plane.nursery.cancel_scope.cancel()
-
-    assert len(released) == 3
-
-
-async def test_answers_of_one_turn_go_together(autojump_clock: MockClock) -> None:
-    """A peer is woken by its first answer; it is awake when the others come."""
-    world = simulated_world()
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [echo], listener=listener) as plane:
-        clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
-        await wait_all_tasks_blocked()
-        seen: list[str] = []
-        rule = world.universe.fault
-
-        def watch(machine: str, call: str, target: str) -> Any:
-            task = trio.lowlevel.current_task().name
-            if task.endswith("-reader") and call in ("receive", "send"):
-                seen.append(call)
-            return rule(machine, call, target)
-
-        for client in clients:
-            await client.send(echoes(1))
-        world.universe.fault = watch
-        autojump_clock.jump(1.0)  # all arrive before the reader looks
-        assert [await numbers(client, 1) for client in clients] == [[0]] * 3
-
-        assert seen == ["receive"] * 3 + ["send"] * 3
-        for client in clients:
-            client.socket.close()
-
-
-class Steps(trio.abc.Instrument):
-    """How often the reader has run."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.count += task.name.endswith("-reader")
-
-
-async def test_what_arrives_while_others_are_served_is_served_in_the_same_turn() -> None:
-    """To go round the loop costs more than a small request."""
-    clients: list[ScriptedClient] = []
-
-    @api(EchoRequest)
-    def passing_on(request: EchoRequest, context: Context) -> EchoResponse:
-        if request.number < 3:  # the next client asks just now
-            clients[request.number + 1].socket.send(echoes(1, start=request.number + 1))
-        return EchoResponse(text=request.text, number=request.number)
-
-    world = RealWorld()  # a loopback delivers at once, which no simulated network does
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [passing_on], listener=listener, share_s=1.0) as plane:
-        clients += [await connect(world.network, plane.endpoint) for _ in range(4)]
-        await wait_all_tasks_blocked()
-        steps = Steps()
-        trio.lowlevel.add_instrument(steps)
-        await clients[0].send(echoes(1))
-        answers = [await numbers(client, 1) for client in clients]
-        trio.lowlevel.remove_instrument(steps)
-
-        assert answers == [[0], [1], [2], [3]]
-        assert steps.count == 1
-        for client in clients:
-            client.close()
-
-
-async def three_at_once(
-    world: World, plane: RunningPlane, clock: MockClock
-) -> list[ScriptedClient]:
-    """Clients whose requests, numbered from 0, the reader finds together."""
-    clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
-    await wait_all_tasks_blocked()
-    for number, client in enumerate(clients):
-        await client.send(echoes(1, start=number))
-    clock.jump(1.0)
-    return clients
-
-
-async def test_requests_that_were_received_together_wait_for_the_next_turn_and_are_seen(
-    autojump_clock: MockClock,
-) -> None:
-    seen: list[tuple[int, list[Stage]]] = []
-
-    @api(EchoRequest)
-    def looking(request: EchoRequest, context: Context) -> EchoResponse:
-        others = [one for one in requests_in_hand([plane.processor]) if one is not None]
-        seen.append((len(plane.processor._received), [stage_of(one) for one in others]))
-        return EchoResponse(text=request.text, number=request.number)
-
-    world = simulated_world()
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [looking], listener=listener, share_s=0.0) as plane:
-        clients = await three_at_once(world, plane, autojump_clock)
-        assert [await numbers(client, 1) for client in clients] == [[0], [1], [2]]
-        for client in clients:
-            client.close()
-
-    # Those that look have left the queue only when they are answered.
-    assert seen == [(2, []), (1, [Stage.QUEUED] * 2), (0, [Stage.QUEUED])]
-
-
-async def test_requests_that_wait_for_their_turn_are_answered_while_the_plane_drains(
-    autojump_clock: MockClock,
-) -> None:
-    @api(EchoRequest)
-    def ending(request: EchoRequest, context: Context) -> EchoResponse:
-        if request.number == 0:
-            plane.processor.begin_draining()
-        return EchoResponse(text=request.text, number=request.number)
-
-    world = simulated_world()
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [ending], listener=listener, share_s=0.0) as plane:
-        clients = await three_at_once(world, plane, autojump_clock)
-        assert [await numbers(client, 1) for client in clients] == [[0], [1], [2]]
-        for client in clients:
-            await client.wait_closed()
-
-        assert plane.closed(events.DRAINED) == 3
-
-
-async def test_a_connection_that_ends_while_its_request_waits_for_its_turn_leaves_no_buffer(
-    autojump_clock: MockClock,
-) -> None:
-    @api(EchoRequest)
-    def closing(request: EchoRequest, context: Context) -> EchoResponse:
-        if request.number == 0:
-            plane.processor.roster.close(plane.connections[1], events.GONE)
-        return EchoResponse(text=request.text, number=request.number)
-
-    world = simulated_world()
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [closing], listener=listener) as plane:
-        first, second, third = await three_at_once(world, plane, autojump_clock)
-        assert [await numbers(client, 1) for client in (first, third)] == [[0], [2]]
-        await wait_all_tasks_blocked()
-
-        assert plane.buffers_out == 0
-        for client in (first, second, third):
-            client.close()
-
-
-async def test_requests_that_wait_for_their_turn_when_the_processor_stops_leave_no_buffer(
-    autojump_clock: MockClock,
-) -> None:
-    left: list[int] = []
-
-    @api(EchoRequest)
-    def stopping(request: EchoRequest, context: Context) -> EchoResponse:
-        left.append(len(plane.processor._received))
-        plane.nursery.cancel_scope.cancel()
-        return EchoResponse(text=request.text, number=request.number)
-
-    world = simulated_world()
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [stopping], listener=listener, share_s=0.0) as plane:
-        await three_at_once(world, plane, autojump_clock)
-        await trio.sleep_forever()
-
-    assert left == [2]
-    assert plane.buffers_out == 0
-
-
-async def test_what_is_received_together_is_timed_apart() -> None:
-    """Quotas charge the time from its beginning on."""
-    waited_s: list[float] = []
-
-    @api(EchoRequest)
-    def slow(request: EchoRequest, context: Context) -> EchoResponse:
-        stamps = context.request.stamps
-        waited_s.append(stamps.begun - stamps.received)
-        end = world.clock.elapsed() + 0.002
-        while world.clock.elapsed() < end:
-            pass
-        return EchoResponse(text=request.text, number=request.number)
-
-    world = RealWorld()
-    listener = ListenerSettings(processors=1)
-    async with running_plane(world, [slow], listener=listener, share_s=1.0) as plane:
-        clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
-        await wait_all_tasks_blocked()
-        for number, client in enumerate(clients):
-            client.socket.send(echoes(1, start=number))
-        assert [await numbers(client, 1) for client in clients] == [[0], [1], [2]]
-        for client in clients:
-            client.close()
-
-    assert [round(one, 3) >= 0.002 * number for number, one in enumerate(waited_s)] == [True] * 3
+        assert connection.muted & MuteReason.SENDING  # it was not sent, nor counted as such

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import echo, echoes, numbers, waiting
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import asked_plane, running_plane, until
@@ -29,21 +29,21 @@ async def test_a_frame_may_come_byte_by_byte(autojump_clock: MockClock) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\xff\xff\xff\xff", events.BAD_FRAME),
-        (struct.pack(">i", 5) + bytes(5), events.BAD_FRAME),
-        (struct.pack(">i", (100 << 20) + 1), events.BAD_FRAME),
-        (b"GET / HTTP/1.1\r\n\r\n", events.BAD_FRAME),
-        (frame(9999, 0), events.UNKNOWN_API),
-        (frame(10100, 7), events.UNKNOWN_API),
-        (frame(10100, -1), events.UNKNOWN_API),
-        (frame(10100, 0), events.UNDECODABLE),
-        (frame(10100, 0, b"\x00\x09abc"), events.UNDECODABLE),
-        (struct.pack(">ihhih", 12, 10100, 0, 1, 99) + b"ab", events.UNDECODABLE),
+        (b"\xff\xff\xff\xff", CloseReason.BAD_FRAME),
+        (struct.pack(">i", 5) + bytes(5), CloseReason.BAD_FRAME),
+        (struct.pack(">i", (100 << 20) + 1), CloseReason.BAD_FRAME),
+        (b"GET / HTTP/1.1\r\n\r\n", CloseReason.BAD_FRAME),
+        (frame(9999, 0), CloseReason.UNKNOWN_API),
+        (frame(10100, 7), CloseReason.UNKNOWN_API),
+        (frame(10100, -1), CloseReason.UNKNOWN_API),
+        (frame(10100, 0), CloseReason.UNDECODABLE),
+        (frame(10100, 0, b"\x00\x09abc"), CloseReason.UNDECODABLE),
+        (struct.pack(">ihhih", 12, 10100, 0, 1, 99) + b"ab", CloseReason.UNDECODABLE),
         (
             frame(10100, 0, client_id="ab").replace(b"ab", b"\xff\xfe"),
-            events.UNDECODABLE,
+            CloseReason.UNDECODABLE,
         ),
-        (frame(10100, 1), events.UNDECODABLE),
+        (frame(10100, 1), CloseReason.UNDECODABLE),
     ],
 )
 async def test_what_is_no_request_ends_its_connection_and_is_counted(
@@ -83,7 +83,7 @@ async def test_a_truncated_frame_is_told_apart_from_an_orderly_end(
         await until(lambda: not plane.connections)
 
     (record,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
-    assert record.fields["reason"] == events.LEFT  # type: ignore[attr-defined]
+    assert record.fields["reason"] == CloseReason.LEFT  # type: ignore[attr-defined]
     assert record.fields["detail"] == "within a frame"  # type: ignore[attr-defined]
 
 
@@ -130,7 +130,7 @@ async def test_the_end_of_the_stream_behind_half_a_large_frame_is_seen_while_the
         assert len(plane.connections) == 1
         await trio.sleep(5)
 
-        assert plane.closed(events.LEFT) == 1
+        assert plane.closed(CloseReason.LEFT) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 from typing import Any
 
 from trio_kafka.model import code_of
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import bare_request
 
 
 class Post:
     """Where answers go, as far as a request is concerned."""
 
     def __init__(self) -> None:
-        self.processor = self.framer = self
+        self.request: object = None
         self.said: list[Any] = []
 
     def answer(self, request: object, segments: object) -> None:
@@ -19,7 +19,7 @@ class Post:
     def refuse(self, request: object, reason: str, detail: str) -> None:
         self.said.append(("refuse", reason, detail))
 
-    def done(self) -> None:
+    def release_frame(self) -> None:
         self.said.append("done")
 
 

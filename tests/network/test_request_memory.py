@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.network.echoing import delaying
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.planes import RunningPlane, running_plane, until
@@ -32,7 +32,7 @@ def large(number: int, size: int = 20_000) -> bytes:
 
 
 def pool_of(plane: RunningPlane) -> MemoryPool:
-    pool = plane.plane._shared.memory
+    pool = plane.plane.memory
     assert pool is not None
     return pool
 
@@ -52,12 +52,12 @@ async def promise(client: ScriptedClient, data: bytes) -> bytes:
 
 
 def muted(plane: RunningPlane) -> int:
-    return sum(bool(one.muted & events.MEMORY) for one in plane.connections)
+    return sum(bool(one.muted & MuteReason.MEMORY) for one in plane.connections)
 
 
 async def test_without_a_pool_there_is_none(autojump_clock: MockClock) -> None:
     async with running_plane(simulated_world(), [echo]) as plane:
-        assert plane.plane._shared.memory is None
+        assert plane.plane.memory is None
         assert "memory-pool" not in [child.name for child in plane.node.children]
 
 
@@ -166,7 +166,7 @@ async def test_one_who_promised_and_sends_nothing_is_idle_in_the_end(
         await waiter.send(large(2))
 
         assert await number(waiter) == 2
-        assert plane.closed(events.IDLE) == 1
+        assert plane.closed(CloseReason.IDLE) == 1
         assert pool_of(plane).figures()["depleted"] == 1
         assert pool_of(plane).depleted_s > 5
 
@@ -224,7 +224,7 @@ async def test_a_size_that_is_never_read_takes_no_memory(autojump_clock: MockClo
         async with connected(world, plane.endpoint) as client:
             await client.send(struct.pack(">i", 1 << 30))
             await client.wait_closed()
-        assert plane.closed(events.BAD_FRAME) == 1
+        assert plane.closed(CloseReason.BAD_FRAME) == 1
         assert pool_of(plane).free == 100
 
 

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from tests.network.echoing import delaying, waiting
 from tests.network.test_processor import echo, echoes, numbers
 from trio_kafka.errors import ProtocolError
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.sending import SMALL
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, Encoded, api
@@ -80,9 +80,9 @@ async def test_a_large_answer_is_sent_before_the_next_request_is_served(
 @pytest.mark.parametrize(
     ("last", "reason"),
     [
-        pytest.param(b"\x00\x00\x00\x01", events.BAD_FRAME, id="garbage"),
-        pytest.param(frame(31_000, 0, b""), events.UNKNOWN_API, id="unknown"),
-        pytest.param(b"", events.LEFT, id="end"),
+        pytest.param(b"\x00\x00\x00\x01", CloseReason.BAD_FRAME, id="garbage"),
+        pytest.param(frame(31_000, 0, b""), CloseReason.UNKNOWN_API, id="unknown"),
+        pytest.param(b"", CloseReason.LEFT, id="end"),
     ],
 )
 async def test_what_ends_a_connection_comes_after_the_answers_to_what_was_asked_before(
@@ -111,8 +111,8 @@ def longer(request: EchoRequest, context: Context) -> EchoResponse:
 @pytest.mark.parametrize(
     ("last", "reason"),
     [
-        pytest.param(b"\x00\x00\x00\x01", events.BAD_FRAME, id="garbage"),
-        pytest.param(frame(31_000, 0, b""), events.UNKNOWN_API, id="unknown"),
+        pytest.param(b"\x00\x00\x00\x01", CloseReason.BAD_FRAME, id="garbage"),
+        pytest.param(frame(31_000, 0, b""), CloseReason.UNKNOWN_API, id="unknown"),
     ],
 )
 async def test_answers_that_a_full_socket_does_not_take_are_sent_before_the_connection_ends(
@@ -159,7 +159,7 @@ async def test_draining_waits_for_answers_that_a_full_socket_does_not_take(
 
         assert await numbers(client, 10) == list(range(10))
         await client.wait_closed()
-        assert plane.closed(events.DRAINED) == 1
+        assert plane.closed(CloseReason.DRAINED) == 1
 
 
 async def test_a_request_that_ends_its_connection_is_served_once(
@@ -181,7 +181,7 @@ async def test_a_request_that_ends_its_connection_is_served_once(
         assert await numbers(client, 10) == list(range(10))
         await client.wait_closed()
         assert served == [10]
-        assert plane.closed(events.FORBIDDEN) == 1
+        assert plane.closed(CloseReason.FORBIDDEN) == 1
 
 
 HANDLER: Final = "request-handler"

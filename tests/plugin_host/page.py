@@ -1,4 +1,4 @@
-"""docs/plugins.md: the plugins that come with trio-kafka, and their settings.
+"""docs/reference/plugins.md: the plugins that come with trio-kafka, and their settings.
 
 python -m tests.plugin_host.page            write it
 """
@@ -10,16 +10,18 @@ from typing import Final
 from tests.project.tree import ROOT
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.report.explain import bounds_of, default_of_kafka
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import GROUP, Origin
 from trio_kafka.plugin_host.settings import settings_of_plugin
 
-PAGE: Final = ROOT / "docs" / "plugins.md"
+PAGE: Final = ROOT / "docs" / "reference" / "plugins.md"
 HEAD: Final = """\
-# Plugins that come with trio-kafka
+# Built-in plugins
 
-Written by `python -m tests.plugin_host.page` from what the plugins declare: change those, not this
-page; a test compares them. [Settings of every plugin](configuration.md#every-plugin) are left out.
+Look up the settings of the plugins that come with trio-kafka. Settings that
+[every plugin has](configuration.md#every-plugin) are left out.
+
+This page is generated from the plugins: run `python -m tests.plugin_host.page`.
 """
 _COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "What it says")
 

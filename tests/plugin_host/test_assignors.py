@@ -11,8 +11,8 @@ from trio.testing import MockClock
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import AssignorError, GroupAssignment, GroupSpec, PluginContext, plugin
 from trio_kafka.plugin_host.assignors import GuardedAssignor
-from trio_kafka.plugin_host.declared import Plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
 )
@@ -84,7 +84,7 @@ async def test_it_assigns(autojump_clock: MockClock, assignor: Mine, asked: str 
 
         assert answer.error_code == 0
         assert [one.partitions for one in answer.assignment.topic_partitions] == [[2]]
-        assert served.broker.plugins.find("mine").current.in_hand.count == 0
+        assert served.broker.plugins.find("mine").current.in_flight.count == 0
 
 
 @pytest.mark.parametrize("kind", [Mine, Slow])
@@ -98,7 +98,7 @@ async def test_its_error_is_a_failure_of_its_plugin(
 
         assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
         assert answer.error_message.endswith("ValueError: odd")
-        assert (current.failures, current.in_hand.count) == (1, 0)
+        assert (current.failures, current.in_flight.count) == (1, 0)
 
 
 async def test_what_it_says_it_cannot_is_none(autojump_clock: MockClock) -> None:
@@ -147,10 +147,10 @@ async def test_steps_that_are_given_up_are_no_failure(autojump_clock: MockClock)
         steps = GuardedAssignor(Slow(), current).assign(group)
 
         next(steps)
-        assert current.in_hand.count == 1
+        assert current.in_flight.count == 1
         steps.close()
 
-        assert (current.failures, current.in_hand.count) == (0, 0)
+        assert (current.failures, current.in_flight.count) == (0, 0)
         with pytest.raises(ValueError, match="unpack"):
             whole(GuardedAssignor(Mine(), current).assign(group))
         assert current.failures == 1

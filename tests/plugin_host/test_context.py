@@ -33,8 +33,8 @@ async def test_it_has_what_the_broker_has(autojump_clock: MockClock) -> None:
         assert context.parts is served.broker.parts
         assert context.config is served.broker.config
         assert context.world is served.broker.world
-        assert context.mounts is served.broker.plugins.site.mounts
-        assert context.reporters is served.broker.plugins.site.reporters
+        assert context.mounts is served.broker.plugins.dependencies.mounts
+        assert context.reporters is served.broker.plugins.dependencies.reporters
         assert context.logger.logger.name == "trio_kafka.plugin.one"
 
 

@@ -18,8 +18,8 @@ from trio_kafka.plugin import (
     api,
     plugin,
 )
-from trio_kafka.plugin_host.declared import Plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -67,11 +67,11 @@ def everything(context: Any) -> None:
 
 
 def counts(served: ServedBroker) -> dict[str, int]:
-    parts, site = served.broker.parts, served.broker.plugins.site
+    parts, dependencies = served.broker.parts, served.broker.plugins.dependencies
     return {
-        "mounts": len(list(site.mounts)),
-        "pages": len(list(site.pages)),
-        "reporters": len(list(site.reporters)),
+        "mounts": len(list(dependencies.mounts)),
+        "pages": len(list(dependencies.pages)),
+        "reporters": len(list(dependencies.reporters)),
         "interceptors": len(parts.interceptors),
         "topics": len(parts.controller.policies.topics),
         "configs": len(parts.controller.policies.configs),
@@ -180,7 +180,7 @@ async def test_later_gifts_are_there_at_once(autojump_clock: MockClock) -> None:
 
         assert (await served.ask(EchoRequest("a"))).text == "given"
         assert set(counts(served).values()) == {1, 2}
-        with pytest.raises(ValueError, match="added twice"):
+        with pytest.raises(ValueError, match="added already"):
             context.add_api(answer)
         with pytest.raises(ValueError, match="there is an assignor nothing already"):
             context.add_group_assignor(Nothing())

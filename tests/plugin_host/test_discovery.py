@@ -56,9 +56,7 @@ def test_an_attribute_stands_for_one(origin: Origin) -> None:
     imported.release()
 
 
-@pytest.mark.parametrize(
-    ("attribute", "why"), [("nothing", "is 3, not a plugin"), ("absent", "is None, not a plugin")]
-)
+@pytest.mark.parametrize(("attribute", "why"), [("nothing", "found 3"), ("absent", "found None")])
 def test_what_is_no_plugin_is_named(origin: Origin, attribute: str, why: str) -> None:
     with pytest.raises(NoPluginError, match=why):
         Origin("x", "entry point x", "two", attribute).load()
@@ -70,7 +68,7 @@ def test_a_module_without_plugins_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "empty_one.py").write_text("")
 
-    with pytest.raises(NoPluginError, match="the module has no plugin"):
+    with pytest.raises(NoPluginError, match="the module declares no plugin"):
         Origin("x", "x", "empty_one", "").load()
 
 

@@ -33,4 +33,4 @@ async def test_a_cancelled_is_described() -> None:
             told.append(describe(error))
             raise
 
-    assert told == ["it raised a Cancelled of its own"]
+    assert told == ["it raised a Cancelled that nothing requested"]

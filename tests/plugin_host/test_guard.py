@@ -11,8 +11,8 @@ from trio.testing import MockClock
 from tests.plugin_host.plugins import EchoRequest, EchoResponse
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import Context, Delayed, KafkaError, Purgatory, api, plugin
-from trio_kafka.plugin_host.declared import Plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.purgatory import Timers
 from trio_kafka.testing import asgi
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -51,12 +51,12 @@ async def test_a_request_that_takes_too_long_is_ended(autojump_clock: MockClock)
 
         assert (late.error_code, late.error_message) == (
             ErrorCode.REQUEST_TIMED_OUT,
-            "plugin one: API Echo took too long",
+            "plugin one: API Echo exceeded its deadline of 2 s",
         )
         assert took == pytest.approx(2, abs=0.1)
         assert early.text == "done"
         assert (hosted.state, hosted.current.failures) == (State.READY, 0)
-        assert hosted.current.in_hand.count == 0
+        assert hosted.current.in_flight.count == 0
 
 
 async def test_no_more_than_the_limit_are_in_its_hands(autojump_clock: MockClock) -> None:
@@ -82,7 +82,7 @@ async def test_who_leaves_gives_back_its_place(autojump_clock: MockClock) -> Non
         await trio.sleep(1)
         current = served.broker.plugins.find("one").current
 
-        assert (current.limiter.borrowed_tokens, current.in_hand.count) == (0, 0)
+        assert (current.limiter.borrowed_tokens, current.in_flight.count) == (0, 0)
         assert current.failures == 0
         assert (await served.ask(EchoRequest("1"))).text == "done"
 
@@ -136,11 +136,11 @@ async def test_a_parked_answer_is_in_hand_until_it_is_given(autojump_clock: Mock
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask, served, "", answers)
             await trio.sleep(1)
-            in_hand = current.in_hand.count
+            in_flight = current.in_flight.count
         await trio.sleep(1)
 
-        assert in_hand == 1
-        assert current.in_hand.count == 0
+        assert in_flight == 1
+        assert current.in_flight.count == 0
         assert answers[0][2] == "late"
 
 
@@ -170,7 +170,7 @@ async def test_an_answer_in_steps_is_in_hand_until_its_last(autojump_clock: Mock
     @api(EchoRequest)
     def steps(request: EchoRequest, _: Context) -> Any:
         for _ in range(100):
-            seen.append(plugins[0].current.in_hand.count)
+            seen.append(plugins[0].current.in_flight.count)
             yield
         if request.text == "bad":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "bad")
@@ -183,7 +183,7 @@ async def test_an_answer_in_steps_is_in_hand_until_its_last(autojump_clock: Mock
 
         assert (good.text, bad.error_message) == ("stepped", "bad")
         assert set(seen) == {1}
-        assert plugins[0].current.in_hand.count == 0
+        assert plugins[0].current.in_flight.count == 0
 
 
 async def test_a_request_of_an_app_is_in_hand_until_it_is_answered(
@@ -202,11 +202,11 @@ async def test_a_request_of_an_app_is_in_hand_until_it_is_answered(
 
     async with served_broker(simulated_world(), plugins=[one]) as served:
         host = served.broker.plugins
-        mount, generation = host.site.mounts.find("/one"), host.find("one").current
+        mount, generation = host.dependencies.mounts.find("/one"), host.find("one").current
         assert mount is not None
         async with trio.open_nursery() as nursery:
             nursery.start_soon(asgi.ask, mount.app, "GET", "/one")
             await trio.sleep(0.5)
-            assert generation.in_hand.count == 1
+            assert generation.in_flight.count == 1
 
-        assert generation.in_hand.count == 0
+        assert generation.in_flight.count == 0

@@ -13,10 +13,10 @@ from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.model import TopicId
 from trio_kafka.plugin import GroupAssignment, GroupSpec, MemberSpec
 from trio_kafka.plugin_host.context import PluginContext
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.generation import GRACE_S
-from trio_kafka.plugin_host.host import PAUSES_S
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.host import RESTART_PAUSES_S
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
@@ -90,8 +90,8 @@ def test_its_assignor_assigns() -> None:
 
 
 def test_pauses_and_states_are_those_of_the_code() -> None:
-    pauses = ", ".join(f"{one:g}" for one in PAUSES_S[:-1])
-    assert f"{pauses} and {PAUSES_S[-1]:g} seconds" in PAGE.replace("\n", " ")
+    pauses = ", ".join(f"{one:g}" for one in RESTART_PAUSES_S[:-1])
+    assert f"{pauses} and {RESTART_PAUSES_S[-1]:g} seconds" in PAGE.replace("\n", " ")
     assert " → ".join(one.value for one in State).replace("→ failed", "| failed") in (
         DESIGN.replace("\n", " ")
     )

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.plugin_host.plugins import EchoRequest, echo
 from trio_kafka.broker import StartError
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 

@@ -72,9 +72,9 @@ def test_two_generations_stand_beside_each_other_and_the_public_one(package: Pat
 
     assert words == ["old", "old", "new"]
     assert first.late()[1].word == "old"
-    assert of_first.has("gen@x.one") is False
-    assert of_first.has(first.__name__)
-    assert not of_first.has(second.__name__)
+    assert of_first.owns("gen@x.one") is False
+    assert of_first.owns(first.__name__)
+    assert not of_first.owns(second.__name__)
     of_first.release()
     of_second.release()
 

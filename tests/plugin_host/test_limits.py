@@ -13,8 +13,8 @@ from trio.testing import MockClock
 from tests.plugin_host.plugins import EchoRequest, EchoResponse
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import Context, api, plugin
-from trio_kafka.plugin_host.declared import Plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 

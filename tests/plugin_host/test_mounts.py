@@ -38,7 +38,7 @@ def test_a_swap_is_whole_or_not_at_all() -> None:
     mounts, ours = made("/a", "/b")
     before = mounts.generation
 
-    with pytest.raises(MountError, match="/b is mounted by plugin ours already"):
+    with pytest.raises(MountError, match="/b is already mounted by plugin ours"):
         mounts.swap(ours[:1], [Mount("/c", app, "x"), Mount("/b", app, "x")])
 
     assert [one.path for one in mounts] == ["/a", "/b"]

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from trio_kafka.plugin_host.guard import InHand, PluginError
+from trio_kafka.plugin_host.guard import InFlight, PluginError
 from trio_kafka.plugin_host.pages import AdminPage, AdminPages, PageError, check_page_name
 
 
@@ -15,7 +15,7 @@ class Owner:
 
     def __init__(self, name: str = "ours") -> None:
         self.name = name
-        self.in_hand = InHand()
+        self.in_flight = InFlight()
         self.limiter = None
         self.deadline_s = 1.0
         self.failures: list[tuple[BaseException, str]] = []
@@ -32,7 +32,7 @@ def test_a_swap_is_whole_or_not_at_all() -> None:
     pages, ours = AdminPages(), [page("a"), page("b")]
     pages.swap((), ours)
 
-    with pytest.raises(PageError, match="plugin ours has a page b already"):
+    with pytest.raises(PageError, match="page b already belongs to plugin ours"):
         pages.swap(ours[:1], [page("c"), page("b")])
 
     assert list(pages) == ours
@@ -57,15 +57,15 @@ async def test_what_a_page_raises_is_its_plugins_failure_unless_it_is_an_answer(
     autojump_clock: MockClock,
 ) -> None:
     owner = Owner()
-    with pytest.raises(ZeroDivisionError), page("a", owner).in_hands(KeyError):
+    with pytest.raises(ZeroDivisionError), page("a", owner).guarded(KeyError):
         raise ZeroDivisionError
-    with pytest.raises(KeyError), page("a", owner).in_hands(KeyError):
+    with pytest.raises(KeyError), page("a", owner).guarded(KeyError):
         raise KeyError
-    with pytest.raises(PluginError, match="page a raised SystemExit"), page("a", owner).in_hands():
+    with pytest.raises(PluginError, match="page a raised SystemExit"), page("a", owner).guarded():
         raise SystemExit
 
     assert [where for _, where in owner.failures] == ["page a", "page a"]
-    assert owner.in_hand.count == 0
+    assert owner.in_flight.count == 0
 
 
 async def test_a_page_is_in_its_plugins_hands_and_is_cut_off_when_that_goes(
@@ -74,12 +74,15 @@ async def test_a_page_is_in_its_plugins_hands_and_is_cut_off_when_that_goes(
     owner = Owner()
 
     async def read() -> None:
-        with pytest.raises(PluginError, match="the plugin goes"), page("a", owner).in_hands():
+        with (
+            pytest.raises(PluginError, match="because the plugin stops"),
+            page("a", owner).guarded(),
+        ):
             await trio.sleep_forever()
 
     nursery.start_soon(read)
     await trio.testing.wait_all_tasks_blocked()
-    assert owner.in_hand.count == 1
-    owner.in_hand.cut_off()
-    await owner.in_hand.wait_empty()
+    assert owner.in_flight.count == 1
+    owner.in_flight.cut_off()
+    await owner.in_flight.wait_empty()
     assert owner.failures == []

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import ConfigsToAlter, KafkaError, TopicToCreate, plugin
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,

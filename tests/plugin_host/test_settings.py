@@ -9,13 +9,13 @@ from tests.plugin_host.plugins import echo
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.plugin import string
-from trio_kafka.plugin_host.declared import plugin
+from trio_kafka.plugin_host.declaration import plugin
 from trio_kafka.plugin_host.settings import (
     problems,
     read_settings,
     settings_of_plugin,
     shown,
-    strangers,
+    unknown_plugins,
 )
 
 
@@ -91,6 +91,6 @@ def test_secrets_are_hidden() -> None:
 def test_settings_of_plugins_that_are_not_there_are_strangers() -> None:
     layer = {name: Given("x", "-c") for name in ("plugin.ecko.x", "plugin.echo.x", "plugin.x")}
 
-    assert [str(one) for one in strangers(layer, ["echo"])] == [
+    assert [str(one) for one in unknown_plugins(layer, ["echo"])] == [
         "-c: plugin.ecko.x: no plugin ecko is installed: did you mean echo?"
     ]

@@ -49,7 +49,7 @@ async def test_what_may_be_asked_with_is_taken_where_the_table_says(
 
 
 def test_the_kinds_of_findings_are_told() -> None:
-    told = GUIDE.partition("## What is said to be wrong")[2].partition("## What it costs")[0]
+    told = GUIDE.partition("## Findings")[2].partition("## Cost")[0]
 
     assert len(RULES) == 15, "tell of the new rule in the guide"
     assert told.count("\n- ") == 9

@@ -36,11 +36,11 @@ def locked(name: str) -> dict[str, str]:
 
 
 def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> None:
-    told = (ROOT / "docs" / "dependencies.md").read_text()
+    told = (ROOT / "docs" / "reference" / "dependencies.md").read_text()
     reasons = [line.partition(":")[0] for line in told.splitlines() if line.startswith("- ")]
     named = {name for line in reasons for name in re.findall(r"\*\*([\w.-]+)\*\*", line)}
 
-    assert named == RUN | EXTRAS | GROUPS["dev"]
+    assert named == RUN | EXTRAS | GROUPS["dev"] | GROUPS["docs"]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> No
         ("test", RUN | EXTRAS - SPARK | GROUPS["test"]),
         ("spark", RUN | EXTRAS | GROUPS["test"]),
         ("dev", RUN | EXTRAS | GROUPS["dev"]),
+        ("docs", GROUPS["docs"]),
         ("build", GROUPS["build"]),
         ("uv", GROUPS["uv"]),
     ],

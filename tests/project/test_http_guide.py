@@ -50,7 +50,7 @@ async def test_its_app_says_which_topics_there_are(autojump_clock: MockClock) ->
 
     async with served_broker(simulated_world(), plugins=[names["topics"]]) as served:
         await served.create_topic("orders")
-        mount = served.broker.plugins.site.mounts.find("/topics")
+        mount = served.broker.plugins.dependencies.mounts.find("/topics")
         assert mount is not None
 
         await names["check"](mount.app)

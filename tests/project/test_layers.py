@@ -86,7 +86,7 @@ def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, bro
 
 
 def test_handlers_know_the_door_for_plugins_and_messages_only() -> None:
-    strangers = [
+    unknown_plugins = [
         f"{path.name}: {name}"
         for path in sorted(HANDLERS.glob("k*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
@@ -94,12 +94,12 @@ def test_handlers_know_the_door_for_plugins_and_messages_only() -> None:
         if name.startswith("trio_kafka") and not DOOR.fullmatch(name)
     ]
 
-    assert strangers == []
+    assert unknown_plugins == []
 
 
 def test_examples_of_one_file_know_the_door_for_plugins_and_messages_only() -> None:
     """Those that are packages are import-linter's; clients are programs, and use the wire too."""
-    strangers = [
+    unknown_plugins = [
         f"{path.name}: {name}"
         for path in sorted(EXAMPLES.glob("*/*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
@@ -110,7 +110,7 @@ def test_examples_of_one_file_know_the_door_for_plugins_and_messages_only() -> N
         and not (path.name == "client.py" and name == "trio_kafka.wire.client")
     ]
 
-    assert strangers == []
+    assert unknown_plugins == []
 
 
 @pytest.mark.slow

@@ -1,53 +1,54 @@
-"""docs/design/parts.md is the contract between the packages: what it names is there."""
+"""docs/design/parts.md: every package has its row, and every name on the page exists."""
 
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.project.tree import ROOT, modules
 
 PAGE = (ROOT / "docs" / "design" / "parts.md").read_text()
+SPANS = re.findall(r"`([^`\n]+)`", PAGE)
 
 
 def names_in(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
-        elif isinstance(node, ast.Name | ast.arg):
-            yield node.id if isinstance(node, ast.Name) else node.arg
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
 
 
 CODE = {
     name
     for module in modules()
-    if module.parts[0] in ("trio_kafka", "admin_ui")
+    if module.parts[0] == "trio_kafka"
     for name in names_in((ROOT / module).read_text())
 }
 
 
-def called() -> set[str]:
-    """What the page shows with arguments: `name(`, `@name(`."""
-    return set(re.findall(r"\b([A-Za-z_]\w+)\(", PAGE))
+def test_every_package_has_its_row() -> None:
+    core = {
+        f"trio_kafka.{module.parts[1].removesuffix('.py')}"
+        for module in modules()
+        if module.parts[0] == "trio_kafka" and len(module.parts) > 1
+    }
+    plugins = {module.parts[1] for module in modules() if module.parts[0] == "plugins"}
+    first = "\n".join(re.findall(r"^\| (`.*?`) \|", PAGE, re.MULTILINE))
+    rows = set(re.findall(r"`([\w.]+)`", first))
+
+    assert core - rows - {"trio_kafka.__init__", "trio_kafka.__main__"} == set()
+    assert {name for name in plugins if not name.startswith("pyspark")} - rows == set()
 
 
-def test_what_the_page_calls_is_defined_somewhere() -> None:
-    assert called() - CODE == set()
+@pytest.mark.parametrize("name", sorted({one for one in SPANS if "trio_kafka." in one}))
+def test_a_full_name_of_the_page_is_a_module(name: str) -> None:
+    path = ROOT.joinpath(*name.split("."))
+
+    assert path.is_dir() or path.with_suffix(".py").is_file()
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(trio_kafka(?:\.\w+)+)`", PAGE))))
-def test_a_full_name_of_the_page_is_a_module_or_stands_in_one(name: str) -> None:
-    path = ROOT.joinpath(*name.replace("kNN_name", "k00_produce").split("."))
-    if not is_module(path):
-        path, inside = path.parent, path.name
-        assert inside in CODE
-
-    assert is_module(path)
-
-
-def is_module(path: Path) -> bool:
-    return path.is_dir() or path.with_suffix(".py").is_file()
+@pytest.mark.parametrize("name", sorted({one for one in SPANS if re.fullmatch("[A-Z]\\w+", one)}))
+def test_a_class_of_the_page_is_defined_somewhere(name: str) -> None:
+    assert name in CODE

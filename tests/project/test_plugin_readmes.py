@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from tests.project.tree import ROOT
 from trio_kafka.config.setting import settings_of
 from trio_kafka.config.values import show
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -94,7 +94,7 @@ async def test_the_example_of_a_readme_is_what_happens(
         others.remove(mask)
 
     async with served_broker(simulated_world(), settings, plugins=tuple(others)) as served:
-        mounts = served.broker.plugins.site.mounts
+        mounts = served.broker.plugins.dependencies.mounts
         answer, lines = Answer(), iter(transcript.splitlines())
         for line in lines:
             asked = ASKED.fullmatch(line)

@@ -75,8 +75,8 @@ def test_a_start_imports_what_it_uses(module: str, allowed: set[str]) -> None:
     found = imported_with(module)
 
     packages = {name.partition(".")[0] for name in found}
-    strangers = packages - sys.stdlib_module_names - allowed
-    assert {name for name in strangers if not name.startswith("_")} == set()
+    unknown_plugins = packages - sys.stdlib_module_names - allowed
+    assert {name for name in unknown_plugins if not name.startswith("_")} == set()
     assert found & UNWANTED == set()
 
 

@@ -34,7 +34,7 @@ def test_only_messages_have_codecs() -> None:
     class Part:
         number: int = int32()
 
-    with pytest.raises(TypeError, match="no message"):
+    with pytest.raises(TypeError, match="is not a message"):
         decoder(Part, 0)
 
 
@@ -43,7 +43,7 @@ def test_a_traceback_shows_the_generated_line_that_failed() -> None:
         decoder(Note, 1)(b"\0\0\0\1\0\5ab")
 
     shown = "".join(traceback.format_exception(caught.value))
-    assert "raise Malformed('longer than what is left')" in shown
+    assert "raise Malformed('longer than the rest of the message')" in shown
     assert "Note version 1 decode" in shown
 
 

@@ -129,7 +129,7 @@ def test_one_tagged_field_of_a_fixed_size_is_packed_with_its_neighbours() -> Non
     beside = tagged(Stamped(5, b"i" * 16), {1: b"a", 4: b"b"})
     assert to_bytes(beside, 0) == b"\0\0\0\5\3\1\1a" + known + b"\4\1b"
     assert to_bytes(tagged(Stamped(5), {4: b"b"}), 0) == b"\0\0\0\5\1\4\1b"
-    with pytest.raises(EncodeError, match="topic_id: a uuid that is not of 16 bytes"):
+    with pytest.raises(EncodeError, match="topic_id: a uuid does not have 16 bytes"):
         to_bytes(Stamped(5, b"i" * 15), 0)
 
 
@@ -191,7 +191,7 @@ def test_a_field_that_the_version_lacks_is_left_out_only_if_it_may_be_ignored() 
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"topic_id": b"x" * 15}, "topic_id: a uuid that is not of 16 bytes"),
+        ({"topic_id": b"x" * 15}, "topic_id: a uuid does not have 16 bytes"),
         ({"topic_id": None}, "topic_id"),
         ({"name": None}, "name"),
         ({"name": "\ud800"}, "name: .*surrogates"),

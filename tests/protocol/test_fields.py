@@ -52,9 +52,9 @@ def test_a_field_says_in_which_versions_it_is_what() -> None:
 def test_arrays_hold_structs_or_values_of_another_kind() -> None:
     assert declared(array(Part)).item.part is Part
     assert declared(array(string)).item.kind == "string"
-    with pytest.raises(TypeError, match="no array"):
+    with pytest.raises(TypeError, match="is not an array"):
         _ = declared(int32()).item
-    with pytest.raises(TypeError, match="no struct"):
+    with pytest.raises(TypeError, match="is not a struct"):
         _ = declared(int32()).part
 
 

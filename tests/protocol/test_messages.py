@@ -32,7 +32,7 @@ from trio_kafka.protocol.headers import (
     request_header_version,
     response_header_version,
 )
-from trio_kafka.protocol.plain import from_data, to_data
+from trio_kafka.protocol.json_data import from_data, to_data
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.texts import to_camel
 from trio_kafka.protocol.versions import Range, covers, parse_versions

@@ -137,9 +137,9 @@ def test_unknown_tags_are_one_shared_empty_mapping_that_stays_empty() -> None:
 
 
 def test_what_is_no_message_has_no_description() -> None:
-    with pytest.raises(TypeError, match="Part is no message"):
+    with pytest.raises(TypeError, match="Part is not a message"):
         message_of(Part)
-    with pytest.raises(TypeError, match="int is no message"):
+    with pytest.raises(TypeError, match="int is not a message"):
         fields_of(int)
 
 

@@ -46,7 +46,7 @@ def forget_votes(patch: pytest.MonkeyPatch) -> None:
 
     def mutant(raft: Raft, election: Election) -> None:
         save(raft, election)
-        raft._out[-1] = Save(evolve(election, voted=NO_NODE))
+        raft._actions[-1] = Save(evolve(election, voted=NO_NODE))
 
     patch.setattr(Raft, "_save", mutant)
 
@@ -118,7 +118,7 @@ def accept_late_answers(patch: pytest.MonkeyPatch) -> None:
     on_fetch_response = Raft._on_fetch_response
 
     def mutant(raft: Raft, response: FetchResponse, now: float) -> None:
-        on_fetch_response(raft, evolve(response, correlation=raft._asked), now)
+        on_fetch_response(raft, evolve(response, correlation=raft._awaited), now)
 
     patch.setattr(Raft, "_on_fetch_response", mutant)
 
@@ -130,7 +130,7 @@ def lead_again(patch: pytest.MonkeyPatch) -> None:
     def mutant(raft: Raft, now: float) -> Any:
         if raft.election.leader == raft.me and len(raft.voters) > 1:
             raft._lead(now)
-            return raft._taken()
+            return raft._take_actions()
         return start(raft, now)
 
     patch.setattr(Raft, "start", mutant)
@@ -138,18 +138,18 @@ def lead_again(patch: pytest.MonkeyPatch) -> None:
 
 def ignore_divergence(patch: pytest.MonkeyPatch) -> None:
     """A follower never cuts its log."""
-    patch.setattr(Raft, "_cut", lambda raft, epoch, end: raft._fetch())
+    patch.setattr(Raft, "_truncate", lambda raft, epoch, end: raft._fetch())
 
 
 def cut_too_much(patch: pytest.MonkeyPatch) -> None:
     """A follower cuts to the start of the diverging epoch."""
-    cut = Raft._cut
+    cut = Raft._truncate
 
     def mutant(raft: Raft, epoch: int, end: int) -> None:
         del end
         cut(raft, epoch, 0)
 
-    patch.setattr(Raft, "_cut", mutant)
+    patch.setattr(Raft, "_truncate", mutant)
 
 
 def accept_any_offset(patch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def commit_unseen(patch: pytest.MonkeyPatch) -> None:
     def mutant(raft: Raft, high_watermark: int) -> None:
         if high_watermark > raft.high_watermark:
             raft.high_watermark = high_watermark
-            raft._out.append(Commit(high_watermark))
+            raft._actions.append(Commit(high_watermark))
 
     patch.setattr(Raft, "_commit_up_to", mutant)
 
@@ -188,18 +188,18 @@ def wait_for_votes_of_none(patch: pytest.MonkeyPatch) -> None:
 
 def append_twice(patch: pytest.MonkeyPatch) -> None:
     """The records of an answer are appended twice."""
-    taken = Raft._taken
+    taken = Raft._take_actions
 
     def mutant(raft: Raft) -> Any:
         out = taken(raft)
         return [one for one in out for _ in range(1 + isinstance(one, AcceptRecords))]
 
-    patch.setattr(Raft, "_taken", mutant)
+    patch.setattr(Raft, "_take_actions", mutant)
 
 
 def forget_truncation(patch: pytest.MonkeyPatch) -> None:
     """The machine cuts its history, and does not tell the shell."""
-    taken = Raft._taken
+    taken = Raft._take_actions
     patch.setattr(
-        Raft, "_taken", lambda raft: [o for o in taken(raft) if not isinstance(o, Truncate)]
+        Raft, "_take_actions", lambda raft: [o for o in taken(raft) if not isinstance(o, Truncate)]
     )

@@ -19,7 +19,7 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.source import Committed
 from trio_kafka.model import NodeId
-from trio_kafka.protocol.plain import to_data
+from trio_kafka.protocol.json_data import to_data
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
 from trio_kafka.raft.driver import RaftDriver, open_quorum
@@ -249,7 +249,7 @@ async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(
 ) -> None:
     await put_sample(world, "dynamic_quorum")
 
-    with pytest.raises(UnsupportedQuorumError, match=r"voters are \[1, 2"):
+    with pytest.raises(UnsupportedQuorumError, match=r"found the voters \[1, 2"):
         async with running_quorum(world):
             pass
 
@@ -271,7 +271,7 @@ async def test_a_directory_of_another_voter_is_refused(world, autojump_clock) ->
 async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clock) -> None:
     world.directory(ROOT, create=True)
 
-    with pytest.raises(LogDirError, match="format it first"):
+    with pytest.raises(LogDirError, match="format the directory first"):
         async with running_quorum(world):
             pass
 

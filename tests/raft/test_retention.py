@@ -15,7 +15,7 @@ from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
-from trio_kafka.raft.retention import Retention, clean
+from trio_kafka.raft.retention import Retention
 from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_timestamp, snapshots_in
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.clock import EPOCH
@@ -51,7 +51,7 @@ async def snapshots(driver: RaftDriver, loader: Loader, *timestamps_ms: int) -> 
 async def held(driver: RaftDriver) -> int:
     """Bytes of the log and its snapshots."""
     store = driver.store
-    sizes = [await store.facts.size(at) for at in await snapshots_in(store.directory)]
+    sizes = [await store.cleaner.size(at) for at in await snapshots_in(store.directory)]
     return store.log.size + sum(sizes)
 
 
@@ -61,9 +61,9 @@ async def test_nothing_goes_without_limits_or_below_them(
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
         made = await snapshots(driver, loader, 1, 2, 3)
-        assert await driver.store.clean() is None
-        driver.store.retention = Retention(max_bytes=await held(driver), max_ms=NOW_MS)
-        await driver.store.clean()
+        assert await driver.store.remove_expired() is None
+        driver.store.cleaner.retention = Retention(max_bytes=await held(driver), max_ms=NOW_MS)
+        await driver.store.remove_expired()
 
         assert made[0] == BOOTSTRAP
         assert await snapshots_in(driver.store.directory) == made
@@ -78,12 +78,12 @@ async def test_the_oldest_go_until_log_and_snapshots_are_small_enough(
         made = await snapshots(driver, loader, *range(1, 6))
         store, before = driver.store, await held(driver)
 
-        store.retention = Retention(max_bytes=before - 1, max_ms=-1)
-        assert await store.clean() is None
+        store.cleaner.retention = Retention(max_bytes=before - 1, max_ms=-1)
+        assert await store.remove_expired() is None
         assert await snapshots_in(store.directory) == made[1:]  # one is enough
 
-        store.retention = Retention(max_bytes=before // 2, max_ms=-1)
-        await store.clean()
+        store.cleaner.retention = Retention(max_bytes=before // 2, max_ms=-1)
+        await store.remove_expired()
         kept = await snapshots_in(store.directory)
         assert kept == made[-len(kept) :]
         assert await held(driver) <= before // 2 < before
@@ -102,7 +102,7 @@ async def test_the_newest_stays_whatever_is_kept(
     await format_root(world)
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
         made = await snapshots(driver, loader, 1, 2, 3)
-        assert await driver.store.clean() is None
+        assert await driver.store.remove_expired() is None
         assert await snapshots_in(driver.store.directory) == made[-1:]
         await topics(driver, loader, 1000)
 
@@ -122,11 +122,11 @@ async def test_what_is_too_old_goes_and_when_the_next_will_is_told(
         made = await snapshots(driver, loader, *times)
         assert [await read_timestamp(store.directory, at) for at in made] == [1000, *times]
 
-        store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
-        assert await clean(store, now_ms) == now_ms + 1
+        store.cleaner.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
+        assert await store.cleaner.clean(store.log, store.snapshot, now_ms) == now_ms + 1
         assert await snapshots_in(store.directory) == made[3:]
-        assert await clean(store, now_ms) == now_ms + 1
-        assert await clean(store, now_ms + 1) is None
+        assert await store.cleaner.clean(store.log, store.snapshot, now_ms) == now_ms + 1
+        assert await store.cleaner.clean(store.log, store.snapshot, now_ms + 1) is None
         assert await snapshots_in(store.directory) == made[4:]
         assert store.log.segments.first.base_offset <= made[4].offset
 
@@ -138,8 +138,8 @@ async def test_one_that_is_not_too_old_keeps_those_after_it(
     async with running_quorum(world, config=CONFIG, retention=ALL) as (driver, loader):
         store = driver.store
         made = await snapshots(driver, loader, NOW_MS, 1, 1)
-        store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
-        await clean(store, NOW_MS)
+        store.cleaner.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
+        await store.cleaner.clean(store.log, store.snapshot, NOW_MS)
 
         assert await snapshots_in(store.directory) == made[1:]
 
@@ -156,8 +156,8 @@ async def test_a_damaged_one_is_as_old_as_can_be(world: World, autojump_clock: o
             file.close()
         assert await read_timestamp(directory, made[0]) == -1
 
-        driver.store.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
-        await driver.store.clean()
+        driver.store.cleaner.retention = Retention(max_bytes=-1, max_ms=DAY_MS)
+        await driver.store.remove_expired()
         assert await snapshots_in(directory) == made[2:]
 
 
@@ -174,7 +174,7 @@ async def test_a_damaged_newest_one_does_not_cost_the_last_that_is_whole(
 
     keep = Retention(max_bytes=0, max_ms=0)
     async with running_quorum(world, config=CONFIG, retention=keep) as (driver, loader):
-        await driver.store.clean()
+        await driver.store.remove_expired()
         assert made[1] in await snapshots_in(directory)
         assert len(loader.image.topics) == 80
 
@@ -248,7 +248,7 @@ def test_a_power_loss_while_the_log_is_cleaned_loses_nothing(seed: int) -> None:
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(lose_power)
-                await driver.store.clean()
+                await driver.store.remove_expired()
 
         await run_until_crash(world, life, 10.0)
         world = universe.machine("broker")
@@ -266,7 +266,7 @@ async def test_snapshots_are_removed_as_soon_as_there_is_a_descriptor(
     config = LogConfig(segment_bytes=2_000)
     async with running_quorum(world, config=config, retention=ALL) as (driver, loader):
         made = await snapshots(driver, loader, 1, 2, 3)
-        driver.store.retention = Retention(max_bytes=0, max_ms=-1)
+        driver.store.cleaner.retention = Retention(max_bytes=0, max_ms=-1)
         free_at = trio.current_time() + 90.0
         asked: list[str] = []
 
@@ -277,7 +277,7 @@ async def test_snapshots_are_removed_as_soon_as_there_is_a_descriptor(
             return OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
         world.universe.fault = fault
-        await driver.store.clean()
+        await driver.store.remove_expired()
 
         assert await snapshots_in(driver.store.directory) == made[-1:]
         assert not asked or trio.current_time() >= free_at

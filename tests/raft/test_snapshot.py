@@ -5,7 +5,7 @@ import pytest
 from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, dumped, put_sample
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.features import bootstrap_features
-from trio_kafka.protocol.plain import to_data
+from trio_kafka.protocol.json_data import to_data
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
 from trio_kafka.raft.snapshot import (
     BOOTSTRAP,

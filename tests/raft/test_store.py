@@ -42,7 +42,7 @@ async def snapshot(driver, loader) -> None:
     at = SnapshotId(image.offset, image.epoch)
     now_ms = int(driver.store.world.clock.wall() * 1000)
     await driver.write_snapshot(at, records_of(image), level=33, timestamp_ms=now_ms)
-    await driver.store.clean()
+    await driver.store.remove_expired()
 
 
 async def test_a_damaged_newest_snapshot_costs_nothing(world, autojump_clock) -> None:
@@ -75,7 +75,7 @@ async def test_without_any_whole_snapshot_a_log_that_lost_its_beginning_is_refus
         file.truncate(100)
         file.close()
 
-    with pytest.raises(LogDirError, match="without a whole snapshot"):
+    with pytest.raises(LogDirError, match="no whole snapshot"):
         await open_store(world, world.directory(ROOT), SMALL, STATIC)
 
 
@@ -122,7 +122,9 @@ async def test_an_election_behind_the_log_begins_at_the_epoch_of_the_log(
         assert epochs == [4, 5]
         assert driver.epoch == 6
         assert len(loader.image.topics) == 50
-    assert [record.message for record in caplog.records] == ["quorum-state is behind the log"]
+    assert [record.message for record in caplog.records] == [
+        "raised the epoch of quorum-state to that of the log"
+    ]
 
 
 async def test_an_election_behind_the_newest_snapshot_begins_at_its_epoch(

@@ -30,8 +30,8 @@ def test_the_one_voter_with_its_directory_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("voters", "reason"),
     [
-        (VoterSet(1, (Voter(ONE, DIRECTORY_ID), Voter(NodeId(2)))), "only a quorum of this one"),
-        (VoterSet(1, (Voter(NodeId(2)),)), r"voters are \[2\], this node is 1"),
+        (VoterSet(1, (Voter(ONE, DIRECTORY_ID), Voter(NodeId(2)))), "only a quorum of this node"),
+        (VoterSet(1, (Voter(NodeId(2)),)), r"found the voters \[2\], this node is 1"),
         (VoterSet(1, (Voter(ONE),)), "another directory"),
     ],
 )

@@ -215,6 +215,6 @@ def serve() -> int:
     looks = 0
     while LANE:
         delayed = LANE.pop(0)
-        delayed.purgatory.look(delayed)
+        delayed.purgatory.check(delayed)
         looks += 1
     return looks

@@ -25,7 +25,7 @@ class Between:
         self.appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
         self.partition, _ = new_partition(world)
         self.partition.join_queue = self.appends.join
-        self.partition.log.pace.between = self._between
+        self.partition.log.pace.yield_point.bind(self._between)
         self.calls: list[Callable[[], object]] = []
         self.found: list[object] = []
 
@@ -80,7 +80,7 @@ async def test_who_comes_between_and_appends_to_the_same_log_has_the_next_turn(
 async def test_who_comes_between_and_appends_to_another_log_is_not_kept(world) -> None:
     here = Between(world)
     other, _ = new_partition(world, at=TopicPartition("other", 0))
-    other.log.pace.between = here.partition.log.pace.between
+    other.log.pace.yield_point.bind(here.partition.log.pace.yield_point)
     here.calls.append(lambda: append(other, batch(size=3 * PIECE), acks=1))
 
     assert here.append(2 * PIECE).first_offset == 0

@@ -162,7 +162,7 @@ async def test_what_is_large_is_copied_whole_and_another_plane_let_in_between_pi
 ) -> None:
     slow, asked = Slow(world), []
     await nursery.start(slow.appends.run)
-    slow.log.pace.between = lambda: asked.append(0)
+    slow.log.pace.yield_point.bind(lambda: asked.append(0))
     sent = bytearray(encode_batch([Record(value=bytes(range(1, 256)) * 1200)]))
     wanted = bytes(sent)
 

@@ -193,7 +193,7 @@ def put(harness: PluginHarness, *functions: Any, **more: Any) -> Iterator[Held]:
     held = Held()
     placed = [
         harness.interceptors.add(
-            "around", None, function, order=order, owner=Blamed(in_hand=held), **more
+            "around", None, function, order=order, owner=Blamed(in_flight=held), **more
         )
         for order, function in enumerate(functions)
     ]

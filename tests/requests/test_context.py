@@ -16,7 +16,7 @@ from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_GROUP, Operation
 from trio_kafka.security.principal import Principal
 from trio_kafka.security.resources import ResourceType
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import bare_request
 
 
 class Peer:

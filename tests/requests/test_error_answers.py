@@ -27,8 +27,8 @@ from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribeGroupsResponse,
 )
 from trio_kafka.protocol.schema import fields_of, message_of
+from trio_kafka.protocol.size_check import MANY
 from trio_kafka.protocol.versions import covers
-from trio_kafka.protocol.weight import MANY
 from trio_kafka.requests.error_answers import generic_error_answer
 from trio_kafka.requests.large_requests import Lazily, encode_in_steps
 from trio_kafka.scheduling.chunked_work import whole

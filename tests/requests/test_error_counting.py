@@ -124,9 +124,9 @@ async def test_errors_are_counted_of_answers_that_are_charged_too(
         assert parts.quotas.active
         await served.ask(asked, 12)
         parts.error_counts.turn(on=True)  # routes that are there are made anew
-        parts.planes[0].times.follow(note)
+        parts.planes[0].request_metrics.follow(note)
         answer = await served.ask(asked, 12)
-        parts.planes[0].times.unfollow(note)
+        parts.planes[0].request_metrics.unfollow(note)
 
         assert answer == plain
         assert seen == [{0: 2, 3: 1}]

@@ -12,7 +12,7 @@ from trio_kafka.plugin import Context, api
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.failures import Failures, split_cancelled
 from trio_kafka.requests.replies import make_route
-from trio_kafka.testing.requests import bare_request
+from trio_kafka.testing.planes import bare_request
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 
 

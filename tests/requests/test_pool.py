@@ -8,7 +8,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.introspect.log import fields_of
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.plugin import Context, Delayed, Steps, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from trio_kafka.testing.planes import RunningPlane, running_plane
@@ -114,7 +114,7 @@ async def test_an_api_that_cannot_say_errors_loses_its_connection(
         await client.send(request_frame(ReadRequest(), 0))
         await client.wait_closed()
 
-        assert plane.closed(events.NO_ERROR_ANSWER) == 1
+        assert plane.closed(CloseReason.NO_ERROR_ANSWER) == 1
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -142,7 +142,7 @@ async def test_a_handler_that_raises_a_protocol_error_ends_its_connection_and_no
         await client.send(request_frame(EchoRequest("bad"), 0))
 
         assert await client.wait_closed()
-        assert plane.closed(events.FORBIDDEN) == 1
+        assert plane.closed(CloseReason.FORBIDDEN) == 1
         assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 0
         (told,) = [one for one in caplog.records if one.getMessage() == "connection closed"]
         assert fields_of(told)["detail"] == "Echo: not like this"
@@ -164,7 +164,7 @@ async def test_an_error_answer_that_fails_itself_loses_the_connection(
         await client.send(request_frame(EchoRequest(), 0))
         await client.wait_closed()
 
-        assert plane.closed(events.NO_ERROR_ANSWER) == 1
+        assert plane.closed(CloseReason.NO_ERROR_ANSWER) == 1
 
 
 async def test_api_versions_of_an_unknown_version_is_answered_in_version_0(
@@ -194,7 +194,7 @@ async def test_api_versions_is_unknown_too_where_nobody_serves_it(
         await client.send(frame(18, 99))
         await client.wait_closed()
 
-        assert plane.closed(events.UNKNOWN_API) == 1
+        assert plane.closed(CloseReason.UNKNOWN_API) == 1
 
 
 def delaying(planes: list[RunningPlane], outcome: Any, *, waits: bool = False) -> Any:
@@ -500,7 +500,7 @@ async def test_others_run_when_the_turn_of_who_completes_is_over(
     passes: list[int] = []
 
     def outcome(timed_out: bool) -> WaitResponse:
-        passes.append(planes[0].turn.passes)
+        passes.append(planes[0].budget.passes)
         autojump_clock.jump(1.0)
         return WaitResponse(outcome="done")
 

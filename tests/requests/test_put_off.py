@@ -42,11 +42,11 @@ class Shelf:
 
     def serve(self, request: WaitRequest) -> Delayed | WaitResponse:
         name = str(request.timeout_ms)
-        rounds = self.plane.turn.rounds
+        rounds = self.plane.budget.deferred
         if rounds.calls is None and not self.closed:  # a task asks: nothing is put off
             return WaitResponse(outcome=name)
         if rounds.calls is not None and not self.waiting:
-            rounds.put_off(self.write)
+            rounds.defer(self.write)
         self.waiting.append(name)
         self.asked()
 

@@ -3,44 +3,44 @@
 import pytest
 
 from trio_kafka.errors import InvariantError
-from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.deferred_batch import DeferredBatch
 
 
 def test_calls_are_made_in_order_and_once_those_too_that_they_put_off() -> None:
-    rounds, seen = Rounds(), []
-    rounds.begin()
-    rounds.put_off(lambda: seen.append("a"))
-    rounds.put_off(lambda: rounds.put_off(lambda: seen.append("c")))
-    rounds.put_off(lambda: seen.append("b"))
+    deferred, seen = DeferredBatch(), []
+    deferred.begin()
+    deferred.defer(lambda: seen.append("a"))
+    deferred.defer(lambda: deferred.defer(lambda: seen.append("c")))
+    deferred.defer(lambda: seen.append("b"))
     assert seen == []
 
-    rounds.settle()
+    deferred.flush()
     assert seen == ["a", "b", "c"]
-    rounds.settle()
+    deferred.flush()
     assert seen == ["a", "b", "c"]
 
 
 def test_without_a_reader_nothing_can_be_put_off() -> None:
-    rounds = Rounds()
+    deferred = DeferredBatch()
     with pytest.raises(InvariantError):
-        rounds.put_off(lambda: None)
+        deferred.defer(lambda: None)
 
-    rounds.end(rounds.begin())
+    deferred.end(deferred.begin())
     with pytest.raises(InvariantError):
-        rounds.put_off(lambda: None)
+        deferred.defer(lambda: None)
 
 
 def test_a_reader_that_comes_in_between_settles_what_is_its_own() -> None:
-    rounds, seen = Rounds(), []
-    outer = rounds.begin()
-    rounds.put_off(lambda: seen.append("outer"))
-    inner = rounds.begin()
-    rounds.put_off(lambda: seen.append("inner"))
+    deferred, seen = DeferredBatch(), []
+    outer = deferred.begin()
+    deferred.defer(lambda: seen.append("outer"))
+    inner = deferred.begin()
+    deferred.defer(lambda: seen.append("inner"))
 
-    rounds.settle()
-    rounds.end(inner)
+    deferred.flush()
+    deferred.end(inner)
     assert seen == ["inner"]
-    rounds.settle()
-    rounds.end(outer)
+    deferred.flush()
+    deferred.end(outer)
     assert seen == ["inner", "outer"]
-    assert rounds.calls is None
+    assert deferred.calls is None

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.plugin import Context, PluginContext, api, plugin, string
 from trio_kafka.plugin_host.guard import PluginError
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.testing.direct import ClosedError

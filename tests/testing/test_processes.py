@@ -84,7 +84,7 @@ def test_a_process_that_answers_nothing_is_given_up_and_killed(tmp_path: Path) -
     silent = [sys.executable, "-c", "import time; time.sleep(60)"]
 
     with (
-        pytest.raises(ProcessError, match=r"no answer in 0\.3 s"),
+        pytest.raises(ProcessError, match=r"did not answer within 0\.3 s"),
         broker_process(tmp_path, command=lambda *_: silent, start_timeout_s=0.3),
     ):
         raise AssertionError("not reached")

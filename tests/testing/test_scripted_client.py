@@ -47,7 +47,7 @@ async def test_ask_tells_an_answer_to_another_question(autojump_clock: MockClock
     answer = struct.pack(">iihhhi", 14, 9, 0, -1, 0, 0)
     async with both_ends() as (client, server):
         await server.send(answer)
-        with pytest.raises(ValueError, match="answer 9: want 1"):
+        with pytest.raises(ValueError, match="correlation id 9, want 1"):
             await client.ask(EchoRequest(), 0)
         await server.send(answer[:-4] + struct.pack(">i", 7))
         assert await client.receive_answer(EchoResponse, 0) == (9, EchoResponse(number=7))
@@ -56,7 +56,7 @@ async def test_ask_tells_an_answer_to_another_question(autojump_clock: MockClock
 async def test_bytes_behind_an_answer_are_an_error(autojump_clock: MockClock) -> None:
     async with both_ends() as (client, server):
         await server.send(struct.pack(">iihhhib", 15, 9, 0, -1, 0, 0, 1))
-        with pytest.raises(ValueError, match="1 bytes behind"):
+        with pytest.raises(ValueError, match="1 unexpected bytes after"):
             await client.receive_answer(EchoResponse, 0)
 
 

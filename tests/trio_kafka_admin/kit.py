@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import Factory, define
 
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -94,7 +94,7 @@ class Ui:
     principal: Principal = NOBODY
 
     async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
-        mount = self.served.broker.plugins.site.mounts.find(target.partition("?")[0])
+        mount = self.served.broker.plugins.dependencies.mounts.find(target.partition("?")[0])
         assert mount is not None
         extensions = {"trio_kafka": {"principal": self.principal}}
         return await ask(mount.app, method, target, headers=headers, extensions=extensions)

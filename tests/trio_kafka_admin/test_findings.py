@@ -4,15 +4,15 @@ import pytest
 from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import admin_ui
-from trio_kafka.introspect.snapshots import Look, NodeLook
+from trio_kafka.introspect.snapshots import NodeSnapshot, TreeSnapshot
 from trio_kafka.introspect.tree import Figures
 from trio_kafka_admin.derived_nodes import GROUP_LAG
 from trio_kafka_admin.findings import RULES, findings
 
 
-def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> Look:
+def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapshot:
     names = ("broker-1", *path.split("/"))
-    return Look(at, {names: NodeLook(kind, names[-1], figures)})
+    return TreeSnapshot(at, {names: NodeSnapshot(kind, names[-1], figures)})
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_odd_figures_of_one_node_hide_no_finding_of_others(kind: str, figures: F
         **look("p/requests", "channel", full).nodes,
     }
 
-    found = findings(Look(0.0, nodes), Look(1.0, nodes))
+    found = findings(TreeSnapshot(0.0, nodes), TreeSnapshot(1.0, nodes))
 
     assert "p/requests is full: 5 of 5" in [one.words for one in found]
 
@@ -219,7 +219,7 @@ def test_lag_is_found_that_grows_or_stays_large_though_there_are_members(
 ) -> None:
     path = ("broker-1", "group-coordinator", "lag of g")
     earlier, later = (
-        Look(at, {path: NodeLook(GROUP_LAG, "g", figures)})
+        TreeSnapshot(at, {path: NodeSnapshot(GROUP_LAG, "g", figures)})
         for at, figures in ((0.0, before), (2.0, after))
     )
 

@@ -10,8 +10,8 @@ from trio.testing import MockClock
 
 from tests.trio_kafka_admin.kit import admin_ui
 from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
-from trio_kafka.plugin_host.declared import Plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place
@@ -85,7 +85,7 @@ async def test_a_name_that_is_taken_is_refused_with_the_culprit(
         plugins = ui.served.broker.plugins
         later, first = ("giver", "admin") if order > 90 else ("admin", "giver")
         assert plugins.find(later).state is State.FAILED
-        assert f"plugin {first} has a page tree already" in plugins.find(later).error
+        assert f"page tree already belongs to plugin {first}" in plugins.find(later).error
 
 
 async def fail(reader: BrokerReader, query: Query) -> Data:

@@ -74,7 +74,7 @@ async def test_settings_that_cannot_be_are_refused(
 
 async def test_it_can_be_turned_off(autojump_clock: MockClock) -> None:
     async with admin_ui(enabled="false") as ui:
-        assert ui.served.broker.plugins.site.mounts.find("/admin") is None
+        assert ui.served.broker.plugins.dependencies.mounts.find("/admin") is None
 
 
 async def test_a_reload_takes_its_pages_afresh(autojump_clock: MockClock) -> None:

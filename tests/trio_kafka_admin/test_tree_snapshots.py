@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.introspect.snapshots import Look
+from trio_kafka.introspect.snapshots import TreeSnapshot
 from trio_kafka_admin.tree_snapshots import FRESH_S, STALE_S, WINDOW_S, TreeSnapshots
 
 
@@ -15,12 +15,12 @@ class Reader:
         self.reads = 0
         self.fails: list[Exception] = []
 
-    async def __call__(self) -> Look:
+    async def __call__(self) -> TreeSnapshot:
         self.reads += 1
         await trio.sleep(0.1)
         if self.fails:
             raise self.fails.pop()
-        return Look(trio.current_time(), {})
+        return TreeSnapshot(trio.current_time(), {})
 
 
 async def test_the_second_look_has_the_first_before_it(autojump_clock: MockClock) -> None:

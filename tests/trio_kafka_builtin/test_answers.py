@@ -9,7 +9,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka_builtin.answers import HttpError, InHand, read_json, send_json
+from trio_kafka_builtin.answers import HttpError, InFlight, read_json, send_json
 
 
 def receiving(*messages: dict[str, Any]) -> Any:
@@ -168,12 +168,12 @@ async def test_others_run_between_the_pieces_of_a_long_answer(
 
 
 def test_what_is_in_hand_is_counted_while_its_block_runs() -> None:
-    in_hand = InHand(2)
-    with in_hand:
-        assert not in_hand.full
-        with suppress(ValueError), in_hand:
-            assert in_hand.full
+    in_flight = InFlight(2)
+    with in_flight:
+        assert not in_flight.full
+        with suppress(ValueError), in_flight:
+            assert in_flight.full
             raise ValueError("one fails")
-        assert in_hand.figures() == {"depth": 1, "bound": 2, "high_water": 2, "items": 1}
+        assert in_flight.figures() == {"depth": 1, "bound": 2, "high_water": 2, "items": 1}
 
-    assert in_hand.figures() == {"depth": 0, "bound": 2, "high_water": 2, "items": 2}
+    assert in_flight.figures() == {"depth": 0, "bound": 2, "high_water": 2, "items": 2}

@@ -16,10 +16,10 @@ from trio_kafka.plugin_host.mounts import App, Mount, Mounts
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
-from trio_kafka_http.front import Front
+from trio_kafka_http.dispatcher import Dispatcher
 from trio_kafka_http.plane import HttpPlane
+from trio_kafka_http.plane_statistics import PlaneStatistics
 from trio_kafka_http.settings import HttpSettings, endpoints_of
-from trio_kafka_http.tally import Tally
 
 DEADLINE_S = 30.0
 
@@ -51,16 +51,16 @@ class Caller:
 
 
 @define(kw_only=True, eq=False)
-class Fronted:
-    """A front, and what it was made of. It is the ASGI app of `caller`."""
+class DispatcherSetup:
+    """A dispatcher, and what it was made of. It is the ASGI app of `caller`."""
 
-    front: Front
-    tally: Tally
+    dispatcher: Dispatcher
+    statistics: PlaneStatistics
     counters: Counters
     caller: Caller
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.front.serve(scope, receive, send, self.caller)
+        await self.dispatcher.serve(scope, receive, send, self.caller)
 
 
 def mounts_of(apps: Mapping[str, App], checking: Mapping[str, App]) -> Mounts:
@@ -70,7 +70,7 @@ def mounts_of(apps: Mapping[str, App], checking: Mapping[str, App]) -> Mounts:
     return mounts
 
 
-def front_of(
+def dispatcher_of(
     apps: Mapping[str, App] | None = None,
     *,
     checking: Mapping[str, App] | None = None,
@@ -78,20 +78,22 @@ def front_of(
     deadline_s: float = DEADLINE_S,
     caller: Caller | None = None,
     **settings: Any,
-) -> Fronted:
+) -> DispatcherSetup:
     counters = Counters()
-    tally = Tally(counters.counter)
+    statistics = PlaneStatistics(counters.counter)
     numbers = iter(range(1, 1 << 30))
-    front = Front(
+    dispatcher = Dispatcher(
         settings=HttpSettings(**settings),
         deadline_s=deadline_s,
         mounts=mounts_of(apps or {}, checking or {}),
         unready=lambda: unready,
         random_bytes=lambda size: next(numbers).to_bytes(size, "big"),
-        tally=tally,
+        statistics=statistics,
         logger=get_logger("trio_kafka.plugin.http"),
     )
-    return Fronted(front=front, tally=tally, counters=counters, caller=caller or Caller())
+    return DispatcherSetup(
+        dispatcher=dispatcher, statistics=statistics, counters=counters, caller=caller or Caller()
+    )
 
 
 @define(kw_only=True, eq=False)
@@ -122,14 +124,14 @@ async def served_plane(
     deadline_s: float = DEADLINE_S,
     **settings: Any,
 ) -> AsyncIterator[Served]:
-    fronted = front_of(apps, deadline_s=deadline_s, **settings)
+    fronted = dispatcher_of(apps, deadline_s=deadline_s, **settings)
     given = HttpSettings(**settings)
     node = Node("http", "plugin")
     plane = HttpPlane(
         settings=given,
         world=world,
-        front=fronted.front,
-        tally=fronted.tally,
+        dispatcher=fronted.dispatcher,
+        statistics=fronted.statistics,
         node=node,
         counter=fronted.counters.counter,
         logger=get_logger("trio_kafka.plugin.http"),

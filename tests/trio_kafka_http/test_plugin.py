@@ -13,7 +13,7 @@ from trio_kafka.broker import Broker
 from trio_kafka.cli.embedded import banner
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Plugin, PluginContext, plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.world import World

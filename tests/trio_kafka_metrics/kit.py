@@ -12,8 +12,8 @@ from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Family, Plugin
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.harness import PluginHarness
+from trio_kafka_metrics.metric_values import MetricValues
 from trio_kafka_metrics.plugin import metrics
-from trio_kafka_metrics.readings import Readings
 
 BEANS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-beans.json").read_text())
 OPEN = "application/openmetrics-text; version=1.0.0"
@@ -52,9 +52,9 @@ def parsed(body: bytes) -> dict[str, float]:
 
 def read(source, parts, most: int = 10_000) -> dict[str, float]:
     """What one source says, with its steps counted under `steps`."""
-    readings = Readings(most)
-    steps = sum(1 for _ in source(parts, readings))
-    return {"steps": steps, "dropped": readings.dropped, **shown(readings.families.values())}
+    collected = MetricValues(most)
+    steps = sum(1 for _ in source(parts, collected))
+    return {"steps": steps, "dropped": collected.dropped, **shown(collected.families.values())}
 
 
 def shown(families: Iterable[Family]) -> dict[str, float]:

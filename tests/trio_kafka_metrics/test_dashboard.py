@@ -11,7 +11,7 @@ from trio_kafka.plugin import Kind
 from trio_kafka_metrics.collection import catalogue
 from trio_kafka_metrics.exposition import process_families
 
-DASHBOARD = json.loads((ROOT / "docs" / "grafana" / "trio-kafka.json").read_text())
+DASHBOARD = json.loads((ROOT / "docs" / "reference" / "grafana" / "trio-kafka.json").read_text())
 SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^}]*)\}")
 EXPRESSIONS = [
     target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())

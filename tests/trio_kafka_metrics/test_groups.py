@@ -6,7 +6,7 @@ from tests.apis.kit import write
 from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_metrics.kit import harness, read, shown
 from trio_kafka_metrics.groups import read_groups
-from trio_kafka_metrics.readings import Readings
+from trio_kafka_metrics.metric_values import MetricValues
 
 
 async def test_groups_are_told_with_their_lag(autojump_clock: MockClock) -> None:
@@ -65,14 +65,14 @@ async def test_a_shard_that_goes_in_the_middle_of_a_look_is_not_asked_any_more(
         ][:50]
         for name in names:
             await commit(it.served, name, "t", 0, 0)
-        readings = Readings(10_000)
+        collected = MetricValues(10_000)
 
-        look = read_groups(it.parts, readings)
+        look = read_groups(it.parts, collected)
         next(look)
         runtime.stop()
         for _ in look:
             pass
 
-    found = shown(readings.families.values())
+    found = shown(collected.families.values())
     assert 0 < found["trio_kafka_groups{state=Empty,type=classic}"] < len(names)
     assert found["trio_kafka_group_offsets"] == 0

@@ -9,8 +9,8 @@ from tests.trio_kafka_metrics.rules import ATTRIBUTES, samples_of
 from trio_kafka.plugin import Kind
 from trio_kafka_metrics.collection import catalogue
 from trio_kafka_metrics.document import ABSENT
+from trio_kafka_metrics.metric_values import Metric
 from trio_kafka_metrics.names import PERCENTILES, UnnamedError, exposed, quantile_label
-from trio_kafka_metrics.readings import Metric
 
 MADE = [sample for bean, kind in BEANS for sample in samples_of(bean, kind)]
 THEIRS = [metric for metric in catalogue() if metric.bean]

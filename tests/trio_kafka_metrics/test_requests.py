@@ -14,8 +14,8 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataR
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k48_describe_client_quotas import DescribeClientQuotasRequest
 from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka_metrics.quantile_sketch import TURN_S
 from trio_kafka_metrics.requests import MOST_VERSIONS, RequestMetrics
-from trio_kafka_metrics.sketch import TURN_S
 
 OF = "kafka_network_requestmetrics_"
 FETCH = 1 << 16
@@ -35,9 +35,9 @@ async def test_hops_versions_errors_and_sizes_are_told_by_api(autojump_clock: Mo
         metrics = RequestMetrics(it.parts)
         for error in (0, 0, 35):
             metrics.note(stamps(APIS | 3, error=error))
-        it.parts.planes[0].times.of(18)
+        it.parts.planes[0].request_metrics.of(18)
 
-        found = read(lambda _, readings: metrics.read(readings), it.parts)
+        found = read(lambda _, collected: metrics.read(collected), it.parts)
 
     hops = ("requestqueue", "local", "remote", "responsequeue", "responsesend", "total")
     for hop, wanted in zip(hops, (1, 2, 3, 4, 5, 15), strict=True):
@@ -57,7 +57,7 @@ async def test_versions_that_clients_make_up_are_bounded(autojump_clock: MockClo
         for version in range(1000):
             metrics.note(stamps(APIS | version))
 
-        found = read(lambda _, readings: metrics.read(readings), it.parts)
+        found = read(lambda _, collected: metrics.read(collected), it.parts)
 
     versions = [name for name in found if name.startswith(f"{OF}requests_total")]
     assert len(versions) == MOST_VERSIONS + 1
@@ -69,7 +69,7 @@ async def test_a_fetch_is_a_consumers_too(autojump_clock: MockClock) -> None:
         metrics = RequestMetrics(it.parts)
         metrics.note(stamps(FETCH | 17))
 
-        found = read(lambda _, readings: metrics.read(readings), it.parts)
+        found = read(lambda _, collected: metrics.read(collected), it.parts)
 
     for name in ("Fetch", "FetchConsumer"):
         assert found[f"{OF}totaltimems_count{{request={name}}}"] == 1
@@ -82,7 +82,7 @@ async def test_what_was_long_ago_is_forgotten(autojump_clock: MockClock) -> None
         for turn in (1, 2):
             metrics.note(stamps(APIS, sent=1.0 + turn * (TURN_S + 1), size=8))
 
-        found = read(lambda _, readings: metrics.read(readings), it.parts)
+        found = read(lambda _, collected: metrics.read(collected), it.parts)
 
     assert found[f"{OF}requestbytes{{quantile=0.999,request=ApiVersions}}"] < 10
     assert found[f"{OF}requestbytes_count{{request=ApiVersions}}"] == 3
@@ -91,7 +91,7 @@ async def test_what_was_long_ago_is_forgotten(autojump_clock: MockClock) -> None
 async def test_they_are_off_unless_they_are_wanted(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.ask(ApiVersionsRequest("a", "1"))
-        assert it.parts.planes[0].times.log is None
+        assert it.parts.planes[0].request_metrics.log is None
         assert [name for name in await values(it) if name.startswith(OF)] == []
 
 
@@ -101,7 +101,7 @@ async def test_wanted_they_follow_every_request_until_the_plugin_goes(
     async with harness({"requests": "true"}) as it:
         await it.ask(DescribeClientQuotasRequest())
         found = await values(it)
-        times = it.parts.planes[0].times
+        times = it.parts.planes[0].request_metrics
         assert it.parts.error_counts.active
         await it.host.stop()
 

@@ -103,5 +103,5 @@ def test_a_head_with_more_tagged_fields_than_allowed_is_refused() -> None:
     allowed = b"\x80\x01" + tags[:-2]
 
     assert body_position(head(b"me", allowed), 2, flexible=True) == 12 + len(allowed)
-    with pytest.raises(ProtocolError, match="129 tagged fields of the head"):
+    with pytest.raises(ProtocolError, match="129 tagged fields in the header"):
         body_position(head(b"me", b"\x81\x01" + tags), 2, flexible=True)

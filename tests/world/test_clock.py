@@ -35,7 +35,7 @@ def test_skipping_moves_wall_and_monotonic_time_and_not_elapsed():
 
 
 def test_time_does_not_go_back():
-    with pytest.raises(ValueError, match="does not go back"):
+    with pytest.raises(ValueError, match="cannot skip"):
         SkippingClock().skip(-1)
 
 
@@ -146,7 +146,7 @@ def test_only_one_task_advances_the_clock_and_a_cancelled_one_lets_go():
             with clock.working():  # keeps the first one waiting
                 nursery.start_soon(clock.advance, 10)
                 await trio.sleep(0.001)
-                with pytest.raises(RuntimeError, match="already"):
+                with pytest.raises(RuntimeError, match="being advanced"):
                     await clock.advance(1)
                 nursery.cancel_scope.cancel()
         return await clock.advance(1)

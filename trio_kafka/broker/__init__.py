@@ -1,4 +1,4 @@
-"""Puts the parts of a broker together: start, life, stop. Decides nothing."""
+"""Assembly of a broker from its parts: start, lifecycle, stop."""
 
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.errors import StartError

@@ -1,14 +1,14 @@
-"""A running broker, as those see it who embed it, stop it, or look inside."""
+"""A running broker: access for code that embeds it, stops it or looks inside."""
 
 from collections.abc import Mapping, Sequence
 
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.dynamic_listeners import DynamicListeners
 from trio_kafka.broker.lifecycle import Lifecycle
-from trio_kafka.broker.listening import Listening
-from trio_kafka.broker.site import Site
-from trio_kafka.broker.steps import Steps
+from trio_kafka.broker.step_timings import StepTimings
 from trio_kafka.broker.storage import Storage
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
@@ -20,7 +20,6 @@ from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import Endpoint
-from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
 from trio_kafka.plugin_host.host import PluginHost
 from trio_kafka.raft.driver import RaftDriver
@@ -32,72 +31,90 @@ from trio_kafka.world.world import World
 
 @define(eq=False, kw_only=True)
 class Broker:
-    """The parts, in the order in which they start.
+    """A started broker. parts: what handlers use.
 
-    planes: the data plane first. advertised: what clients are told, by the listener's name.
-    start, stop: how long each step took.
+    advertised: the addresses that clients are told, by listener name.
+    start, stop: durations of the steps.
     """
 
-    site: Site
+    context: BuildContext
+    parts: Parts
     storage: Storage
     logs: LogManager
-    raft: RaftDriver
-    metadata: MetadataCache
-    controller: Controller
-    replicas: ReplicaManager
-    groups: GroupCoordinator
-    planes: Sequence[Plane]
-    listening: Listening
-    limits: ConnectionLimits
+    lifecycle: Lifecycle
+    listeners: DynamicListeners
     plugins: PluginHost
     request_log: RequestLog
-    parts: Parts
-    lifecycle: Lifecycle
     advertised: Mapping[str, ListenerEndpoint]
-    start: Steps
-    stop: Steps = field(init=False)
+    start: StepTimings
+    stop: StepTimings = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.stop = Steps("stop", self.world.clock.elapsed, self.node)
+        self.stop = StepTimings("stop", self.world.clock.elapsed, self.node)
 
     @property
     def world(self) -> World:
-        return self.site.world
+        return self.context.world
 
     @property
     def config(self) -> BrokerConfig:
-        return self.site.config
+        return self.context.config
 
     @property
     def node(self) -> Node:
-        """The root of its tree."""
-        return self.site.node
+        """Root of the broker's tree."""
+        return self.context.node
 
     @property
     def counters(self) -> Counters:
-        return self.site.counters
+        return self.context.counters
 
     @property
     def tasks(self) -> Tasks:
-        return self.site.tasks
+        return self.context.tasks
+
+    @property
+    def raft(self) -> RaftDriver:
+        return self.parts.raft
+
+    @property
+    def metadata(self) -> MetadataCache:
+        return self.parts.metadata
+
+    @property
+    def controller(self) -> Controller:
+        return self.parts.controller
+
+    @property
+    def replicas(self) -> ReplicaManager:
+        return self.parts.replicas
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        return self.parts.groups
+
+    @property
+    def planes(self) -> Sequence[Plane]:
+        """All planes, the data plane first."""
+        return self.parts.planes
 
     @property
     def plane(self) -> Plane:
-        """The one that clients talk to."""
+        """The data plane."""
         return self.planes[0]
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """The addresses that are bound now, by the listener's name."""
-        return self.listening.endpoints
+        """Bound addresses by listener name."""
+        return self.listeners.endpoints
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where the first listener is bound."""
+        """Bound address of the first listener."""
         return next(iter(self.endpoints.values()))
 
     @property
     def bootstrap(self) -> str:
-        """What clients are given: the advertised address of the first listener."""
-        told = self.advertised[next(iter(self.endpoints))]
-        return str(Endpoint(told.host, told.port))
+        """Advertised address of the first listener, as clients use it."""
+        first = self.advertised[next(iter(self.endpoints))]
+        return str(Endpoint(first.host, first.port))

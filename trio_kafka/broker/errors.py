@@ -1,11 +1,11 @@
-"""Why a broker did not start, and what to do about it."""
+"""Errors of the start, with advice for the operator."""
 
 import errno
 from typing import Final
 
 from trio_kafka.errors import LogDirError
 
-# By the system's error: what helps, where that can be said.
+# Advice by errno, where there is one.
 _ADVICE: Final = {
     errno.EAGAIN: "stop the broker that uses it",
     errno.EACCES: "give this user the right to write there",
@@ -20,20 +20,20 @@ _ADVICE: Final = {
 
 
 class StartError(Exception):
-    """The broker cannot start as it was told to; the message names the culprit."""
+    """Broker that cannot start as configured; the message names the cause."""
 
 
 def storage_error(error: LogDirError) -> StartError:
-    """Why a directory cannot be used."""
+    """Make the error of a directory that cannot be used."""
     return StartError(f"{error}{advice(error.__cause__)}")
 
 
 def listen_error(error: OSError) -> StartError:
-    """Why an address cannot be bound; `filename` names listener and address."""
+    """Make the error of an address that cannot be bound; `filename` names listener and address."""
     return StartError(f"listener {error.filename}: {error.strerror}{advice(error)}")
 
 
 def advice(error: BaseException | None) -> str:
-    """What to do about an error of the system, with a colon before; nothing where nobody knows."""
+    """Return advice about a system error, after a colon; empty if there is none."""
     known = _ADVICE.get(error.errno or 0) if isinstance(error, OSError) else None
     return f": {known}" if known else ""

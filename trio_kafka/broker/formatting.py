@@ -1,7 +1,7 @@
-"""Data directories get their identity, and the metadata log that begins a cluster.
+"""Formatting of data directories: their identity and the initial metadata log of a cluster.
 
-A directory without `meta.properties` is formatted only when it is empty: the identity first, then
-the metadata log. A formatting that was cut off is finished by the next one.
+A directory without `meta.properties` is formatted only if it is empty: first the identity, then the
+metadata log. An interrupted formatting is completed by the next one.
 Source: KIP-631, KIP-858; `kafka-storage format --standalone`.
 """
 
@@ -26,9 +26,9 @@ from trio_kafka.raft.voters import VoterEndpoint
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
-# What may stand in a directory that counts as empty: the lock, what a file system puts there, and
-# what a formatting leaves that was cut off.
-_NOTHING: Final = frozenset({".lock", "lost+found", f"{META_PROPERTIES}.tmp"})
+# Names that an empty directory may contain: the lock, those of the file system, and the remains of
+# an interrupted formatting.
+_IGNORED_NAMES: Final = frozenset({".lock", "lost+found", f"{META_PROPERTIES}.tmp"})
 
 
 async def format_storage(
@@ -38,7 +38,7 @@ async def format_storage(
     logs: LogManager,
     cluster_id: str | None,
 ) -> None:
-    """Format `metadata`, the directory with the metadata log, and the others; formatted ones stay.
+    """Format `metadata`, the directory of the metadata log, and the other unformatted directories.
 
     cluster_id: None: a new one. Raises StartError, LogDirError.
     """
@@ -70,7 +70,7 @@ async def _identify(
 
 
 def _check(metadata: LogDirectory, others: Sequence[LogDirectory]) -> None:
-    """Nothing is formatted that holds anything; of one cluster no part is made anew."""
+    """Raise StartError if a directory is not empty, or if the cluster's metadata are elsewhere."""
     formatted = [one.path for one in others if one.properties]
     if metadata.properties is None and formatted:
         raise StartError(
@@ -83,7 +83,7 @@ def _check(metadata: LogDirectory, others: Sequence[LogDirectory]) -> None:
 
 
 def _check_empty(directory: LogDirectory) -> None:
-    found = [name for name in directory.root.names() if name not in _NOTHING]
+    found = [name for name in directory.root.names() if name not in _IGNORED_NAMES]
     if found:
         raise StartError(
             f"{directory.path} has no {META_PROPERTIES} and is not empty ({found[0]}): it is not"
@@ -92,7 +92,7 @@ def _check_empty(directory: LogDirectory) -> None:
 
 
 async def _format_log(world: World, config: BrokerConfig, metadata: LogDirectory) -> None:
-    """The metadata log, unless there is one. OSError."""
+    """Format the metadata log unless it exists. OSError."""
     root, name, properties = metadata.root, str(METADATA_PARTITION), metadata.properties
     if root.exists(name) and _has_log(root.directory(name)):
         return

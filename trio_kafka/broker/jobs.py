@@ -1,4 +1,4 @@
-"""The broker's periodic jobs, by Kafka's names; none ticks where there is nothing to do."""
+"""Periodic jobs of the broker, under Kafka's names; an idle job does not wake the loop."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,9 +24,9 @@ def add_jobs(
     logs: LogManager,
     current: Callable[[], BrokerConfig],
 ) -> None:
-    """Upkeep of the logs: retention, flush by time, checkpoints, deleted files, old producers.
+    """Add the log jobs: retention, timed flush, checkpoints, deletion of files, producer expiry.
 
-    current: what is in force, of what may change while the broker runs.
+    current: returns the settings in force, for those that may change while the broker runs.
     """
     delay_s = config.log_initial_task_delay_ms / 1000
 
@@ -63,7 +63,7 @@ def add_jobs(
 
 
 def _add_checkpoints(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:
-    """Each kind of checkpoint at an interval of its own; high watermarks from the start on."""
+    """Add one job per kind of checkpoint; high watermarks are written from the start on."""
     delay_s = config.log_initial_task_delay_ms / 1000
     for name, interval_ms, first_s, action in (
         (
@@ -92,7 +92,7 @@ def _add_checkpoints(scheduler: Scheduler, config: BrokerConfig, logs: LogManage
 
 
 def _once(scheduler: Scheduler, name: str, delay_s: float, action: Action) -> None:
-    """A job that runs once: what an interval of 0 means in Kafka."""
+    """Run an action once: Kafka's meaning of an interval of 0."""
     job: Job
 
     async def run() -> None:

@@ -1,7 +1,7 @@
-"""This broker's life in the eyes of its controller: registered, unfenced, shut down.
+"""Lifecycle of this broker as its controller sees it: registered, unfenced, shut down.
 
-The controller is in this process: it cannot lose sight of this broker while this code runs, so
-there is no heartbeat to keep up, only the ones that ask for something. Source: KIP-631, KIP-841.
+The controller runs in the same process and cannot lose contact, so heartbeats are sent only to
+request something. Source: KIP-631, KIP-841.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ _TRIES: Final = 10
 
 
 class Lifecycle:
-    """`epoch` is -1 until it is registered.
+    """Registration of this broker. `epoch` is -1 until it is registered.
 
-    state: starting, registered, unfenced, running, shutting down, fenced. serving: set when clients
-        are let in; leaving: set when the stop begins.
+    state: starting, registered, unfenced, running, shutting down, fenced.
+    serving: set when clients are accepted. leaving: set when the stop begins.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Lifecycle:
         *,
         timeout_s: float,
     ) -> None:
-        """Begin this life. Raises KafkaError; StartError if the controller takes too long."""
+        """Register the broker. Raises KafkaError; StartError if the controller takes too long."""
         broker = NewBroker(
             id=self._node_id,
             incarnation_id=self._incarnation_id,
@@ -72,30 +72,30 @@ class Lifecycle:
             if error.code is not ErrorCode.REQUEST_TIMED_OUT:
                 raise
             raise StartError(
-                f"the controller did not register this broker in {timeout_s:g} s"
+                f"the controller did not register this broker within {timeout_s:g} s"
                 " (initial.broker.registration.timeout.ms)"
             ) from error
         self.state = "registered"
 
     async def unfence(self) -> None:
-        """Ask to serve. The registration was published before it was answered: it is caught up."""
+        """Ask to be unfenced; the registration is already published, so the broker is caught up."""
         answer = await self._controller.heartbeat(self._beat())
         if answer.fenced:
             raise InvariantError(f"broker {self._node_id} is fenced after it caught up")
         self.state = "unfenced"
 
     def serve(self) -> None:
-        """Clients are let in from now on."""
+        """Record that clients are accepted from now on."""
         self.state = "running"
         self.serving.set()
 
     def leave(self) -> None:
-        """The stop has begun: new clients had better go elsewhere."""
+        """Record that the stop has begun: new clients should go elsewhere."""
         self.state = "shutting down"
         self.leaving.set()
 
     async def shut_down(self, deadline: float) -> bool:
-        """Move what this broker leads; whether that was done before `deadline`."""
+        """Request a controlled shutdown; return True if all leaders moved before `deadline`."""
         self.leave()
         for _ in range(_TRIES):
             answer = await self._controller.heartbeat(
@@ -109,7 +109,7 @@ class Lifecycle:
         return False
 
     async def allocate_producer_ids(self) -> tuple[int, int]:
-        """A block: its first id, and how many. Raises KafkaError."""
+        """Allocate a block of producer ids: first id and length. Raises KafkaError."""
         block = await self._controller.allocate_producer_ids(self._node_id, self.epoch)
         return block.first, block.length
 

@@ -1,4 +1,4 @@
-"""Listeners as the planes take them, and as the cluster is told of them."""
+"""Settings of the listeners, for the planes and for the registration of the broker."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from trio_kafka.network.settings import ListenerSettings
 
 
 def listener_settings(config: BrokerConfig) -> list[ListenerSettings]:
-    """The listeners of the data plane, in the order of the settings."""
+    """Return the listeners of the data plane, in the order of the settings."""
     endpoints = config.endpoints
     return [
         _settings(config, listener, int(str(value_for(config, listener.name, _PROCESSORS))))
@@ -21,7 +21,9 @@ def listener_settings(config: BrokerConfig) -> list[ListenerSettings]:
 
 
 def control_settings(config: BrokerConfig) -> ListenerSettings | None:
-    """The one of the control plane, which has one processor; None: there is no such plane."""
+    """Return the listener of the control plane, which has one processor; None without
+    such a plane.
+    """
     endpoints = config.endpoints
     for listener in endpoints.broker:
         if listener.name == endpoints.control:
@@ -32,18 +34,18 @@ def control_settings(config: BrokerConfig) -> ListenerSettings | None:
 def advertised_endpoints(
     config: BrokerConfig, bound: Mapping[str, Endpoint], host_name: str
 ) -> list[ListenerEndpoint]:
-    """What clients are told: port 0 is the port that was bound, no host is this machine's name.
+    """Return the advertised listeners; port 0 becomes the bound port, no host the machine's name.
 
-    bound: the addresses of the listeners by name.
+    bound: the bound addresses by listener name.
     """
     return [
         ListenerEndpoint(
-            told.name,
-            told.endpoint.host or host_name,
-            told.endpoint.port or bound[told.name].port,
-            told.protocol.value,
+            advertised.name,
+            advertised.endpoint.host or host_name,
+            advertised.endpoint.port or bound[advertised.name].port,
+            advertised.protocol.value,
         )
-        for told in config.endpoints.advertised
+        for advertised in config.endpoints.advertised
     ]
 
 
@@ -69,5 +71,5 @@ def _settings(config: BrokerConfig, listener: NamedEndpoint, processors: int) ->
 
 
 def _size(setting: int) -> int | None:
-    """-1 leaves it to the system."""
+    """Return a buffer size; None (for -1) leaves it to the system."""
     return None if setting < 0 else setting

@@ -1,4 +1,4 @@
-"""A broker as a process: its loop, its world, its exit status."""
+"""The broker as a process: event loop, world, signals and exit status."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,9 +8,9 @@ import trio
 
 from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.collector import long_lived_frozen
+from trio_kafka.broker.exit_status import ENDED_AT_ONCE, STOPPED, exit_status_of
 from trio_kafka.broker.run import running_broker
 from trio_kafka.broker.signals import stop_signals
-from trio_kafka.broker.status import ENDED_AT_ONCE, STOPPED, status_of
 from trio_kafka.broker.storage import open_storage
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.log import get_logger
@@ -32,7 +32,8 @@ def serve(
     format_if_empty: bool,
     ready: Callable[[Broker], None] | None = None,
 ) -> int:
-    """Run a broker until SIGTERM or SIGINT; a second one ends it at once. The exit status.
+    """Run a broker until SIGTERM or SIGINT and return the exit status; a second signal ends it at
+    once.
 
     ready: called when clients are served.
     """
@@ -47,7 +48,7 @@ def serve(
                     RealWorld(clock, descriptors=limit),
                     format_if_empty=format_if_empty,
                     open_files=budget_of(limit),
-                    left_behind=partial(end_process, STOPPED),
+                    abandoned=partial(end_process, STOPPED),
                 ) as broker:
                     stop.serving = True
                     with (
@@ -59,7 +60,7 @@ def serve(
                         await stop.asked.wait()
         return ENDED_AT_ONCE if stop.at_once else STOPPED
 
-    return status_of(lambda: trio.run(run, clock=clock))
+    return exit_status_of(lambda: trio.run(run, clock=clock))
 
 
 def format_directories(
@@ -69,10 +70,10 @@ def format_directories(
     ignore_formatted: bool,
     formatted: Callable[[str], None] | None = None,
 ) -> int:
-    """Give empty data directories their identity and the metadata log they begin with.
+    """Format empty data directories: their identity and the initial metadata log. Returns the exit
+    status.
 
     cluster_id: None: a new one. formatted: called with the cluster id at the end.
-    Returns the exit status.
     """
     clock = MachineClock()
 
@@ -85,16 +86,13 @@ def format_directories(
             formatted(found)
         return STOPPED
 
-    return status_of(lambda: trio.run(run, clock=clock), refused="nothing was formatted")
+    return exit_status_of(lambda: trio.run(run, clock=clock), refused="nothing was formatted")
 
 
 async def format_in(
     world: World, config: BrokerConfig, *, cluster_id: str | None, ignore_formatted: bool
 ) -> str:
-    """Format as `format_directories` does, on any World, and return the cluster id.
-
-    Raises StartError.
-    """
+    """Format directories in any World, and return the cluster id. Raises StartError."""
     logs = LogManager(world, config.directories, Node("format", "part"))
     try:
         storage = await open_storage(
@@ -106,12 +104,12 @@ async def format_in(
             refuse_formatted=not ignore_formatted,
         )
     finally:
-        # Not closed: nothing was loaded, and checkpoints of nothing would be written over those of
-        # the last life.
+        # Do not close the log manager: it loaded nothing, and its empty checkpoints would replace
+        # the existing ones.
         logs.abandon()
     storage.abandon()
     _logger.info(
-        "formatted",
+        "directories formatted",
         cluster=storage.identity.cluster_id,
         directories=",".join(config.directories),
     )

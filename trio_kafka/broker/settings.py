@@ -1,4 +1,4 @@
-"""The broker's settings, as each part takes them."""
+"""Conversion of the broker's configuration to the settings of each part."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
@@ -30,19 +30,19 @@ _logger: Final = get_logger(__name__)
 
 
 def settings_of_topic(effective: EffectiveConfig) -> Callable[[MetadataImage, str], TopicConfig]:
-    """What is in force for a topic of an image; what cannot be read counts as not set."""
+    """Return a function for a topic's settings in force; unreadable values count as not set."""
 
     def of_topic(image: MetadataImage, topic: str) -> TopicConfig:
         found = effective.topic(image, topic)
         for error in found.refused:
-            _logger.warning("topic settings refused", topic=topic, reason=str(error))
+            _logger.warning("topic setting ignored", topic=topic, reason=str(error))
         return found.config
 
     return of_topic
 
 
 def controller_rules(config: BrokerConfig, world: World) -> Rules:
-    """What the controller decides by."""
+    """Return the rules by which the controller decides."""
     effective = EffectiveConfig(config)
     defaults = topic_defaults(config)
 
@@ -55,9 +55,9 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             validate_group_configs(values, effective.usable(image))
         else:
             me = image.brokers.get(NodeId(config.node_id))
-            told = [endpoint.name for endpoint in me.endpoints] if me is not None else []
+            registered = [endpoint.name for endpoint in me.endpoints] if me is not None else []
             layers = effective.layers(image)
-            _check_broker_change(layers, values, per_broker=bool(name), registered=told)
+            _check_broker_change(layers, values, per_broker=bool(name), registered=registered)
 
     def lists(kind: ConfigResourceType, name: str) -> str | None:
         if kind is ConfigResourceType.GROUP:
@@ -87,24 +87,24 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
 def _check_broker_change(
     layers: Layers, wanted: Mapping[str, str], *, per_broker: bool, registered: Collection[str]
 ) -> None:
-    """Raises KafkaError(INVALID_REQUEST), as Kafka does for settings of brokers."""
+    """Check a change of broker settings. Raises KafkaError(INVALID_REQUEST), like Kafka."""
     try:
         warnings = check_broker_change(layers, wanted, per_broker=per_broker, registered=registered)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
     for warning in warnings:
-        _logger.warning("ignored a setting", setting=warning)
+        _logger.warning("setting accepted without effect", setting=warning)
 
 
 def metadata_retention(config: BrokerConfig) -> Retention:
-    """Which snapshots of the metadata log are kept."""
+    """Return the retention of metadata snapshots."""
     return Retention(
         max_bytes=config.metadata_max_retention_bytes, max_ms=config.metadata_max_retention_ms
     )
 
 
 def metadata_log_config(config: BrokerConfig) -> LogConfig:
-    """The metadata log's own settings. What is kept of it follows from its snapshots alone."""
+    """Return the settings of the metadata log; its retention follows from the snapshots alone."""
     return LogConfig(
         segment_bytes=config.metadata_log_segment_bytes,
         segment_ms=config.metadata_log_segment_ms,

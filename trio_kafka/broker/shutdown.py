@@ -1,7 +1,7 @@
-"""The stop of a broker: a list of its own, not the start in reverse.
+"""Stop of a broker: its own list of steps, not the start in reverse.
 
-Each step has its share of the deadline; its duration is logged and kept. What does not end in its
-share is cancelled, and the next step goes on: logs are closed in any case.
+Each step gets a share of the time left; its duration is logged and kept. A step that exceeds its
+share is cancelled and the next one runs: the logs are closed in any case.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,9 +21,9 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.plugin_host.guard import PluginError
 
 _logger: Final = get_logger(__name__)
-_LEAST_S: Final = 0.01  # for a step that comes when all time is used up
-_LOGGED_S: Final = 0.5  # for the last lines of the request log
-# Shares of the time that is left, in the order of the steps.
+_MIN_STEP_S: Final = 0.01  # for a step that starts after the deadline
+_REQUEST_LOG_S: Final = 0.5  # for the last lines of the request log
+# Shares of the time left, in the order of the steps.
 _SHARES: Final = {
     "controlled shutdown": 0.3,
     "network": 0.3,
@@ -33,20 +33,20 @@ _SHARES: Final = {
     "coordinators": 0.05,
     "replication": 0.05,
     "controller": 0.05,
-    "logs": 1.0,  # unwritten checkpoints are paid for at the next start
+    "logs": 1.0,  # checkpoints that are not written cost time at the next start
 }
 
 
 async def stop_broker(broker: Broker, deadline_s: float) -> None:
-    """Stop in order. Takes `deadline_s` at most, but for a disk that does not answer.
+    """Stop the broker in order within `deadline_s`, unless a disk does not respond.
 
-    After a failure of a part other than a plugin, `broker.tasks.failure`: leaders do not move, as
-    nothing can be committed; and unless a directory failed, the logs are left as after a crash, for
-    recovery.
+    After the failure of a part other than a plugin (`broker.tasks.failure`), leaders do not move,
+    because nothing can be committed. Unless a directory failed, the logs are then left as after a
+    crash, for recovery.
     """
     end = trio.current_time() + deadline_s
     tasks = broker.tasks
-    _tell_failure(broker)
+    _log_failure(broker)
     steps: dict[str, Callable[[], Awaitable[None]]] = {
         "controlled shutdown": lambda: _leave(broker),
         "network": lambda: _drain(broker),
@@ -59,27 +59,27 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
         "logs": lambda: _close_logs(broker),
     }
     for name, step in steps.items():
-        share_s = max((end - trio.current_time()) * _SHARES[name], _LEAST_S)
+        share_s = max((end - trio.current_time()) * _SHARES[name], _MIN_STEP_S)
         with broker.stop.step(name), trio.move_on_after(share_s) as scope:
             await step()
         if scope.cancelled_caught:
-            _logger.warning("step of the stop cut off", step=name, after_ms=round(share_s * 1000))
+            _logger.warning("stop step cancelled", step=name, after_ms=round(share_s * 1000))
     _logger.info("broker stopped", node=broker.config.node_id, took_ms=broker.stop.total_ms)
 
 
 def _is_broken(broker: Broker) -> bool:
-    """A part has failed that the stop would need; a plugin is none."""
+    """Return True if a part that the stop needs has failed; plugins do not count."""
     return not isinstance(broker.tasks.failure, PluginError | None)
 
 
-def _tell_failure(broker: Broker) -> None:
+def _log_failure(broker: Broker) -> None:
     failure = broker.tasks.failure
     if failure is not None:
-        _logger.error("the broker stops: a part failed", reason=f"{failure!r}")
+        _logger.error("stopping because a part failed", reason=f"{failure!r}")
 
 
 async def _leave(broker: Broker) -> None:
-    """Leaders move, or give up their partitions, while this broker still serves."""
+    """Move leaders, or give up partitions, while this broker still serves."""
     broker.lifecycle.leave()
     if not broker.config.controlled_shutdown_enable or _is_broken(broker):
         await trio.lowlevel.checkpoint()
@@ -90,11 +90,11 @@ async def _leave(broker: Broker) -> None:
         _logger.warning("controlled shutdown failed", reason=str(error))
     else:
         if not moved:
-            _logger.warning("controlled shutdown: partitions are still led here")
+            _logger.warning("controlled shutdown incomplete, this broker still leads partitions")
 
 
 async def _drain(broker: Broker) -> None:
-    """What is in hand is answered; what is parked is answered with what there is."""
+    """Answer requests in flight; parked requests are answered with what is there."""
     broker.replicas.fetch.close()
     broker.groups.stop()
     async with trio.open_nursery() as nursery:
@@ -106,24 +106,24 @@ async def _drain(broker: Broker) -> None:
 
 
 async def _stop_handlers(broker: Broker) -> None:
-    """What was answered is logged before its writer goes."""
-    with trio.move_on_after(_LOGGED_S):
+    """Write pending lines of the request log, then stop its writer and the handlers."""
+    with trio.move_on_after(_REQUEST_LOG_S):
         await broker.request_log.drain()
     await broker.tasks.stop(REQUEST_LOG, PLANES, LIMITS, "auto-topic-creation")
 
 
 async def _stop_plugins(broker: Broker) -> None:
-    """Each leaves its block in order, while the handlers still run for what it has to write."""
+    """Stop plugins in order while handlers still run for their last requests."""
     await broker.plugins.stop()
-    if left := broker.plugins.left_behind:
-        _logger.error("plugins do not end", plugins="; ".join(left))
-        broker.plugins.cancel_left_behind()
+    if left := broker.plugins.abandoned:
+        _logger.error("plugins abandoned", plugins="; ".join(left))
+        broker.plugins.cancel_abandoned()
     else:
         await broker.tasks.stop(PLUGINS)
 
 
 async def _close_produce(broker: Broker) -> None:
-    """A slow directory has half of the time to take what is queued."""
+    """Wait for queued appends of slow directories for half of the time left."""
     left_s = trio.current_effective_deadline() - trio.current_time()
     try:
         with trio.move_on_after(max(left_s, 0.0) / 2):
@@ -133,10 +133,10 @@ async def _close_produce(broker: Broker) -> None:
 
 
 async def _close_logs(broker: Broker) -> None:
-    """The metadata log first: nobody may write to it when the marker of a clean stop is there."""
+    """Close the logs, the metadata log first: no write may follow the clean-shutdown marker."""
     await broker.tasks.stop(LOG, "log-manager")
     if _is_broken(broker) and not isinstance(broker.tasks.failure, LogDirError):
-        return  # what is in memory cannot be trusted: whoever owns the broker abandons the logs
+        return  # state in memory cannot be trusted: `Startup.abandon` releases the logs
     metadata = broker.storage.metadata
     try:
         await broker.raft.close()

@@ -1,4 +1,6 @@
-"""What signals ask of a broker: the first one to stop, the second one to end at once."""
+"""Signal handling of a broker process: the first signal stops it, the second one ends
+it at once.
+"""
 
 import signal
 from collections.abc import AsyncIterator
@@ -17,9 +19,11 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 @define(eq=False)
 class Stop:
-    """asked: set by the first signal, which also cancels the scope `starting`, unless the broker
-    is `serving`: one that has not started has nothing to stop in order. at_once: there was a
-    second signal.
+    """Stop requests by signal.
+
+    asked: set by the first signal. starting: scope that the first signal cancels unless the broker
+    is `serving`, because an unfinished start has nothing to stop in order. at_once: a second signal
+    came.
     """
 
     asked: trio.Event = field(factory=trio.Event)
@@ -30,7 +34,7 @@ class Stop:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[Stop]:
-    """What SIGTERM and SIGINT ask for while the block runs; the second one cancels it."""
+    """Handle SIGTERM and SIGINT while the block runs; the second signal cancels the block."""
     stop = Stop()
 
     async def listen(*, task_status: trio.TaskStatus[None]) -> None:
@@ -39,11 +43,11 @@ async def stop_signals() -> AsyncIterator[Stop]:
             async for number in signals:
                 name = signal.Signals(number).name
                 if stop.asked.is_set():
-                    _logger.warning("a second signal: the broker ends at once", signal=name)
+                    _logger.warning("second signal received, ending at once", signal=name)
                     stop.at_once = True
                     nursery.cancel_scope.cancel()
                 else:
-                    _logger.info("stopping", signal=name)
+                    _logger.info("signal received, stopping", signal=name)
                     stop.asked.set()
                     if not stop.serving:
                         stop.starting.cancel()

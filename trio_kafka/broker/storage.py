@@ -1,8 +1,8 @@
-"""Whose data directories these are: found out at start.
+"""Ownership check of the data directories at the start.
 
-All are locked, and belong to this node and to one cluster, or the broker does not start. A
-directory that cannot be read is offline and the others serve, but for the one with the metadata
-log. Source: KIP-631, KIP-858.
+All directories are locked and must belong to this node and to one cluster. A directory that cannot
+be read is taken offline and the others serve, except for the directory of the metadata log. Source:
+KIP-631, KIP-858.
 """
 
 from collections.abc import Iterable
@@ -23,8 +23,10 @@ from trio_kafka.world.world import World
 
 @frozen(kw_only=True)
 class Storage:
-    """identity: of `metadata`, the directory with the metadata log; apart: it is none of log.dirs,
-    so that LogManager does not know it.
+    """Opened data directories.
+
+    identity: of `metadata`, the directory with the metadata log. apart: that directory is not in
+    log.dirs, so the LogManager does not know it.
     """
 
     identity: MetaProperties
@@ -33,21 +35,21 @@ class Storage:
 
     @property
     def directory_id(self) -> bytes:
-        """Of the directory that has the metadata log."""
+        """Id of the directory that has the metadata log."""
         return parse_id(self.identity.directory_id or "")
 
     def resize(self, threads: int) -> None:
-        """Let so many threads work in that directory from now on; see `LogManager.resize`."""
+        """Set the number of threads of a separate metadata directory; see `LogManager.resize`."""
         if self.apart:
             self.metadata.root.resize(threads)
 
     async def close(self, broker_epoch: int) -> None:
-        """Give up the directory that only the metadata log is in; the others are LogManager's."""
+        """Close a separate metadata directory; the LogManager closes the others."""
         if self.apart:
             await self.metadata.close(broker_epoch)
 
     def abandon(self) -> None:
-        """Give its lock back and nothing else. Idempotent."""
+        """Release the lock of a separate metadata directory without closing it. Idempotent."""
         if self.apart:
             self.metadata.abandon()
 
@@ -61,22 +63,23 @@ async def open_storage(
     cluster_id: str | None = None,
     refuse_formatted: bool = False,
 ) -> Storage:
-    """Lock all directories, check that they belong together, format them where that is allowed.
+    """Lock all directories, check that they belong together, and format them if allowed.
 
-    cluster_id: of a formatting; None: a new one. refuse_formatted: there must be something to
-    format. Raises StartError, which says what to do; no lock is left then but those of `logs`.
+    cluster_id: for formatting; None: a new one. refuse_formatted: raise StartError if nothing is
+    left to format.
+    Raises StartError, which says what to do; then only `logs` still holds locks.
     """
     apart = config.metadata_directory not in config.directories
     metadata: LogDirectory | None = None
     try:
         await logs.open()
-        _refuse_used(logs)
+        _reject_used(logs)
         metadata = await _open_apart(world, config) if apart else _find(config, logs)
         if refuse_formatted and metadata.properties is not None:
+            cluster = metadata.properties.cluster_id
             raise StartError(
-                f"{metadata.path} is formatted already:"
-                f" cluster {metadata.properties.cluster_id}: name an empty"
-                f" directory, or leave it as it is with --ignore-formatted"
+                f"{metadata.path} is already formatted for cluster {cluster}:"
+                " name an empty directory, or keep it with --ignore-formatted"
             )
         if format_if_empty:
             await format_storage(world, config, metadata, logs, cluster_id)
@@ -93,8 +96,8 @@ async def open_storage(
     return Storage(identity=identity, metadata=metadata, apart=apart)
 
 
-def _refuse_used(logs: LogManager) -> None:
-    """A directory that another process has is no broken one: two brokers must not share it."""
+def _reject_used(logs: LogManager) -> None:
+    """Raise if another process uses a directory: unlike a damaged one, it must not be skipped."""
     for error in logs.offline_paths.values():
         if isinstance(error.__cause__, BlockingIOError):
             raise error
@@ -135,7 +138,8 @@ def _identity(config: BrokerConfig, metadata: LogDirectory) -> MetaProperties:
         )
     if properties.node_id != config.node_id:
         raise StartError(
-            f"{metadata.path} is of node {properties.node_id}, node.id is {config.node_id}:"
+            f"{metadata.path} belongs to node {properties.node_id}, but node.id is "
+            f"{config.node_id}:"
             " correct one of them"
         )
     if properties.directory_id is None:

@@ -1,8 +1,7 @@
-"""The tasks of a broker by name: stopped one after the other, and the first failure ends the block.
+"""Named tasks of a broker: they can be stopped one by one, and the first failure ends the broker.
 
-A task that fails before it is ready fails whoever starts it. One that fails later takes down nobody
-by itself: the failure is kept, and what runs under `guard` is cancelled, so that whoever owns the
-broker can stop it in order.
+A task that fails before it is started raises in `start`. A later failure is kept in `failure` and
+cancels `guard`, so that the owner of the broker can stop it in order.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,9 +21,10 @@ class _Task:
 
 
 class Tasks:
-    """failure: of the first task that failed after it was ready; groups of one are opened.
+    """Running tasks by name.
 
-    guard: a scope for the start and for the life of the broker.
+    failure: of the first task that failed after its start, unwrapped from groups of one.
+    guard: cancel scope for the start and run of the broker.
     """
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -34,15 +34,15 @@ class Tasks:
         self._tasks: dict[str, _Task] = {}
 
     async def start(self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
-        """Start `call(*arguments, task_status=...)`; what it is ready with.
+        """Start `call(*arguments, task_status=...)`; return its start value.
 
-        Raises what it raises before it is ready.
+        Raises what it raises before it is started.
         """
         task = self._tasks[name] = _Task()
         return await self._nursery.start(self._run, task, call, arguments, name=name)
 
     async def stop(self, *names: str) -> None:
-        """Cancel these, one after the other, and wait for each to end. Idempotent."""
+        """Cancel these tasks one after the other, waiting for each to end. Idempotent."""
         await trio.lowlevel.checkpoint()
         for name in names:
             if name in self._tasks:
@@ -50,16 +50,16 @@ class Tasks:
                 await self._tasks[name].ended.wait()
 
     def runs(self, name: str) -> bool:
-        """Whether it was started and has not ended."""
+        """Return True if the task was started and has not ended."""
         return name in self._tasks and not self._tasks[name].ended.is_set()
 
     @property
     def running(self) -> tuple[str, ...]:
-        """The names of those that run, in the order of their start."""
+        """Names of the running tasks, in start order."""
         return tuple(filter(self.runs, self._tasks))
 
     def fail(self, error: Exception) -> None:
-        """Something failed that the broker cannot go on without. The first one counts."""
+        """Record a failure that the broker cannot survive; the first one counts."""
         if self.failure is None:
             self.failure = only_leaf(error)
         self.guard.cancel()
@@ -85,7 +85,7 @@ class Tasks:
 
 
 class _Status:
-    """A task status that remembers."""
+    """Task status that remembers if it was started."""
 
     def __init__(self, inner: trio.TaskStatus[Any]) -> None:
         self.ready = False

@@ -102,7 +102,7 @@ def _http_addresses(broker: Broker) -> list[str]:
 
 def _path_of_ui(broker: Broker) -> str | None:
     """Return where the admin UI is mounted, if it is."""
-    return next((one.path for one in broker.plugins.site.mounts if one.owner == _UI), None)
+    return next((one.path for one in broker.plugins.dependencies.mounts if one.owner == _UI), None)
 
 
 def _free_or_any(port: int) -> int:

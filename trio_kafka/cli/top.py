@@ -19,7 +19,7 @@ from trio_kafka.cli.broker_client import (
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json_line
 from trio_kafka.cli.tree import read_tree
-from trio_kafka.introspect.snapshots import HOPS, WORKING, Look, api_loads, loops, queues
+from trio_kafka.introspect.snapshots import HOPS, WORKING, TreeSnapshot, api_loads, loops, queues
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.tree_rows import look_of
 
@@ -52,7 +52,7 @@ def declare(parser: ArgumentParser) -> None:
 def top(*, bootstrap: str, interval: float, times: int, json: bool, timeout: float) -> int:
     """Show the load of a broker: its event loop, its requests by API, its queues."""
     shown = 0
-    before: Look | None = None
+    before: TreeSnapshot | None = None
     try:
         while True:
             after = look(parse_address(bootstrap), timeout)
@@ -73,14 +73,14 @@ def top(*, bootstrap: str, interval: float, times: int, json: bool, timeout: flo
         return 0
 
 
-def _print_lines(before: Look | None, after: Look) -> None:
+def _print_lines(before: TreeSnapshot | None, after: TreeSnapshot) -> None:
     if sys.stdout.isatty():
         print(CLEAR, end="")
     for line in lines(before, after):
         print(line)
 
 
-def as_data(before: Look | None, after: Look) -> dict[str, Any]:
+def as_data(before: TreeSnapshot | None, after: TreeSnapshot) -> dict[str, Any]:
     """Return a reading for JSON, with rates since the one before."""
     return {
         "loops": [asdict(one) for one in loops(before, after)],
@@ -89,13 +89,13 @@ def as_data(before: Look | None, after: Look) -> dict[str, Any]:
     }
 
 
-def look(address: Endpoint, timeout_s: float) -> Look:
+def look(address: Endpoint, timeout_s: float) -> TreeSnapshot:
     """Read a broker's tree once. Raises BrokerClientError."""
     answer = read_tree(address, kinds=WORKING, timeout_s=timeout_s)
     return look_of(answer, time.monotonic())
 
 
-def lines(before: Look | None, after: Look) -> Iterator[str]:
+def lines(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     """Yield the lines of a reading, with rates since the one before."""
     yield from _loops(before, after)
     yield ""
@@ -106,7 +106,7 @@ def lines(before: Look | None, after: Look) -> Iterator[str]:
         yield "Totals since the start; rates follow with the next reading."
 
 
-def _loops(before: Look | None, after: Look) -> Iterator[str]:
+def _loops(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("plane", "connections", "passes/s", "busy %", "wake ms", "lag ms", "tasks")
     rows = [
         [
@@ -123,7 +123,7 @@ def _loops(before: Look | None, after: Look) -> Iterator[str]:
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 
 
-def _requests(before: Look | None, after: Look) -> Iterator[str]:
+def _requests(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("API", "/s", "queue ms", "local", "remote", "resp.q", "send", "total", "max")
     rows = [
         [
@@ -138,7 +138,7 @@ def _requests(before: Look | None, after: Look) -> Iterator[str]:
     yield from columns(head, rows, [LEFT, *[RIGHT] * (len(head) - 1)])
 
 
-def _queues(before: Look | None, after: Look) -> Iterator[str]:
+def _queues(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
     head = ("what waits", "now", "bound", "most", "oldest s", "done/s")
     rows = [
         [

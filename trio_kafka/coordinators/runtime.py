@@ -37,7 +37,7 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
-from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.deferred_batch import DeferredBatch
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
@@ -81,7 +81,7 @@ class Ground:
     buffer: int
     codec: Codec = Codec.NONE
     linger_ms: int = ADAPTIVE
-    rounds: Rounds = field(factory=Rounds)
+    rounds: DeferredBatch = field(factory=DeferredBatch)
 
 
 class ShardRuntime(Generic[M]):

@@ -23,7 +23,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
-from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.deferred_batch import DeferredBatch
 
 _logger: Final = get_logger(__name__)
 _QUEUED: Final = 10_000  # events that wait for their turn, of one shard
@@ -54,7 +54,7 @@ class Shard(Writer[M]):
         failed: "Callable[[Shard[M]], None]",
         elapsed: Callable[[], float] | None = None,
         linger_ms: int = ADAPTIVE,
-        rounds: Rounds | None = None,
+        rounds: DeferredBatch | None = None,
     ) -> None:
         """work: have `go_on` called, in a task. failed: it must be loaded anew. elapsed: seconds;
         with it the steps of a request are taken at once as long as they are few. linger_ms: how

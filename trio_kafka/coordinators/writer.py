@@ -29,7 +29,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
-from trio_kafka.scheduling.deferred_batch import Rounds
+from trio_kafka.scheduling.deferred_batch import DeferredBatch
 
 _logger: Final = get_logger(__name__)
 _FEW: Final = 2  # events of a round that are written one by one
@@ -47,7 +47,7 @@ class Writer(ABC, Generic[M]):
         *,
         now_ms: Callable[[], int],
         linger_ms: int,
-        rounds: Rounds | None,
+        rounds: DeferredBatch | None,
     ) -> None:
         """linger_ms, rounds: see `Shard`."""
         self.name = name
@@ -60,7 +60,7 @@ class Writer(ABC, Generic[M]):
         self._gathered = Gathering(log, timers, linger_ms / 1000, due)
         self._gathering = None if due is None else self._gathered  # where events go now
         self._gathers_queued = linger_ms == ADAPTIVE
-        self._rounds = rounds if rounds and self._gathers_queued else Rounds()
+        self._rounds = rounds if rounds and self._gathers_queued else DeferredBatch()
         self._round = 0  # the last one that brought records
         self._writers = self._writers_before = 0  # its events with records; those of the one before
         self._uncommitted: deque[tuple[Any, Effects]] = deque()
@@ -166,7 +166,7 @@ class Writer(ABC, Generic[M]):
         if not self._waits(written, effects):
             yield from self._settle_in_steps(effects)
 
-    def _gathering_of_round(self, rounds: Rounds) -> Gathering | None:
+    def _gathering_of_round(self, rounds: DeferredBatch) -> Gathering | None:
         """Where the rest of this round goes, once some events with records have come in it, or as
         some came in the round before: for few a batch costs more than it saves. Where appends wait
         for their turn each has its own: one that is refused takes no replayed others with it.
@@ -178,7 +178,7 @@ class Writer(ABC, Generic[M]):
             self._writers += 1
             return None
         self._gathering = self._gathered
-        rounds.put_off(self._end_round)
+        rounds.defer(self._end_round)
         return self._gathering
 
     def _gather(self, gathering: Gathering, effects: Effects, now_ms: int) -> bool:

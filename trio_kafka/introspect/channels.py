@@ -1,10 +1,9 @@
-"""Trio's memory channels with counts of their own, known to the tree.
+"""Trio's memory channels with their own counts, and a node in the tree.
 
-The counts are kept beside the channel: reading one costs nothing where Trio's `statistics()` costs
-1 µs, so hot loops may ask "does anything wait?" and "is a receiver idle?". They are exact whenever
-no task of the channel is between being cancelled and having left it. How long the oldest item has
-waited is worked out when it is asked, from a time that items carry anyway: no item costs a reading
-of the clock.
+Reading a count costs nothing, where Trio's `statistics()` takes 1 µs, so hot loops may ask whether
+an item is queued or a receiver idle. Counts are exact unless a task of the channel was cancelled
+and has not left it yet. The age of the oldest item is computed when asked, from a time that items
+carry anyway.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ UNBOUNDED: Final = float("inf")
 
 @frozen(kw_only=True)
 class ChannelStatistics:
-    """A moment of a channel; times in seconds of `trio.current_time()`."""
+    """Snapshot of a channel; times in seconds of `trio.current_time()`."""
 
     bound: float
     queued: int
@@ -33,27 +32,29 @@ class ChannelStatistics:
 
 
 def no_age() -> None:
-    """The age of the oldest item where items do not carry their time."""
+    """Return None: items carry no time."""
 
 
 @define(eq=False)
 class Counts:
-    """What both ends of a channel count together.
+    """Counts of a channel, shared by both ends.
 
-    oldest_s: how long the next item has waited; None where none does, or nobody knows.
+    queued: items in the channel, including those of blocked senders.
+    idle: receivers that wait and have no item yet. blocked: sends that had to wait.
+    oldest_s: age of the next item; None: no item, or items carry no time.
     """
 
     bound: float
     oldest_s: Callable[[], float | None] = no_age
-    queued: int = 0  # items in the channel, those of blocked senders included
-    idle: int = 0  # receivers that wait and were not handed an item yet
+    queued: int = 0
+    idle: int = 0
     high_water: int = 0
     items: int = 0
-    blocked: int = 0  # sends that had to wait
+    blocked: int = 0
     blocked_s: float = 0.0
 
     def sent(self) -> None:
-        """An item was taken by the channel: an idle receiver has it, or it is queued."""
+        """Count an item: an idle receiver gets it, or it is queued."""
         self.items += 1
         if self.idle:
             self.idle -= 1
@@ -88,18 +89,18 @@ class Counts:
 
 @define(eq=False)
 class Sender(Generic[T]):
-    """The sending end."""
+    """Sending end of a channel."""
 
     counts: Counts
     _end: trio.MemorySendChannel[T]
 
     def send_nowait(self, item: T) -> None:
-        """Raises trio.WouldBlock when the channel is full."""
+        """Send an item. Raises trio.WouldBlock when the channel is full."""
         self._end.send_nowait(item)
         self.counts.sent()
 
     async def send(self, item: T) -> None:
-        """Waits while the channel is full, and counts how long."""
+        """Send an item; wait while the channel is full, and count how long."""
         counts = self.counts
         try:
             self._end.send_nowait(item)
@@ -110,9 +111,7 @@ class Sender(Generic[T]):
             await trio.lowlevel.checkpoint()
             return
         counts.blocked += 1
-        counts.queued += (
-            1  # the receiver counts it down when it takes it, maybe before this task runs again
-        )
+        counts.queued += 1  # the receiver decrements it, maybe before this task runs again
         began = trio.current_time()
         try:
             await self._end.send(item)
@@ -129,19 +128,19 @@ class Sender(Generic[T]):
 
 @define(eq=False)
 class Receiver(Generic[T]):
-    """The receiving end."""
+    """Receiving end of a channel."""
 
     counts: Counts
     _end: trio.MemoryReceiveChannel[T]
 
     def receive_nowait(self) -> T:
-        """Raises trio.WouldBlock when nothing waits."""
+        """Receive an item. Raises trio.WouldBlock when the channel is empty."""
         item = self._end.receive_nowait()
         self.counts.queued -= 1
         return item
 
     async def receive(self) -> T:
-        """Waits for an item; does not let other tasks run when there is one already."""
+        """Receive an item; wait for one. No checkpoint if one is queued already."""
         counts = self.counts
         try:
             item = self._end.receive_nowait()
@@ -164,14 +163,14 @@ class Receiver(Generic[T]):
 def open_channel(
     bound: float, node: Node, name: str, age_s: Callable[[T], float | None] = lambda _: None
 ) -> tuple[Sender[T], Receiver[T]]:
-    """A channel for `bound` items under `node`; it leaves the tree with that node.
+    """Open a channel for `bound` items with a node under `node`, removed with that node.
 
-    age_s: for how long an item has been here, by a time that it carries.
+    age_s: computes the age of an item from a time that it carries.
     """
     send, receive = trio.open_memory_channel[T](bound)
 
     def oldest_s() -> float | None:
-        # Trio shows how many wait, but not which is next.
+        # Trio has no public access to the next item.
         waiting = receive._state.data  # noqa: SLF001
         return age_s(waiting[0]) if waiting else None
 

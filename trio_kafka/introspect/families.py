@@ -1,8 +1,8 @@
-"""What is measured, as it is given to others: families of samples, read at one time.
+"""Metric families, as reporters get them: samples that were read at one time.
 
-A family is what Prometheus calls one: a name, a kind, and a value for each set of labels. Labels
-and values stand in two lists, position by position; families of the same things share the list of
-labels, so that 10,000 partitions cost one of it and not ten.
+A family is a Prometheus family: a name, a kind, and a value for each set of labels. Labels and
+values are two parallel lists. Families of the same things share the list of labels, which saves
+memory with 10,000 partitions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from trio_kafka.introspect.metrics import Labels
 
 
 class Kind(StrEnum):
-    """How values change: they only grow, they do as they like, or they are a distribution's."""
+    """Type of a metric: values that only grow, values of a moment, a distribution."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -25,8 +25,10 @@ class Kind(StrEnum):
 
 @define(eq=False, kw_only=True)
 class Family:
-    """name: of the samples; those of a summary have a suffix besides, `_count` or `_sum`, or the
-    label `quantile`. labels, values, and of a summary suffixes, go together.
+    """One metric with its samples.
+
+    name: of the samples; those of a summary also have a suffix, `_count` or `_sum`, or the label
+        `quantile`. labels, values, and suffixes of a summary, are parallel lists.
     """
 
     name: str
@@ -37,7 +39,7 @@ class Family:
     suffixes: list[str] = Factory(list)
 
     def add(self, value: float, labels: Labels = (), suffix: str = "") -> None:
-        """One more sample."""
+        """Add a sample."""
         self.labels.append(labels)
         self.values.append(value)
         if self.kind is Kind.SUMMARY:
@@ -47,14 +49,14 @@ class Family:
         return len(self.values)
 
     def samples(self) -> Iterator[tuple[str, Labels, float]]:
-        """Each with its whole name."""
+        """Yield each sample with its full name."""
         for number, (labels, value) in enumerate(zip(self.labels, self.values, strict=True)):
             suffix = self.suffixes[number] if self.suffixes else ""
             yield self.name + suffix, labels, value
 
 
 class MetricsReporter(Protocol):
-    """Who wants to be told of metrics."""
+    """Receiver of metrics."""
 
     def report(self, families: Sequence[Family], /) -> None:
-        """Take what was measured just now. It never waits: what takes long belongs to a task."""
+        """Report samples. Never waits: a reporter does slow work in a task."""

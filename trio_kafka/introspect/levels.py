@@ -1,8 +1,8 @@
-"""Which loggers there are, and from which severity on each is heard; changed while a broker runs.
+"""Log levels, which can be changed while a broker runs.
 
-Names of levels are those of Kafka's tools; what is set is gone when the process ends. `root` is
-over all others; a package's logger stands for its modules, unless they have levels of their own.
-Loggers belong to the process: brokers in one process share them. Source: KIP-412.
+Names of levels are those of Kafka's tools. Levels are lost when the process ends. A module has the
+level of its package unless it has its own; `root` is above all. Loggers belong to the process, so
+brokers in one process share them. Source: KIP-412.
 """
 
 import logging
@@ -24,7 +24,7 @@ _followers: Final[dict[object, Callable[[], None]]] = {}
 
 @contextmanager
 def following(call: Callable[[], None]) -> Iterator[None]:
-    """Call `call` after each change of a level, while the block runs. It must not raise."""
+    """Call `call`, which must not raise, after each change of a level while the block runs."""
     key = object()
     _followers[key] = call
     try:
@@ -34,21 +34,21 @@ def following(call: Callable[[], None]) -> Iterator[None]:
 
 
 def logger_levels() -> dict[str, str]:
-    """The level of every logger by its name, also of those that have it from another one."""
+    """Return the effective level of every logger by its name."""
     names = sorted(logging.root.manager.loggerDict)
     found = {name: _name_of(_effective(name)) for name in names}
     return {ROOT: _name_of(logging.root.level), **found}
 
 
 def has_logger(name: str) -> bool:
-    """Whether there is one of that name: of a module that has logged, or of a package above it."""
+    """Return whether a module of that name has logged, or one of its modules."""
     return name == ROOT or name in logging.root.manager.loggerDict
 
 
 def set_level(name: str, level: str | None) -> None:
-    """Let a logger that is there be heard from a level on; None: from where the one above it is.
+    """Set the level of a logger; None: that of the logger above it.
 
-    Raises KeyError for a level that is none of `LEVELS`.
+    Raises KeyError for a level that is not in `LEVELS`.
     """
     number = logging.NOTSET if level is None else LEVELS[level]
     (logging.root if name == ROOT else logging.getLogger(name)).setLevel(number)
@@ -57,7 +57,7 @@ def set_level(name: str, level: str | None) -> None:
 
 
 def _effective(name: str) -> int:
-    """A package that never logged has the level of what stands above it."""
+    """Return the level of a logger, or of the nearest one above it."""
     while name:
         found = logging.root.manager.loggerDict.get(name)
         if isinstance(found, logging.Logger):
@@ -67,5 +67,5 @@ def _effective(name: str) -> int:
 
 
 def _name_of(number: int) -> str:
-    """The level that lets as much through: the least one that is not below the number."""
+    """Return the name of the lowest level that is not below the number."""
     return next((name for name, level in LEVELS.items() if number <= level), "FATAL")

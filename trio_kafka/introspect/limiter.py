@@ -1,4 +1,4 @@
-"""Trio's capacity limiters, known to the tree."""
+"""Trio's capacity limiters, with a node in the tree."""
 
 from itertools import islice
 from typing import Final
@@ -7,11 +7,11 @@ import trio
 
 from trio_kafka.introspect.tree import Figures, Node
 
-_NAMED: Final = 4  # of those who hold a token
+_NAMED: Final = 4  # borrowers that are shown
 
 
 def open_limiter(tokens: int, node: Node, name: str) -> trio.CapacityLimiter:
-    """A limiter of `tokens` under `node`; it leaves the tree with that node."""
+    """Open a limiter of `tokens` with a node under `node`, removed with that node."""
     limiter = trio.CapacityLimiter(tokens)
 
     def figures() -> Figures:
@@ -28,5 +28,5 @@ def open_limiter(tokens: int, node: Node, name: str) -> trio.CapacityLimiter:
 
 
 def _name_of(borrower: object) -> str:
-    """A task by its name; of what has none, what it is."""
+    """Return the name of a task, or the type of another borrower."""
     return str(getattr(borrower, "name", type(borrower).__name__))

@@ -1,9 +1,9 @@
-"""What the broker says of itself: an event in a few fixed words, and fields that vary.
+"""Log events: a few fixed words, and fields.
 
-`get_logger(__name__).info("connection closed", peer=..., reason=...)`. Standard logging carries
-the events, so that a program which embeds a broker sees them by its own handlers. A field that
-came from a peer cannot break a line or forge one. Secrets never enter a field.
-structlog is not used: it imports rich where that is installed, 150 ms of CPU at each start.
+`get_logger(__name__).info("connection closed", peer=..., reason=...)`. Events go through standard
+logging, so a program that embeds a broker sees them with its own handlers. A field that came from
+a peer cannot break or forge a line. Secrets never enter a field. structlog is not used: where rich
+is installed it imports that, 150 ms of CPU at each start.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TextIO
 
 Format = Literal["text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "json")
-MARK: Final = "  | "  # what each line of a traceback begins with
+MARK: Final = "  | "  # prefix of each line of a traceback
 LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,21 +39,21 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
 
 
 def get_logger(name: str) -> Logger:
-    """The logger of a module; `name` is its `__name__`."""
+    """Return the logger of a module; name: its `__name__`."""
     return Logger(logging.getLogger(name), {})
 
 
 def make_handler(kind: Format, wall: Callable[[], float], stream: TextIO) -> logging.Handler:
-    """Writes one event a line to `stream`; `wall` is World's clock, seconds since 1970."""
+    """Make a handler that writes one event a line. wall: clock, seconds since 1970."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines(wall) if kind == "json" else TextLines(wall))
     return handler
 
 
 class TextLines(logging.Formatter):
-    """For people: time, level, logger, event, fields. A traceback follows on lines of its own.
+    """Text for people: time, level, logger, event, fields, then the lines of a traceback.
 
-    Each line of a traceback begins with `MARK`, since it may quote a client. No event begins so.
+    Each line of a traceback begins with `MARK`, as it may quote a client; no event begins so.
     """
 
     def __init__(self, wall: Callable[[], float]) -> None:
@@ -73,7 +73,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """For machines: one object a line. A field named like a member of every line gets a `_`."""
+    """JSON for machines: one object a line. A field with the name of a fixed member gets a `_`."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
         super().__init__()
@@ -95,22 +95,22 @@ class JsonLines(logging.Formatter):
 
 
 def fields_of(record: logging.LogRecord) -> Mapping[str, object]:
-    """The fields of an event; none for one that another library logged."""
+    """Return the fields of an event; none for an event of another library."""
     fields: Mapping[str, object] = getattr(record, "fields", {})
     return fields
 
 
 def as_json(value: object) -> str:
-    """JSON on one line of printable ASCII.
+    """Return JSON on one line of printable ASCII.
 
-    A terminal takes some other characters for commands, and a reader some for the end of a line.
+    Terminals interpret some other characters as commands, and readers some as the end of a line.
     """
     text = json.dumps(value, default=str, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
 
 
 def _stamp(seconds: float) -> str:
-    # From the epoch, not by fromtimestamp: a simulated clock may stand anywhere.
+    # Not by fromtimestamp, which rejects some readings of a simulated clock.
     return f"{(_EPOCH + timedelta(seconds=seconds)):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
 
 

@@ -1,8 +1,8 @@
-"""A meter: how much of something there is in a second, lately; no clock of its own.
+"""Meter: rates per second as exponentially weighted averages over 1, 5 and 15 minutes.
 
-Averages over one, five and fifteen minutes that weigh what is older ever less: every five seconds
-an average takes in what came since the last step. Nothing ticks: steps are made up for when the
-meter is used. Source: Meter and EWMA of Yammer's metrics 2.2, which Apache Kafka's JMX beans show.
+Every five seconds an average takes in what was marked since the last step. Nothing ticks: missed
+steps are made when the meter is used. Source: Meter and EWMA of Yammer's metrics 2.2, which Apache
+Kafka's JMX beans show.
 """
 
 from math import exp, floor
@@ -14,7 +14,7 @@ _WEIGHTS: Final = tuple(1 - exp(-STEP_S / 60 / minutes) for minutes in _MINUTES)
 
 
 class Meter:
-    """now: seconds of any clock, that of the calls that follow."""
+    """Meter of one quantity. now: seconds of any clock, the same in all calls."""
 
     __slots__ = ("_began", "_rates", "_stepped", "_uncounted", "count")
 
@@ -23,16 +23,16 @@ class Meter:
         self._began = now
         self._stepped = now
         self._uncounted = 0.0
-        self._rates: list[float] = []  # before the first step there is none
+        self._rates: list[float] = []  # empty before the first step
 
     def mark(self, amount: float, now: float) -> None:
-        """So much came now."""
+        """Add an amount."""
         self._step(now)
         self.count += amount
         self._uncounted += amount
 
     def one_minute(self, now: float) -> float:
-        """In a second, over the last minute or so."""
+        """Return the rate per second of the last minute."""
         return self._rate(0, now)
 
     def five_minutes(self, now: float) -> float:
@@ -42,7 +42,7 @@ class Meter:
         return self._rate(2, now)
 
     def mean(self, now: float) -> float:
-        """In a second, since the beginning."""
+        """Return the rate per second since the start."""
         return self.count / (now - self._began) if now > self._began else 0.0
 
     def _rate(self, which: int, now: float) -> float:
@@ -60,6 +60,6 @@ class Meter:
         else:
             for which, weight in enumerate(_WEIGHTS):
                 self._rates[which] += weight * (came - self._rates[which])
-        if steps > 1:  # in which nothing came
+        if steps > 1:  # steps without a mark
             for which, weight in enumerate(_WEIGHTS):
                 self._rates[which] *= (1 - weight) ** (steps - 1)

@@ -1,7 +1,7 @@
-"""What operators count: a name and labels to a number that only grows.
+"""Counters for operators, by name and labels.
 
-Whoever counts often keeps the `Counter` and adds to its `value` (0.03 µs). Labels come from closed
-sets, never from what a peer sends: each combination is kept for good.
+Code that counts often keeps the `Counter` and adds to its `value` (0.03 µs). Labels come from
+closed sets, never from a peer: each combination is kept for good.
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ Labels = tuple[tuple[str, str], ...]
 
 @define(eq=False)
 class Counter:
-    """One number; add to `value`."""
+    """One counter; add to `value`."""
 
     value: int = 0
 
 
 @frozen
 class Reading:
-    """A counter as it stands."""
+    """Value of a counter at one moment."""
 
     name: str
     labels: Labels
@@ -37,7 +37,7 @@ class Counters:
     _counters: dict[tuple[str, Labels], Counter] = field(factory=dict, init=False)
 
     def counter(self, name: str, **labels: str) -> Counter:
-        """The counter of this name and these labels; made when it is first asked for."""
+        """Return the counter of a name and labels; made at the first call."""
         key = (name, tuple(sorted(labels.items())))
         counter = self._counters.get(key)
         if counter is None:
@@ -48,16 +48,16 @@ class Counters:
         self.counter(name, **labels).value += amount
 
     def value(self, name: str, **labels: str) -> int:
-        """What was counted under exactly these labels; 0 where nothing was."""
+        """Return the value under exactly these labels; 0 if it was never counted."""
         counter = self._counters.get((name, tuple(sorted(labels.items()))))
         return 0 if counter is None else counter.value
 
     def total(self, name: str) -> int:
-        """The sum over all labels."""
+        """Return the sum over all labels."""
         return sum(reading.value for reading in self if reading.name == name)
 
     def figures(self) -> Figures:
-        """For the tree: `name.label.label`, labels in the order of their names."""
+        """Return figures `name.label.label`, labels in the order of their names."""
         return {
             ".".join((one.name, *(text for _, text in one.labels))).replace(" ", "-"): one.value
             for one in self

@@ -1,9 +1,8 @@
-"""The share of time in which something was so, lately; no clock of its own.
+"""Share of recent time in which a condition held, as an exponentially weighted average.
 
-An average that weighs what is older ever less: a minute ago counts e times less than now. It is fed
-with sums of seconds at any moments, also far apart, so that nothing has to tick while nothing
-happens. Source: the one-minute rate of a Meter, by which Apache Kafka tells how idle its threads
-are, for steps of any length.
+Time a minute ago weighs e times less than now. Samples are sums of seconds at any moments, so
+nothing has to tick. Source: the one-minute rate of a Meter, by which Apache Kafka reports how idle
+its threads are, for steps of any length.
 """
 
 from collections.abc import Callable
@@ -14,18 +13,21 @@ _WEIGHED_S: Final = 60.0
 
 
 class Share:
-    """now: seconds of any clock, that of the calls that follow. total_s: the sum so far."""
+    """Weighted share.
+
+    now: seconds of any clock, the same in all calls. total_s: sum so far. value: until the first
+    sample.
+    """
 
     __slots__ = ("_now", "_total_s", "value")
 
     def __init__(self, now: float, total_s: float = 0.0, value: float = 1.0) -> None:
-        """value: what is told until some time has passed."""
         self.value = value
         self._now = now
         self._total_s = total_s
 
     def sample(self, now: float, total_s: float) -> float:
-        """Take in what came since the last sample: the share from now on, from 0 to 1."""
+        """Take in the time since the last sample; return the share, 0 to 1."""
         took_s = now - self._now
         if took_s > 0:
             share = min(max((total_s - self._total_s) / took_s, 0.0), 1.0)
@@ -35,7 +37,7 @@ class Share:
 
 
 class Parked:
-    """How long one task has been parked, of all times together, and lately."""
+    """Parked time of one task, in total and as a share of recent time."""
 
     __slots__ = ("_elapsed", "_share", "_since", "_sum_s")
 
@@ -58,5 +60,5 @@ class Parked:
         return self._sum_s if since is None else self._sum_s + self._elapsed() - since
 
     def lately(self) -> float:
-        """The share of time, from 0 to 1."""
+        """Return the share of recent time, 0 to 1."""
         return self._share.sample(self._elapsed(), self.sum_s)

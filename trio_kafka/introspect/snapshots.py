@@ -1,54 +1,55 @@
-"""What a node does, from two looks at its tree.
+"""Loads of a node, from two snapshots of its tree.
 
-A rate is what was counted between two looks; a mean time is of the requests that ended between
-them. One look alone has no rates, and its means are of all that has been since the start. A counter
-that went back began anew meanwhile: its rate is 0.
+A rate is what was counted between two snapshots, a mean time that of the requests which ended
+between them. A single snapshot has no rates, and its means are those since the start. A counter
+that decreased was restarted: its rate is 0.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 
 from trio_kafka.attributes import frozen
-from trio_kafka.introspect.tree import Figures, Kind
+from trio_kafka.introspect.tree import Figures, NodeKind
 
 NUMEROUS: Final = ("connection", "file", "group", "log", "member", "partition")
-"""The kinds of nodes of which there may be thousands."""
-WORKING: Final = tuple(kind for kind in get_args(Kind) if kind not in NUMEROUS)
-"""The others: those that a look needs."""
+"""Kinds of nodes that may be thousands."""
+WORKING: Final = tuple(kind for kind in get_args(NodeKind) if kind not in NUMEROUS)
+"""Other kinds: those that a snapshot needs."""
 HOPS: Final = ("queue", "local", "remote", "response_queue", "send")
-"""The ways of a request whose times are counted, in their order; `total` is from end to end."""
+"""Timed hops of a request, in order; `total` is the time of all."""
 
 
 @frozen
-class NodeLook:
-    """One node of a look."""
+class NodeSnapshot:
+    """One node of a snapshot."""
 
     kind: str
     name: str
     figures: Figures
 
     def number(self, figure: str) -> float:
-        """A figure; 0 where there is none."""
+        """Return a figure; 0 if the node has none."""
         value = self.figures.get(figure)
         return float(value) if isinstance(value, int | float) else 0.0
 
 
 Path = tuple[str, ...]
-"""The names from the root down, the root's first."""
+"""Names from the root down, including the root."""
 
 
 @frozen
-class Look:
-    """A tree, or a part of it, and when it was read: seconds of any clock."""
+class TreeSnapshot:
+    """A tree, or a part of it. at: when it was read, in seconds of any clock."""
 
     at: float
-    nodes: Mapping[Path, NodeLook]
+    nodes: Mapping[Path, NodeSnapshot]
 
 
 @frozen(kw_only=True)
 class LoopLoad:
-    """What the loop of a plane does. wake_ms: from wake to run, a mean; lag_ms: the longest turn
-    of late.
+    """Load of the loop, as a plane sees it.
+
+    wake_ms: mean time from wake to run. lag_ms: longest pass of the last minute or two.
     """
 
     plane: str
@@ -62,7 +63,7 @@ class LoopLoad:
 
 @frozen(kw_only=True)
 class ApiLoad:
-    """Requests of one API. hops_ms: means by name of `HOPS`."""
+    """Load of one API. hops_ms: mean times by name of `HOPS`."""
 
     plane: str
     api: str
@@ -75,10 +76,10 @@ class ApiLoad:
 
 @frozen(kw_only=True)
 class QueueLoad:
-    """What waits in one place. path: below the root, joined by slashes.
+    """Load of a channel, purgatory or limiter. path: below the root, joined by slashes.
 
-    taken: of a limiter's tokens, None elsewhere. bound: None where there is none. most: that ever
-    waited. None, too, is what a node does not tell; oldest_s also where nothing waits.
+    taken: tokens in use; None: not a limiter. bound: None: unbounded. most: high-water mark.
+    oldest_s: None: nothing waits. Figures that a node does not have are None, too.
     """
 
     path: str
@@ -91,8 +92,8 @@ class QueueLoad:
     done_per_s: float | None
 
 
-def loops(before: Look | None, after: Look) -> list[LoopLoad]:
-    """Of each plane."""
+def loops(before: TreeSnapshot | None, after: TreeSnapshot) -> list[LoopLoad]:
+    """Return the load of the loop for each plane."""
     found = []
     for path, node in after.nodes.items():
         if path[-1] != "turn" or len(path) < 2:
@@ -111,8 +112,8 @@ def loops(before: Look | None, after: Look) -> list[LoopLoad]:
     return found
 
 
-def api_loads(before: Look | None, after: Look) -> list[ApiLoad]:
-    """Of each API that has been asked, by what was asked most between the looks."""
+def api_loads(before: TreeSnapshot | None, after: TreeSnapshot) -> list[ApiLoad]:
+    """Return the load of each API, the most requested between the snapshots first."""
     found = []
     for path, node in after.nodes.items():
         if len(path) < 3 or path[-2] != "requests":
@@ -137,17 +138,17 @@ _WAITING: Final = {"channel": "depth", "purgatory": "waiting", "limiter": "waiti
 _DONE: Final = {"channel": "items", "purgatory": "completed"}
 _BOUND: Final = {"channel": "bound", "limiter": "tokens"}
 QUEUES: Final = tuple(_WAITING)
-"""The kinds of nodes in which something waits."""
+"""Kinds of nodes in which something waits."""
 
 
-def queues(before: Look | None, after: Look) -> list[QueueLoad]:
-    """Of every place in which something may wait, in the order of the tree."""
+def queues(before: TreeSnapshot | None, after: TreeSnapshot) -> list[QueueLoad]:
+    """Return the load of each channel, purgatory and limiter, in the order of the tree."""
     return [
         _queue(before, after, path) for path, node in after.nodes.items() if node.kind in _WAITING
     ]
 
 
-def _queue(before: Look | None, after: Look, path: Path) -> QueueLoad:
+def _queue(before: TreeSnapshot | None, after: TreeSnapshot, path: Path) -> QueueLoad:
     node = after.nodes[path]
     kind = node.kind
     oldest = node.figures.get("oldest_s")
@@ -163,15 +164,17 @@ def _queue(before: Look | None, after: Look, path: Path) -> QueueLoad:
     )
 
 
-def _count(node: NodeLook, figure: str) -> int | None:
+def _count(node: NodeSnapshot, figure: str) -> int | None:
     value = node.figures.get(figure)
     return value if isinstance(value, int) else None
 
 
-def rate(before: Look | None, after: Look, path: Sequence[str], figure: str) -> float | None:
-    """A second, between two looks; what has come since the first of them counts from nothing.
+def rate(
+    before: TreeSnapshot | None, after: TreeSnapshot, path: Sequence[str], figure: str
+) -> float | None:
+    """Return the rate per second of a figure; None without a second snapshot or without the figure.
 
-    None where there is one look only, and of what a node does not count.
+    A node that was added since the first snapshot counts from 0.
     """
     path = tuple(path)
     if before is None or after.at <= before.at or figure not in after.nodes[path].figures:
@@ -181,11 +184,11 @@ def rate(before: Look | None, after: Look, path: Sequence[str], figure: str) -> 
     return max(counted, 0.0) / (after.at - before.at)
 
 
-def _past(before: Look | None, path: Path) -> NodeLook | None:
+def _past(before: TreeSnapshot | None, path: Path) -> NodeSnapshot | None:
     return None if before is None else before.nodes.get(path)
 
 
-def _connections(look: Look, plane: Path) -> int:
+def _connections(look: TreeSnapshot, plane: Path) -> int:
     found = (
         node.number("connections")
         for path, node in look.nodes.items()
@@ -194,14 +197,14 @@ def _connections(look: Look, plane: Path) -> int:
     return int(sum(found))
 
 
-def _busy_percent(before: Look | None, after: Look, path: Path) -> float | None:
-    """Of the time in which the loop did not sleep."""
+def _busy_percent(before: TreeSnapshot | None, after: TreeSnapshot, path: Path) -> float | None:
+    """Return the share of time in which the loop did not sleep."""
     busy = rate(before, after, path, "busy_s")
     return None if busy is None else 100 * busy
 
 
-def _mean(past: NodeLook | None, node: NodeLook, figure: str, count: str) -> float:
-    """The sum of a figure by a count, between two looks; since the start if there was none."""
+def _mean(past: NodeSnapshot | None, node: NodeSnapshot, figure: str, count: str) -> float:
+    """Return figure by count between two snapshots, or since the start."""
     total, many = node.number(figure), node.number(count)
     if past is not None:
         total, many = total - past.number(figure), many - past.number(count)

@@ -1,16 +1,15 @@
-"""The registry of what runs and what waits: one tree of nodes with figures.
+"""The tree of nodes: what runs and what waits, with figures.
 
-Whoever holds or waits for something keeps a node here while it lives. Names are Kafka's thread
-names where there is one. Figures are numbers and short texts, computed when asked; secrets never
-enter the tree. Adding and removing a node costs below 1 µs, keeping it nothing: a part counts in
-attributes of its own, and `figures` reads them.
+A part adds a node for what it runs, holds or waits for, and removes it afterwards. Names are
+Kafka's thread names where there is one. Figures are numbers and short texts, computed when asked;
+secrets never enter the tree. Adding and removing a node takes less than 1 µs, keeping it nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
-Kind = Literal[
+NodeKind = Literal[
     "broker",
     "plane",
     "nursery",
@@ -35,62 +34,62 @@ Figures = Mapping[str, Figure]
 
 
 def no_figures() -> Figures:
-    """The figures of a node that has none."""
+    """Return no figures: the default of a node."""
     return {}
 
 
 class Node:
-    """One place in the tree; children keep the order in which they came."""
+    """A node of the tree; children keep the order in which they were added."""
 
-    __slots__ = ("_children", "_figures", "_passing", "kind", "name", "parent")
+    __slots__ = ("_children", "_figures", "_transient", "kind", "name", "parent")
 
     def __init__(
         self,
         name: str,
-        kind: Kind,
+        kind: NodeKind,
         figures: Callable[[], Figures] = no_figures,
         parent: "Node | None" = None,
-        passing: "Callable[[Node], Iterable[Node]] | None" = None,
+        transient: "Callable[[Node], Iterable[Node]] | None" = None,
     ) -> None:
-        """passing: see `add`."""
+        """transient: see `add`."""
         self.name = name
         self.kind = kind
         self.parent = parent
         self._figures = figures
         self._children: dict[Node, None] = {}
-        self._passing = passing
+        self._transient = transient
 
     def add(
         self,
         name: str,
-        kind: Kind,
+        kind: NodeKind,
         figures: Callable[[], Figures] = no_figures,
-        passing: "Callable[[Node], Iterable[Node]] | None" = None,
+        transient: "Callable[[Node], Iterable[Node]] | None" = None,
     ) -> "Node":
-        """A new child; whoever adds it removes it, or uses `child`.
+        """Add a child; the caller removes it, or uses `child`.
 
-        passing: gives children of the new node that are made when somebody looks: of things that
-        are too many, or change too often, to keep nodes.
+        transient: makes more children of the new node when it is read, for things that are too
+            many, or change too often, to keep nodes.
         """
-        node = Node(name, kind, figures, self, passing)
+        node = Node(name, kind, figures, self, transient)
         self._children[node] = None
         return node
 
     def remove(self) -> None:
-        """Leave the tree, with all children, and have no figures any more. Idempotent.
+        """Remove the node with all children; drop its figures. Idempotent.
 
-        Whoever has the node is who gives the figures: a cycle, were they kept.
+        The part that holds the node also provides its figures: keeping them would be a cycle.
         """
-        self._figures, self._passing = no_figures, None
+        self._figures, self._transient = no_figures, None
         if self.parent is not None:
             self.parent._children.pop(self, None)  # noqa: SLF001 - of the same class
             self.parent = None
 
     @contextmanager
     def child(
-        self, name: str, kind: Kind, figures: Callable[[], Figures] = no_figures
+        self, name: str, kind: NodeKind, figures: Callable[[], Figures] = no_figures
     ) -> "Iterator[Node]":
-        """A child for as long as the block runs."""
+        """Add a child while the block runs."""
         node = self.add(name, kind, figures)
         try:
             yield node
@@ -99,9 +98,9 @@ class Node:
 
     @property
     def children(self) -> tuple["Node", ...]:
-        if self._passing is None:
+        if self._transient is None:
             return tuple(self._children)
-        return (*self._children, *self._passing(self))
+        return (*self._children, *self._transient(self))
 
     @property
     def path(self) -> str:
@@ -109,11 +108,11 @@ class Node:
         return self.name if self.parent is None else f"{self.parent.path}/{self.name}"
 
     def figures(self) -> Figures:
-        """Read now."""
+        """Return the figures of this moment."""
         return self._figures()
 
     def walk(self, depth: int = 0) -> "Iterator[tuple[int, Node]]":
-        """Every node below and this one, each with its depth; parents before children."""
+        """Yield this node and all below with their depth, parents before children."""
         yield depth, self
         for node in self.children:
             yield from node.walk(depth + 1)

@@ -1,10 +1,9 @@
-"""Names whoever blocks the loop, with its stack, while it blocks.
+"""Watchdog: logs the task that blocks the loop, with its stack, while it blocks.
 
-A thread looks at the loop, at most every half of the limit while it runs, and sleeps while it
-sleeps. A pass is a block when it has lasted for the limit, and the thread was seen to have the
-processor, or to wait for something else, for half of it: on a busy machine, or one that stood
-still, nothing is named. What holds the interpreter's lock without executing Python keeps the
-watchdog from looking too: it is not named.
+A thread checks the loop at least every half of the limit while the loop runs, and sleeps while it
+sleeps. A pass blocks when it has lasted for the limit, and the thread of the loop was not starved
+of a processor for more than half of it; so nothing is reported on a busy or suspended machine. C
+code that holds the interpreter's lock stops the watchdog thread, too, and is not found.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,12 +18,12 @@ from attrs import evolve, field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.world.world import Sentry, World
+from trio_kafka.world.world import WatchdogThread, World
 
 _logger: Final = get_logger(__name__)
-_SHORTEST_S: Final = 0.001  # of a rest
-_FRAMES: Final = 16  # of a stack that are told
-_SEARCHED: Final = 200  # in which the owner is looked for
+_SHORTEST_S: Final = 0.001  # shortest rest
+_FRAMES: Final = 16  # of a stack that are logged
+_SEARCHED: Final = 200  # frames that are searched for a plugin
 
 
 class Loop(Protocol):
@@ -34,36 +33,36 @@ class Loop(Protocol):
     passes: int
     began: float
     waiting: bool
-    rouse: Callable[[], None] | None
-    over: Callable[[float], None] | None
+    on_begin: Callable[[], None] | None
+    on_end: Callable[[float], None] | None
 
 
 class Verdict(Enum):
-    """What to do after a look; a float is: rest so many seconds."""
+    """What to do after a check; a number instead: rest so many seconds."""
 
-    SLEEP = auto()  # until a pass begins
+    SLEEP = auto()  # rest until a pass begins
     BLOCKED = auto()
 
 
 @define(eq=False)
 class Judge:
-    """Decides what a look at the loop means. Pure: the looks come with their time."""
+    """Decides what a check of the loop means. Pure: checks carry their time."""
 
     limit_s: float
     _passes: int = field(default=-1, init=False)
-    _running: bool = field(default=False, init=False)  # a pass was running at the last look
-    _since: float = field(default=0.0, init=False)  # of the first look at it
-    _starved_s: float = field(default=0.0, init=False)  # as it was then
+    _running: bool = field(default=False, init=False)  # a pass was running at the last check
+    _since: float = field(default=0.0, init=False)  # first check of this pass
+    _starved_s: float = field(default=0.0, init=False)  # at that check
     _named: bool = field(default=False, init=False)
 
     def sleeps(self, passes: int) -> float | Verdict:
-        """The loop waits for I/O: the second time that no pass came in between, so may we."""
+        """Judge a loop that waits for I/O: sleep at the second check without a pass in between."""
         still = passes == self._passes and not self._running
         self._passes, self._running = passes, False
         return Verdict.SLEEP if still else self.limit_s / 2
 
     def runs(self, passes: int, began: float, now: float, starved_s: float) -> float | Verdict:
-        """A pass runs since `began`; starved_s: the thread's, of all its life."""
+        """Judge a pass that began at `began`. starved_s: of the loop's thread since its start."""
         if not self._running or passes != self._passes:
             self._passes, self._running, self._named = passes, True, False
             self._since, self._starved_s = now, starved_s
@@ -82,8 +81,8 @@ class Judge:
 class Block:
     """One block of the loop.
 
-    where: module:line function, the innermost. owner: the plugin of the innermost `module` of the
-    stack that belongs to a plugin; both are empty if none does.
+    where: module:line function of the innermost frame. module, owner: innermost module of the stack
+    that belongs to a plugin, and that plugin; empty if there is none.
     """
 
     task: str
@@ -95,8 +94,10 @@ class Block:
 
 
 class Watchdog:
-    """Of one loop. owner_of: the plugin that has a module, by the module's name; called in the
-    thread. on_block: called in the loop, by a task, after each block.
+    """Watchdog of one loop.
+
+    owner_of: returns the plugin of a module, by name; called in the watchdog thread.
+    on_block: called by a task of the loop after each block.
     """
 
     def __init__(
@@ -115,9 +116,9 @@ class Watchdog:
         self._owner_of = owner_of
         self._on_block = on_block
         self._root: trio.lowlevel.Task | None = None
-        self._named: Block | None = None  # goes on
-        self._over: list[Block] = []  # to be told of
-        self._told = trio.Event()
+        self._named: Block | None = None  # that lasts
+        self._ended: list[Block] = []  # not reported yet
+        self._reported = trio.Event()
         self.blocks = 0
         self.longest_s = 0.0
         self._last: Block | None = None
@@ -126,28 +127,30 @@ class Watchdog:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Watch until cancelled."""
+        """Watch the loop until cancelled."""
         self._root = trio.lowlevel.current_root_task()
         token = trio.lowlevel.current_trio_token()
         async with trio.open_nursery() as nursery:
-            await nursery.start(self._world.run_sentry, lambda sentry: self._watch(sentry, token))
+            await nursery.start(
+                self._world.run_watchdog_thread, lambda thread: self._watch(thread, token)
+            )
             task_status.started()
             while True:
-                await self._told.wait()
-                self._told = trio.Event()
-                while self._over:
-                    block = self._over.pop(0)
+                await self._reported.wait()
+                self._reported = trio.Event()
+                while self._ended:
+                    block = self._ended.pop(0)
                     _logger.warning(
-                        "the loop goes on",
+                        "loop unblocked",
                         task=block.task,
                         plugin=block.owner,
                         took_ms=round(block.seconds * 1e3),
                     )
                     self._on_block(block)
 
-    # --- in the thread
+    # --- in the watchdog thread
 
-    def _watch(self, sentry: Sentry, token: trio.lowlevel.TrioToken) -> None:
+    def _watch(self, thread: WatchdogThread, token: trio.lowlevel.TrioToken) -> None:
         loop, judge = self._loop, Judge(self._limit_s)
         going = True
         while going:
@@ -155,42 +158,42 @@ class Watchdog:
             if loop.waiting:
                 verdict = judge.sleeps(passes)
             else:
-                verdict = judge.runs(passes, loop.began, loop.elapsed(), sentry.starved_s())
+                verdict = judge.runs(passes, loop.began, loop.elapsed(), thread.starved_s())
             if verdict is Verdict.SLEEP:
-                loop.rouse = sentry.ring
-                # A pass that began before it was set would not be told of.
-                going = sentry.rest(None if loop.passes == passes else _SHORTEST_S)
+                loop.on_begin = thread.ring
+                # A pass that began before `on_begin` was set is not noticed.
+                going = thread.rest(None if loop.passes == passes else _SHORTEST_S)
             elif verdict is Verdict.BLOCKED:
-                self._name(sentry, passes)
+                self._name(thread, passes)
             else:
-                going = sentry.rest(verdict)
-            if self._over:
-                token.run_sync_soon(self._tell)
+                going = thread.rest(verdict)
+            if self._ended:
+                token.run_sync_soon(self._report)
 
-    def _name(self, sentry: Sentry, passes: int) -> None:
-        """Tell who blocks now."""
+    def _name(self, thread: WatchdogThread, passes: int) -> None:
+        """Log the task that blocks now."""
         loop = self._loop
-        block = self._named = self._look(sentry.frame(), loop.elapsed() - loop.began)
+        block = self._named = self._look(thread.frame(), loop.elapsed() - loop.began)
 
         def over(seconds: float) -> None:
             self._end(seconds)
-            sentry.ring()
+            thread.ring()
 
-        loop.over = over
+        loop.on_end = over
         _logger.error(
-            "the loop is blocked",
+            "loop blocked",
             task=block.task,
             plugin=block.owner,
             stack=block.stack,
             since_ms=round(block.seconds * 1e3),
         )
-        if loop.passes != passes or loop.waiting:  # it ended before it could be told to tell
-            loop.over = None
+        if loop.passes != passes or loop.waiting:  # the pass ended before `on_end` was set
+            loop.on_end = None
             self._end(0.0)
 
     def _look(self, frame: FrameType | None, seconds: float) -> Block:
-        """Who executes what now; keeps no frame."""
-        # An import puts many frames of its own between a plugin's modules.
+        """Describe the running task; keeps no frame."""
+        # An import puts many frames between the modules of a plugin.
         frames = list(islice(_frames(frame), _SEARCHED))
         modules = [str(one.f_globals.get("__name__")) for one in frames]
         owned = ((owner, one) for one in modules if (owner := self._owner_of(one)))
@@ -208,17 +211,17 @@ class Watchdog:
     # --- in the loop
 
     def _end(self, seconds: float) -> None:
-        """The pass is over. A hook of the loop's: counts, and leaves the telling to a task."""
+        """Count the block that has ended; a task reports it. Called in a hook of the loop."""
         named, self._named = self._named, None
         if named is None:
             return
         block = self._last = evolve(named, seconds=max(seconds, named.seconds))
         self.blocks += 1
         self.longest_s = max(self.longest_s, block.seconds)
-        self._over.append(block)
+        self._ended.append(block)
 
-    def _tell(self) -> None:
-        self._told.set()
+    def _report(self) -> None:
+        self._reported.set()
 
     def _figures(self) -> Figures:
         last = self._last
@@ -234,7 +237,7 @@ class Watchdog:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """The innermost first, up to where Trio runs a task."""
+    """Yield frames, the innermost first, up to Trio's run loop."""
     while frame is not None and frame.f_code.co_name != "unrolled_run":
         yield frame
         frame = frame.f_back
@@ -246,7 +249,7 @@ def _show(frame: FrameType) -> str:
 
 
 def _running_task(root: trio.lowlevel.Task | None) -> str:
-    """The name of the task whose coroutine runs now; none where Trio itself does."""
+    """Return the name of the task that runs now; empty if it is Trio itself."""
     below = [] if root is None else [root]
     while below:
         task = below.pop()

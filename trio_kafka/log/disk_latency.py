@@ -12,6 +12,8 @@ from typing import Final
 
 import trio
 
+from trio_kafka.scheduling.yield_point import YieldPoint
+
 LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
@@ -26,9 +28,9 @@ class Pace:
         None: whatever takes long has waited.
     suspect: call `watch` before the next append.
     calm: not slow, and no append waits for a thread: nobody need look further. queues: how many
-    partitions have appends that wait. between: called between the pieces of a large append; None:
-    such an append is one piece. appending: held by whoever appends in a thread: one at a time, as a
-    second one would copy on the core that the loop needs, and wait for the same disk.
+    partitions have appends that wait. yield_point: called between the pieces of a large append.
+    appending: held by whoever appends in a thread: one at a time, as a second one would copy on the
+    core that the loop needs, and wait for the same disk.
     """
 
     __slots__ = (
@@ -37,7 +39,6 @@ class Pace:
         "_waits",
         "_watched",
         "appending",
-        "between",
         "calm",
         "elapsed",
         "long_appends",
@@ -45,10 +46,14 @@ class Pace:
         "queues",
         "slow_until",
         "suspect",
+        "yield_point",
     )
 
     def __init__(
-        self, elapsed: Callable[[], float], waits: Callable[[], int] | None = None
+        self,
+        elapsed: Callable[[], float],
+        waits: Callable[[], int] | None = None,
+        yield_point: YieldPoint | None = None,
     ) -> None:
         self.elapsed = elapsed
         self.suspect = False
@@ -56,7 +61,7 @@ class Pace:
         self._waited: int | None = None  # how often, before the append that is watched
         self._watched = float("-inf")
         self._suspect_until = float("-inf")
-        self.between: Callable[[], None] | None = None
+        self.yield_point = YieldPoint() if yield_point is None else yield_point
         self.appending = trio.Lock()
         self.calm = True
         self.queues = 0

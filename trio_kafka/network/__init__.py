@@ -1,3 +1,16 @@
-"""The network plane: moves frames between sockets and handlers, and knows nothing of what they
-say.
-"""
+"""The network plane: moves frames between sockets and handlers, without knowing their content."""
+
+__all__ = [
+    "admission",
+    "channel",
+    "connection",
+    "handlers",
+    "inflight",
+    "listener",
+    "outgoing",
+    "plane",
+    "processor",
+    "reasons",
+    "request",
+    "settings",
+]

@@ -1,9 +1,8 @@
 """The acceptor of a listener: deals new connections to its processors, round robin.
 
-Limits of connections come first: they may ask it to wait, with one connection in hand, or refuse
-the connection. A processor whose new-connection channel is full is passed over. When all are full
-the acceptor waits. Its blocked time is counted: backpressure reaches the kernel's queue.
-Source: Kafka's Acceptor.
+Connection limits are checked first: they may delay or refuse a connection. A processor whose
+channel of new connections is full is skipped. When all are full the acceptor waits, so backpressure
+reaches the kernel's queue; the blocked time is counted. Source: Kafka's Acceptor.
 """
 
 import errno
@@ -17,10 +16,10 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.network.admission.gate import Gate
+from trio_kafka.network.admission.listener_admission import ListenerAdmission
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.world.protocols import Listener, Socket
 
 logger = get_logger(__name__)
@@ -31,12 +30,16 @@ _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.
 
 @define(eq=False)
 class Acceptor:
-    """Accepts until cancelled; what it counts."""
+    """Acceptor of one listening socket.
+
+    aborted: connections that ended before they were accepted. exhausted: no descriptor was left.
+    blocked: waits for limits or for a processor.
+    """
 
     _listener: Listener
     _processors: Sequence[Processor]
-    _turn: Turn
-    _gate: Gate
+    _budget: LoopBudget
+    _admission: ListenerAdmission
     accepted: int = field(default=0, init=False)
     aborted: int = field(default=0, init=False)
     exhausted: int = field(default=0, init=False)
@@ -44,18 +47,16 @@ class Acceptor:
     _next: int = field(default=0, init=False)
 
     async def run(self) -> NoReturn:
-        """Accept one connection after the other; at most for its part of a turn before others
-        run.
-        """
+        """Accept until cancelled; other tasks run when its share of the loop budget is used up."""
         while True:
             socket = await self._accept()
-            ends = self._turn.begin()
+            ends = self._budget.begin_share()
             while socket is not None:
                 self.accepted += 1
                 slot = await self._admit(socket)
                 if slot is not None:
                     await self._deal(slot)
-                if self._turn.elapsed() >= ends:
+                if self._budget.elapsed() >= ends:
                     break
                 socket = self._accept_nowait()
 
@@ -74,45 +75,45 @@ class Acceptor:
             return None
         except OSError as error:
             self._note(error)
-            return None  # the next wait meets it again, and pauses
+            return None  # the next wait fails in the same way, and pauses
 
     def _note(self, error: OSError) -> None:
         if error.errno in _EXHAUSTED:
             if not self.exhausted:
-                logger.error("no descriptor left for new connections", error=error)
+                logger.error("new connections delayed: no file descriptor left", error=error)
             self.exhausted += 1
         elif isinstance(error, ConnectionError):
-            self.aborted += 1  # it left before it was accepted
+            self.aborted += 1
         else:
             raise error
 
     async def _admit(self, socket: Socket) -> Slot | None:
-        """Its place among the connections; None: it was refused."""
-        gate = self._gate
-        slot = gate.arrive(socket)
+        """Return the slot of a socket; None: the connection was refused."""
+        admission = self._admission
+        slot = admission.arrive(socket)
         if not slot.entered:
             with self._blocked(slot):
-                await gate.enter(slot)
-        return slot if gate.admit(slot) else None
+                await admission.enter(slot)
+        return slot if admission.admit(slot) else None
 
     async def _deal(self, slot: Slot) -> None:
-        """To the next processor that has room."""
+        """Give a connection to the next processor that has room."""
         processors = self._processors
-        self._next %= len(processors)  # there may be fewer than at the last one
+        self._next %= len(processors)  # there may be fewer than before
         for _ in processors:
             processor = processors[self._next]
             self._next = (self._next + 1) % len(processors)
             try:
-                processor.arrivals.give_nowait(slot)
+                processor.new_connections.give_nowait(slot)
             except trio.WouldBlock:
                 continue
             return
         with self._blocked(slot):
-            await processors[self._next].arrivals.give(slot)
+            await processors[self._next].new_connections.give(slot)
 
     @contextmanager
     def _blocked(self, slot: Slot) -> Iterator[None]:
-        """Nothing is accepted in this block; a slot that does not come through it is closed."""
+        """Count the block as blocked time; close the slot if the block fails or is cancelled."""
         self.blocked += 1
         began = trio.current_time()
         try:
@@ -122,7 +123,7 @@ class Acceptor:
             raise
         finally:
             now = trio.current_time()
-            self._gate.blocked.mark(now - began, now)
+            self._admission.blocked.mark(now - began, now)
 
     def figures(self) -> Figures:
         return {
@@ -130,5 +131,5 @@ class Acceptor:
             "aborted": self.aborted,
             "exhausted": self.exhausted,
             "blocked": self.blocked,
-            "blocked_s": self._gate.blocked.count,
+            "blocked_s": self._admission.blocked.count,
         }

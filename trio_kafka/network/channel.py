@@ -1,9 +1,8 @@
-"""The request channel of a plane, with the lane of its completions.
+"""The request channel of a plane, with its completion lane.
 
-Requests wait in a bounded memory channel, completions of parked requests in a deque beside it, and
-go first. A task waits on one thing only, so a completion that finds a handler idle sends a Wake
-through the channel. Handlers go idle
-only when the lane is empty: a lane that is not empty has its wake on the way.
+Requests wait in a bounded memory channel. Completions of parked requests wait in a deque beside it,
+the completion lane, and go first. A task can wait for one thing only, so a completion that finds an
+idle handler sends a wake-up through the channel. Handlers become idle only when the lane is empty.
 """
 
 from collections import deque
@@ -19,17 +18,17 @@ from trio_kafka.purgatory import Delayed
 
 
 class Wake:
-    """Tells an idle handler to look at the lane of completions."""
+    """Wakes an idle handler for the completion lane."""
 
 
 _WAKE: Final = Wake()
 
 
 class RequestChannel:
-    """Bounded in requests (`queued.max.requests`); completions are bounded by the requests that are
-    parked. `elapsed` is the clock of the requests' stamps.
+    """Channel from processors to handlers.
 
-    counts: of the requests. completions: the lane.
+    bound: of requests (`queued.max.requests`); completions are bounded by the parked requests.
+    elapsed: clock of the requests' stamps. counts: of the requests. completions: the lane.
     """
 
     def __init__(
@@ -43,31 +42,32 @@ class RequestChannel:
         self.counts = self._send.counts
         self.completions: deque[Delayed] = deque()
         self._completed = self._most_completions = 0
-        self._refused: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], None]] = deque()  # calls for room
 
     @property
     def idle(self) -> bool:
-        """Nothing waits and a handler does: whoever brings a request may serve it in that handler's
-        stead.
+        """Whether a handler is idle and nothing is queued.
+
+        The caller may then serve a plain request in place of that handler.
         """
         counts = self.counts
         return counts.idle > 0 and not counts.queued and not self.completions
 
     def offer(self, request: Request) -> None:
-        """Hand over a request. Raises trio.WouldBlock when the channel is full."""
+        """Queue a request. Raises trio.WouldBlock when the channel is full."""
         self._send.send_nowait(request)
 
     def call_when_room(self, call: Callable[[], None]) -> None:
-        """Call once, when a request was taken; who came first is called first."""
-        self._refused.append(call)
+        """Call once, when a request was taken; first come, first served."""
+        self._waiting.append(call)
 
     def call_next(self) -> None:
-        """Whoever was called had no use for the room: it is the next one's."""
-        if self._refused and self.counts.queued < self.counts.bound:
-            self._refused.popleft()()
+        """Pass a call on: the room was not used."""
+        if self._waiting and self.counts.queued < self.counts.bound:
+            self._waiting.popleft()()
 
     def complete(self, delayed: Delayed) -> None:
-        """The lane of completions: never waits, never refuses."""
+        """Append to the completion lane; never waits, never full."""
         completions = self.completions
         completions.append(delayed)
         self._completed += 1
@@ -77,7 +77,7 @@ class RequestChannel:
             self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail
 
     def take_nowait(self) -> Request | Delayed | None:
-        """The next item, completions first; None when nothing waits."""
+        """Return the next item, completions first; None when nothing is queued."""
         while True:
             if self.completions:
                 return self.completions.popleft()
@@ -86,28 +86,28 @@ class RequestChannel:
             except trio.WouldBlock:
                 return None
             if isinstance(item, Request):
-                if self._refused:
-                    self._refused.popleft()()
+                if self._waiting:
+                    self._waiting.popleft()()
                 return item
 
     async def take(self) -> Request | Delayed:
-        """Wait for the next item; does not let other tasks run when there is one already."""
+        """Wait for the next item; no checkpoint if there is one already."""
         while True:
             if self.completions:
                 return self.completions.popleft()
             item = await self._receive.receive()
             if isinstance(item, Request):
-                if self._refused:
-                    self._refused.popleft()()
+                if self._waiting:
+                    self._waiting.popleft()()
                 return item
 
     def pass_on(self) -> None:
-        """For a handler that takes no more: it may have been woken for more than it took."""
+        """Wake another handler for the lane; called by a handler that ends."""
         if self.completions and self.counts.idle:
             self._send.send_nowait(_WAKE)
 
     def statistics(self) -> ChannelStatistics:
-        """Of the requests."""
+        """Statistics of the requests."""
         return self.counts.statistics()
 
     def _age_s(self, item: Request | Wake) -> float | None:
@@ -118,5 +118,5 @@ class RequestChannel:
             "completions": len(self.completions),
             "most_completions": self._most_completions,
             "completed": self._completed,
-            "refused": len(self._refused),
+            "refused": len(self._waiting),
         }

@@ -1,7 +1,7 @@
-"""Requests that found the request channel full, and how they get in.
+"""Connections whose request waits for room in the request channel.
 
-A connection waits here, muted, with its request; neither reader nor writer of its processor stops.
-The channel calls when there is room, and the reader offers again, first come, first served.
+Such a connection is muted and keeps its request; neither reader nor writer of its processor stops.
+The channel calls when it has room, and the reader offers the requests again, in order.
 """
 
 from collections import deque
@@ -11,28 +11,31 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.reasons import MuteReason
 from trio_kafka.network.request import IN_QUEUE, Request
 
 
 @define(eq=False)
-class WaitingRoom:
-    """Of one processor; `ring` wakes its reader."""
+class ChannelWaiters:
+    """Waiting connections of one processor.
+
+    ring: wakes its reader. most: that have waited at once. has_room: the channel has called.
+    """
 
     _channel: RequestChannel
     _ring: Callable[[], None]
-    most: int = field(default=0, init=False)  # that have waited at once
-    room: bool = field(default=False, init=False)  # the channel has called
-    _asked: bool = field(default=False, init=False)
+    most: int = field(default=0, init=False)
+    has_room: bool = field(default=False, init=False)
+    _registered: bool = field(default=False, init=False)
     _waiting: deque[Connection] = field(factory=deque, init=False)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def hand_over(self, connection: Connection, request: Request) -> None:
-        """Into the channel, or behind those who wait for it already."""
+        """Put a request into the channel, or behind those that wait for room already."""
         connection.request, request.waits_for = request, IN_QUEUE
         if not self._waiting:
             try:
@@ -41,14 +44,14 @@ class WaitingRoom:
                 pass
             else:
                 return
-        connection.muted |= events.CHANNEL_FULL
+        connection.muted |= MuteReason.CHANNEL_FULL
         self._waiting.append(connection)
         self.most = max(self.most, len(self._waiting))
-        self._ask()
+        self._register()
 
     def offer_again(self) -> None:
-        """As many as there is room for."""
-        self.room = False
+        """Offer requests until the channel is full; pass the call on if room is left."""
+        self.has_room = False
         while self._waiting:
             connection = self._waiting[0]
             request = connection.request
@@ -56,17 +59,17 @@ class WaitingRoom:
                 try:
                     self._channel.offer(request)
                 except trio.WouldBlock:
-                    self._ask()
+                    self._register()
                     return
-                connection.muted &= ~events.CHANNEL_FULL
+                connection.muted &= ~MuteReason.CHANNEL_FULL
             self._waiting.popleft()
-        self._channel.call_next()  # the room that is left is another processor's
+        self._channel.call_next()
 
-    def _ask(self) -> None:
-        if not self._asked:
-            self._asked = True
+    def _register(self) -> None:
+        if not self._registered:
+            self._registered = True
             self._channel.call_when_room(self._called)
 
     def _called(self) -> None:
-        self.room, self._asked = True, False
+        self.has_room, self._registered = True, False
         self._ring()

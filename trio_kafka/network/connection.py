@@ -1,13 +1,14 @@
-"""A connection: a socket, its framer, and flags. Not a task: its processor moves it."""
+"""A connection: a socket, its framer, and flags. Not a task: its owner, a processor, moves it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from trio_kafka.introspect.stamps import Origin, Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
-from trio_kafka.network.connection_events import words_of
+from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.outgoing import Outgoing
+from trio_kafka.network.reasons import CloseReason, MuteReason, mute_reasons_text
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.security.principal import NOBODY
@@ -15,17 +16,41 @@ from trio_kafka.wire.frame import Frame, Framer
 from trio_kafka.wire.server import Segments, raw_client_id
 from trio_kafka.world.protocols import Socket
 
-if TYPE_CHECKING:
-    from trio_kafka.network.admission.slot import Slot
-    from trio_kafka.network.processor import Processor
+
+class ConnectionOwner(Protocol):
+    """Processor of a connection; its methods are those of the connection."""
+
+    listener: ListenerSettings
+
+    def answer(
+        self, connection: "Connection", request: Request, segments: Segments | None
+    ) -> None: ...
+
+    def refuse(
+        self, connection: "Connection", request: Request, reason: CloseReason, detail: str
+    ) -> None: ...
+
+    def mute(self, connection: "Connection", reason: MuteReason) -> None: ...
+
+    def unmute(self, connection: "Connection", reason: MuteReason) -> None: ...
+
+    def close(self, connection: "Connection", reason: CloseReason) -> None: ...
 
 
 class Connection:
-    """State of one connection; only its processor changes it."""
+    """State of one connection; only its owner changes it. Implements `ConnectionPort`.
+
+    readable: the socket may have bytes. queued: in the ready queue of the reader.
+    answers: sent at the end of the round. out: the rest of answers that the socket did not take.
+    ending: why it is closed as soon as `out` is sent. flushing: a ContinueSending is queued.
+    progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
+    send_buffer, receive_buffer: bytes that the system was asked for; None: it chooses itself.
+    """
 
     __slots__ = (
         "_client_id",
         "_client_raw",
+        "_owner",
         "answers",
         "charged",
         "closed",
@@ -41,7 +66,6 @@ class Connection:
         "parked",
         "peer",
         "principal",
-        "processor",
         "progress",
         "queued",
         "readable",
@@ -53,58 +77,50 @@ class Connection:
         "socket",
     )
 
-    def __init__(self, socket: Socket, processor: "Processor", framer: Framer) -> None:
+    def __init__(self, socket: Socket, owner: ConnectionOwner, framer: Framer) -> None:
         self.socket = socket
         self.key = socket.key
         self.peer: Endpoint = socket.peer
-        self.processor = processor
+        self._owner = owner
         self.framer = framer
-        self.muted = 0  # bits of `items`
-        self.readable = True  # bytes may have come before it was registered
-        self.queued = False  # in the ready list
-        self.left = False  # its peer sends no more
+        self.muted = 0
+        self.readable = True  # bytes may have arrived before it was registered
+        self.queued = False
+        self.left = False
         self.closed = False
-        self.flushing = False  # a Flush is queued
-        self.answers: list[tuple[Request, Segments]] | None = None  # for the end of the turn
-        self.out: Outgoing | None = None  # the rest of answers
-        self.ending: tuple[str, str] | None = None  # why it is closed as soon as `out` is gone
-        # The one in hand, unless its reader serves it at once; also while it waits for room.
+        self.flushing = False
+        self.answers: list[tuple[Request, Segments]] | None = None
+        self.out: Outgoing | None = None
+        self.ending: tuple[CloseReason, str] | None = None
         self.request: Request | None = None
-        self.parked: Callable[[], None] | None = None  # drops what waits for the peer's sake
-        self.progress = (
-            0.0  # trio.current_time() of the last pass in which it asked or took something
-        )
+        self.parked: Callable[[], None] | None = None
+        self.progress = 0.0
         self.requests = 0
-        self.slot: Slot | None = None  # its place among the connections
+        self.slot: Slot | None = None
         self.node: Node
-        listener = processor.listener
-        # Bytes that were asked of the system for its buffers; None: it chooses itself.
+        listener = owner.listener
         self.send_buffer = listener.send_buffer
         self.receive_buffer = listener.receive_buffer
         self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)
         self.principal = NOBODY
-        self.charged: Stamps | None = None  # of the request that was last held against a quota
+        self.charged: Stamps | None = None
         self._client_raw = b""
         self._client_id = ""
 
     @property
     def listener(self) -> ListenerSettings:
-        return self.processor.listener
+        return self._owner.listener
 
     @property
     def software(self) -> tuple[str, str] | None:
-        """Name and version of the client, if it has told them (KIP-511)."""
         return self.origin.software
 
     @software.setter
-    def software(self, told: tuple[str, str]) -> None:
-        self.origin.software = told
+    def software(self, name_and_version: tuple[str, str]) -> None:
+        self.origin.software = name_and_version
 
     def client_id(self, frame: Frame, length: int) -> str:
-        """The client id of a request: nearly always that of the request before.
-
-        Raises ProtocolError if it is longer than the frame, UnicodeDecodeError if it is no text.
-        """
+        """See `ConnectionPort.client_id`. Decoded only if it differs from the request before."""
         known: Any = self._client_raw
         if length != len(known) or frame[10 : 10 + length] != known:
             raw = raw_client_id(frame, length) or b""
@@ -112,21 +128,45 @@ class Connection:
             self._client_raw = raw
         return self._client_id
 
+    def release_frame(self) -> None:
+        """See `ConnectionPort.release_frame`."""
+        self.framer.done()
+
+    def answer(self, request: Request, segments: Segments | None) -> None:
+        """See `ConnectionPort.answer`."""
+        self._owner.answer(self, request, segments)
+
+    def refuse(self, request: Request, reason: CloseReason, detail: str) -> None:
+        """See `ConnectionPort.refuse`."""
+        self._owner.refuse(self, request, reason, detail)
+
+    def mute(self, reason: MuteReason) -> None:
+        """See `ConnectionPort.mute`."""
+        self._owner.mute(self, reason)
+
+    def unmute(self, reason: MuteReason) -> None:
+        """See `ConnectionPort.unmute`."""
+        self._owner.unmute(self, reason)
+
+    def close(self, reason: CloseReason) -> None:
+        """Close now."""
+        self._owner.close(self, reason)
+
     def make_room_to_send(self, size: int) -> None:
-        """So much of files is to be sent: a wait and a wake for each piece cost more than it."""
+        """Grow the send buffer for `size` bytes of files: each piece costs a wait and a wake."""
         if larger := self._larger(self.send_buffer, size):
             self.socket.make_room(sending=larger)
             self.send_buffer = larger
 
     def make_room_to_receive(self, size: int) -> None:
-        """So much of a frame is to come: what the socket cannot hold its peer waits with."""
+        """Grow the receive buffer for the `size` bytes of a frame that are to come."""
         if larger := self._larger(self.receive_buffer, size):
             self.socket.make_room(receiving=larger)
             self.receive_buffer = larger
 
     def _larger(self, buffer: int | None, size: int) -> int:
-        """What a buffer of so many bytes grows to for `size` of them; 0: it stays."""
-        largest = self.processor.listener.largest_buffer
+        """Return the size that a buffer grows to for `size` bytes; 0: it stays."""
+        largest = self.listener.largest_buffer
         return largest if buffer is not None and buffer < min(size, largest) else 0
 
     def figures(self) -> Figures:
@@ -136,7 +176,7 @@ class Connection:
             "client_id": self._client_id,
             "software": None if software is None else " ".join(software),
             "requests": self.requests,
-            "muted": words_of(self.muted),
+            "muted": mute_reasons_text(self.muted),
             "buffer": self.framer.held,
             "send_buffer": self.send_buffer,
             "receive_buffer": self.receive_buffer,

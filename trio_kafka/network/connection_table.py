@@ -1,4 +1,4 @@
-"""The connections of a processor: how they come and how they go."""
+"""The open connections of a processor: added here, closed here."""
 
 from typing import Final
 
@@ -7,28 +7,28 @@ import trio
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.outgoing import release
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.world.protocols import Selector
 
 logger = get_logger(__name__)
 
-# Reasons that no operator has to act on: a client's reset (GONE) is its own affair.
+# Reasons that no operator has to act on. A reset (GONE) is the client's own affair.
 _QUIET: Final = frozenset(
     {
-        events.LEFT,
-        events.GONE,
-        events.IDLE,
-        events.EXCEEDED,
-        events.DRAINED,
-        events.STOPPED,
+        CloseReason.LEFT,
+        CloseReason.GONE,
+        CloseReason.IDLE,
+        CloseReason.EXCEEDED,
+        CloseReason.DRAINED,
+        CloseReason.STOPPED,
     }
 )
 
 
-class Roster:
-    """By key of the socket, in the order in which they came."""
+class ConnectionTable:
+    """Open connections by key of the socket, oldest first."""
 
     def __init__(self, selector: Selector, counters: Counters, listener: str, node: Node) -> None:
         self.by_key: dict[int, Connection] = {}
@@ -37,10 +37,17 @@ class Roster:
         self._counters = counters
         self._listener = listener
         self._node = node
-        self._changed = trio.Event()  # the first one came, or the last one went
+        self._changed = trio.Event()  # the first connection was added, or the last one closed
+
+    def __len__(self) -> int:
+        return len(self.by_key)
+
+    def all(self) -> list[Connection]:
+        """Return a copy, for loops in which connections may close."""
+        return list(self.by_key.values())
 
     def add(self, connection: Connection) -> None:
-        """Take a new connection into the selector and the tree."""
+        """Register a new connection with the selector and the tree."""
         connection.progress = trio.current_time()
         connection.origin.number = self.accepted
         connection.node = self._node.add(f"{self.accepted}", "connection", connection.figures)
@@ -51,12 +58,12 @@ class Roster:
             self._change()
 
     def close(
-        self, connection: Connection, reason: str, detail: str = "", *, reset: bool = False
+        self, connection: Connection, reason: CloseReason, detail: str = "", *, reset: bool = False
     ) -> None:
-        """Close a connection now; count and tell why. Idempotent.
+        """Close a connection now; count and log the reason. Idempotent.
 
-        What waits for its sake is dropped, and the leases of an answer are released. A frame that a
-        handler reads is given back with its answer, everything else at once.
+        Cancels what is parked for it and releases the leases of its answers. Buffers are given back
+        at once, except a frame that a handler reads: that one is given back with its answer.
         """
         if connection.closed:
             return
@@ -71,9 +78,10 @@ class Roster:
         if connection.slot is not None:
             connection.slot.release()
         self._counters.add("connections_closed", listener=self._listener, reason=reason)
-        tell = logger.debug if reason in _QUIET else logger.warning
-        tell("connection closed", peer=str(connection.peer), reason=reason, detail=detail)
-        handled = connection.muted & events.IN_HAND and not connection.muted & events.CHANNEL_FULL
+        log = logger.debug if reason in _QUIET else logger.warning
+        log("connection closed", peer=str(connection.peer), reason=reason, detail=detail)
+        muted = connection.muted
+        handled = muted & MuteReason.IN_FLIGHT and not muted & MuteReason.CHANNEL_FULL
         if connection.out is not None:
             connection.out.release()
             connection.out = None
@@ -89,13 +97,13 @@ class Roster:
             self._change()
 
     async def wait_occupied(self) -> None:
-        """Until there is a connection."""
+        """Wait until there is a connection."""
         while not self.by_key:
             await self._changed.wait()
         await trio.lowlevel.checkpoint()
 
     async def wait_empty(self) -> None:
-        """Until there is none."""
+        """Wait until there is no connection."""
         while self.by_key:
             await self._changed.wait()
         await trio.lowlevel.checkpoint()

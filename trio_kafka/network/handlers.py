@@ -1,4 +1,4 @@
-"""What the network plane wants of those who serve its requests, and what its tasks share."""
+"""What the network plane requires of request handlers, and what its tasks share."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -7,53 +7,54 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.world import World
 
 
 class Handlers(Protocol):
-    """Serves what the request channel holds."""
+    """Serves the requests of a request channel."""
 
     @property
     def size(self) -> int:
-        """How many may be served at once."""
+        """How many requests may be served at once (`num.io.threads`)."""
 
     @property
     def names(self) -> Mapping[int, str]:
-        """The API keys that are served, with their names."""
+        """Names of the served APIs by key."""
 
     @property
     def idle(self) -> int:
         """Number of idle handlers, `size` at most."""
 
     def largest_request(self, key: int) -> int:
-        """Bytes of the largest request that an API declares; 0 if it declares none."""
+        """Return the largest request in bytes that an API declares; 0 if it declares none."""
 
     def perform(self, request: Request) -> bool:
-        """Serve a plain request to its end, or park it: whoever has it may call. False: it is not
-        plain, nothing was done. Raises InvariantError alone.
+        """Serve or park a plain request, in any task.
+
+        Returns False, and does nothing, if its handler may wait. Raises InvariantError only.
         """
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """The handler tasks, until cancelled; started when they run."""
+        """Run the handler tasks until cancelled; started when they run."""
 
 
 @frozen(kw_only=True)
-class Shared:
-    """What the tasks of one plane share."""
+class PlaneResources:
+    """What the tasks of one plane share. memory: None: requests take as much as they need."""
 
     world: World
     channel: RequestChannel
     handlers: Handlers
-    turn: Turn
+    budget: LoopBudget
     buffers: Buffers
     counters: Counters
-    times: Times
+    request_metrics: RequestMetrics
     limits: ConnectionLimits
     memory: MemoryPool | None

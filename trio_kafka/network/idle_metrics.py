@@ -1,12 +1,12 @@
-"""How idle the processors and the handlers of a plane are, as Kafka tells it, on one loop.
+"""Idle percentages of processors and handlers, as Kafka reports them, on one loop.
 
-A processor is idle while its reader is parked in its selector: Kafka's io-wait-ratio. A loop that
-is busy with others leaves it parked as well, so the averages count only while the loop itself
-waits: all of it for the network, and of the handlers those that wait for a request. So 0 means that
-there is nothing left to give, as it does where each thread has a core.
-Nothing is paid for it per request: the loop's waits are summed once a pass, and sampled every few
-seconds at most.
-Source: SocketServer, KafkaRequestHandlerPool and Selector of Apache Kafka 4.4.0.
+A processor is idle while its reader is parked in its selector (Kafka's io-wait-ratio). A loop that
+is busy with other tasks leaves the reader parked, too. So the averages count only while the loop
+itself waits: all of that time for the network, and for the handlers times the share of them that
+are idle. 0 means that the loop has nothing left to give, as with a core for each thread.
+
+No request costs anything: the waits of the loop are summed once a pass, and sampled every few
+seconds. Source: SocketServer, KafkaRequestHandlerPool and Selector of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,54 +15,54 @@ from typing import Final
 from trio_kafka.introspect.share import Share
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.processor import Processor
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
 EVERY_S: Final = 5.0
 
 
-class Idleness:
-    """Of one plane. handlers: how many there are to be."""
+class IdleMetrics:
+    """Idle percentages of one plane. handlers: their configured number."""
 
     def __init__(
         self,
-        turn: Turn,
+        budget: LoopBudget,
         processors: Callable[[], Sequence[Processor]],
         handlers: Callable[[], int],
     ) -> None:
-        self._turn = turn
+        self._budget = budget
         self._processors = processors
         self._handlers = handlers
-        now = turn.elapsed()
-        self._loop = Share(now, turn.idle_s)
-        self._of_handlers = Share(now, turn.handlers_idle_s)
+        now = budget.elapsed()
+        self._network_share = Share(now, budget.idle_s)
+        self._handler_share = Share(now, budget.handlers_idle_s)
         self._size = handlers()
-        turn.sample_every(EVERY_S, self.sample)
+        budget.sample_every(EVERY_S, self.sample)
 
     def sample(self) -> None:
-        """Take in what came since the last time."""
-        turn = self._turn
-        now = turn.elapsed()
-        self._loop.sample(now, turn.idle_s)
-        if self._size != self._handlers():  # sums of another number of handlers
+        """Update the averages."""
+        budget = self._budget
+        now = budget.elapsed()
+        self._network_share.sample(now, budget.idle_s)
+        if self._size != self._handlers():  # the sums so far are of another number
             self._size = self._handlers()
-            total_s = turn.handlers_idle_s / self._size
-            self._of_handlers = Share(now, total_s, self._of_handlers.value)
-        self._of_handlers.sample(now, turn.handlers_idle_s / self._size)
+            total_s = budget.handlers_idle_s / self._size
+            self._handler_share = Share(now, total_s, self._handler_share.value)
+        self._handler_share.sample(now, budget.handlers_idle_s / self._size)
         for processor in self._processors():
             processor.parked.lately()
 
     def network(self) -> float:
-        """NetworkProcessorAvgIdlePercent, 0 to 1; 1 where there is no processor."""
+        """Return NetworkProcessorAvgIdlePercent, 0 to 1; 1 without a processor."""
         self.sample()
-        return self._loop.value
+        return self._network_share.value
 
     def handlers(self) -> float:
-        """RequestHandlerAvgIdlePercent, 0 to 1."""
+        """Return RequestHandlerAvgIdlePercent, 0 to 1."""
         self.sample()
-        return self._of_handlers.value
+        return self._handler_share.value
 
     def figures(self) -> Figures:
         return {
             "NetworkProcessorAvgIdlePercent": self.network(),
-            "RequestHandlerAvgIdlePercent": self._of_handlers.value,
+            "RequestHandlerAvgIdlePercent": self._handler_share.value,
         }

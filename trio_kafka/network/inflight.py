@@ -1,7 +1,7 @@
-"""The requests that are in hand now: where each of them is, and what it waits for.
+"""Requests in flight: where each of them is, and what it waits for.
 
-Nothing is kept for it beside what serving needs: connections are looked at when somebody asks. A
-request that its reader serves in the same turn is never seen, as nobody else runs meanwhile.
+Nothing is recorded for this: connections are inspected when asked. A request that its reader serves
+within one share of the loop budget is never seen, as no other task runs meanwhile.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,44 +9,44 @@ from enum import Enum
 from itertools import islice
 from typing import Final, Protocol
 
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.reasons import MuteReason
 from trio_kafka.network.request import IN_QUEUE, IN_STEPS, Request
 from trio_kafka.purgatory import Delayed
 
-_NAMED: Final = 4  # keys of what is waited for
+_NAMED: Final = 4  # keys of a Delayed that are shown
 
 
 class Stage(Enum):
     """Where a request is."""
 
     ROOM = "waits for room"  # the request channel is full
-    QUEUED = "queued"  # no handler has it yet, nor has the reader begun to serve it
+    QUEUED = "queued"  # neither a handler nor the reader serves it yet
     HANDLER = "handler"
     PARKED = "parked"
-    SENDING = "sending"  # answered; the socket has not taken it all
+    SENDING = "sending"  # answered; the socket has not taken all of the answer
 
 
-class Connected(Protocol):
-    """Who has connections: a processor, or what asks from within."""
+class ConnectionOwners(Protocol):
+    """A processor, or the owner of requests from within."""
 
     @property
     def connections(self) -> Mapping[int, Connection]: ...
 
 
-def requests_in_hand(owners: Iterable[Connected]) -> Iterator[Request | None]:
-    """Each request in hand; None for each connection that has none, so that who walks can pause.
+def requests_in_flight(owners: Iterable[ConnectionOwners]) -> Iterator[Request | None]:
+    """Yield each request in flight, and None for each connection without one, to pause at.
 
-    Connections that come meanwhile may be left out.
+    Connections that are added meanwhile may be left out.
     """
     for owner in tuple(owners):
         for connection in tuple(owner.connections.values()):
-            found = of_connection(connection)
+            found = requests_of(connection)
             yield from found or (None,)
 
 
-def of_connection(connection: Connection) -> Sequence[Request]:
-    """What is in hand of one connection: those that are sent first."""
+def requests_of(connection: Connection) -> Sequence[Request]:
+    """Return the requests in flight of one connection, those that are sent first."""
     if connection.closed:
         return ()
     found = [] if connection.out is None else list(connection.out.requests)
@@ -57,18 +57,18 @@ def of_connection(connection: Connection) -> Sequence[Request]:
 
 
 def stage_of(request: Request) -> Stage:
-    """Where a request of `requests_in_hand` is."""
+    """Return where a request in flight is."""
     if request.stamps.answered:
         return Stage.SENDING
     if request.waits_for is IN_QUEUE:
-        full = request.connection.muted & events.CHANNEL_FULL
+        full = request.connection.muted & MuteReason.CHANNEL_FULL
         return Stage.ROOM if full else Stage.QUEUED
     parked = request.waits_for is not None and request.waits_for is not IN_STEPS
     return Stage.PARKED if parked else Stage.HANDLER
 
 
 def wait_of(request: Request) -> str:
-    """What a request waits for: the purgatory and its first keys, the function; or nothing."""
+    """Return what a request waits for: purgatory and first keys, a function; or nothing."""
     waits_for = request.waits_for
     if waits_for is None:
         return ""
@@ -83,5 +83,5 @@ def wait_of(request: Request) -> str:
 
 
 def _name_of(key: object) -> str:
-    """A partition by its name; of what has none, what it is."""
+    """Return the name of a partition, or the type of another key."""
     return str(getattr(key, "at", type(key).__name__))

@@ -1,8 +1,8 @@
 """One listener: a bound socket, its acceptor and its processors, in one nursery.
 
-Both ends may change while it is served: processors come and go, and the listener itself may be
-retired while its plane goes on. Whoever goes reads nothing more, answers what is in hand, for a
-while, and closes. Source: KIP-226; DataPlaneAcceptor of Apache Kafka 4.4.0, which does not wait.
+Processors can be added and removed while it runs, and the listener can be retired while its plane
+runs on. A retired one reads nothing more, answers the requests in flight within a timeout, and
+closes. Source: KIP-226; DataPlaneAcceptor of Apache Kafka 4.4.0, which does not wait.
 """
 
 from functools import partial
@@ -16,20 +16,20 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.acceptor import Acceptor
-from trio_kafka.network.handlers import Shared
+from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.world.protocols import Listener, Network
 
 _logger: Final = get_logger(__name__)
-RETIRE_S: Final = 30.0  # for what is in hand, before connections are closed all the same
+RETIRE_S: Final = 30.0  # for requests in flight, before connections are closed
 
 
 @frozen
 class BoundListener:
-    """A socket that listens, and what it is for. Nobody accepts from it yet.
+    """A listening socket with its settings, before anything is accepted from it.
 
-    after: set when whoever had the socket before accepts from it no more; None: nobody had it.
+    after: set when the previous listener on this socket has stopped accepting; None: there is none.
     """
 
     settings: ListenerSettings
@@ -42,7 +42,10 @@ class BoundListener:
 
 
 async def bind_listener(network: Network, settings: ListenerSettings) -> BoundListener:
-    """Raises OSError if the address cannot be bound; its `filename` names listener and address."""
+    """Bind a listener.
+
+    Raises OSError if the address cannot be bound; its `filename` names listener and address.
+    """
     try:
         socket = await network.listen(
             settings.host,
@@ -60,17 +63,27 @@ async def bind_listener(network: Network, settings: ListenerSettings) -> BoundLi
 
 @define(eq=False)
 class _Running:
-    """A processor that runs, and its end."""
+    """A running processor, and the scope that ends it."""
 
     processor: Processor
     scope: trio.CancelScope = field(factory=trio.CancelScope)
 
 
 class ServedListener:
-    """Serves one bound socket. `plane`: the name that its tasks begin with."""
+    """Serves one bound socket.
+
+    plane: prefix of the names of its tasks. processors: those that get new connections.
+    accepted_last: set when nothing more is accepted here.
+    """
 
     def __init__(
-        self, bound: BoundListener, shared: Shared, node: Node, *, plane: str, node_id: int
+        self,
+        bound: BoundListener,
+        resources: PlaneResources,
+        node: Node,
+        *,
+        plane: str,
+        node_id: int,
     ) -> None:
         settings = bound.settings
         self.settings = settings
@@ -80,29 +93,29 @@ class ServedListener:
         self._threads = f"{plane}-plane-kafka-network-thread-{node_id}-{labels}"
         self._socket = bound.socket
         self._after = bound.after
-        self._given = False  # the socket is another's
-        self.accepted_last = trio.Event()  # nothing is accepted here any more
-        self._shared = shared
+        self._handed_over = False  # the socket belongs to another listener
+        self.accepted_last = trio.Event()
+        self._resources = resources
         title = f"listener {settings.name}://{self.address}"
         self._node = node.add(title, "listener", self.figures)
-        self._numbered = 0  # as in Kafka no number is given twice
+        self._numbered = 0  # as in Kafka, no number is used twice
         self._accepting = trio.CancelScope()
         self._closing = trio.CancelScope()
         self._nursery: trio.Nursery | None = None
         self._running: list[_Running] = []
         self._retired: list[_Running] = []
-        # The acceptor's own view: it sees who comes and goes.
         self.processors: list[Processor] = []
         self._size = settings.processors
 
     @property
     def all_processors(self) -> list[Processor]:
-        """Also those that still answer what was in hand when they were retired."""
+        """All processors, also retired ones that still have requests in flight."""
         return [one.processor for one in (*self._running, *self._retired)]
 
     def make_ready(self) -> None:
-        """Make the first processor. Raises OSError, and is closed then, if there is no descriptor
-        for it.
+        """Make the first processor.
+
+        Raises OSError, and closes the socket, if there is no descriptor for it.
         """
         try:
             self._add()
@@ -116,10 +129,10 @@ class ServedListener:
     ) -> None:
         """Serve until cancelled or retired; started when there are processors.
 
-        opened: nothing is accepted before it is set; peers wait in the kernel's queue.
+        opened: accepting begins when it is set; until then clients wait in the kernel's queue.
         """
-        gate = self._shared.limits.gate(self.settings.name)
-        acceptor = Acceptor(self._socket, self.processors, self._shared.turn, gate)
+        admission = self._resources.limits.admission(self.settings.name)
+        acceptor = Acceptor(self._socket, self.processors, self._resources.budget, admission)
         try:
             with self._closing:
                 async with trio.open_nursery() as nursery:
@@ -136,18 +149,18 @@ class ServedListener:
                             with self._node.child(self.name, "task", acceptor.figures):
                                 await acceptor.run()
                         finally:
-                            if not self._given:
+                            if not self._handed_over:
                                 self._socket.close()
-                            gate.close()
+                            admission.close()
                             self.accepted_last.set()
                     await trio.sleep_forever()
         finally:
             self._node.remove()
 
     def resize(self, size: int) -> None:
-        """Let there be so many processors, at least one; those that go are the last ones.
+        """Set the number of processors, at least one; the last ones are retired first.
 
-        Without descriptors for more of them the listener goes on with those that it has.
+        Without descriptors for more, the listener keeps those that it has.
         """
         self._size = max(size, 1)
         nursery = self._nursery
@@ -175,23 +188,23 @@ class ServedListener:
             nursery.start_soon(self._retire_one, one, name=f"{one.processor.name}-retire")
 
     def stop_accepting(self) -> None:
-        """Close the socket; connections go on."""
+        """Close the socket; connections stay."""
         self._accepting.cancel()
 
     def hand_over(self, settings: ListenerSettings) -> BoundListener:
-        """Accept no more; the socket, with who waits in its queue, for another listener."""
-        self._given = True
+        """Stop accepting; return the socket, with its queue, for another listener."""
+        self._handed_over = True
         self.stop_accepting()
         return BoundListener(settings, self._socket, after=self.accepted_last)
 
     def begin_draining(self) -> None:
-        """Accept and read nothing more; connections end as soon as nothing of theirs is in hand."""
+        """Accept and read nothing more; close connections without requests in flight."""
         self.stop_accepting()
         for processor in self.all_processors:
             processor.begin_draining()
 
     async def wait_drained(self, *, hurry: bool = False) -> None:
-        """Until every connection has ended. hurry: close those that read too slowly."""
+        """Wait until every connection is closed. hurry: close those that read too slowly."""
         async with trio.open_nursery() as nursery:
             for processor in self.all_processors:
                 nursery.start_soon(partial(processor.wait_drained, hurry=hurry))
@@ -206,7 +219,7 @@ class ServedListener:
     def _add(self) -> _Running:
         name = f"{self._threads}-{self._numbered}"
         self._numbered += 1
-        one = _Running(Processor(name, self._shared, self.settings, self._node))
+        one = _Running(Processor(name, self._resources, self.settings, self._node))
         self._running.append(one)
         self.processors.append(one.processor)
         return one

@@ -1,38 +1,36 @@
-"""Answers on their way out: segments that the socket has not taken yet.
+"""Outgoing answers: segments that the socket has not taken yet.
 
-Sends what the socket takes, and no more than a share of file bytes a turn. The leases of file
-ranges end when their last byte is taken, or with `release`, on whatever path the answer ends.
+A flush offers at most a share of file bytes. Leases of file ranges end when their last byte is
+sent, or with `release`.
 """
 
 from collections import deque
 from collections.abc import Iterable
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from trio_kafka.network.request import Request
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.world.protocols import Socket
 
-if TYPE_CHECKING:
-    from trio_kafka.network.request import Request
-
-FILE_SHARE: Final = 1 << 20  # bytes of files a turn
+FILE_SHARE: Final = 1 << 20  # bytes of files a flush
 
 
 class Progress(Enum):
-    """How far a flush came."""
+    """Result of a flush."""
 
     DONE = auto()
-    BLOCKED = auto()  # the socket's WRITE edge goes on
-    SHARE_USED = auto()  # nothing tells when to go on: it must be queued
+    BLOCKED = auto()  # continue at the socket's WRITE edge
+    SHARE_USED = auto()  # no edge follows: queue a ContinueSending
 
 
 class Outgoing:
-    """The answers to `requests`; `taken` bytes of them are with the socket."""
+    """Answers to `requests`, of which the socket has taken `taken` bytes."""
 
     __slots__ = ("_segments", "requests", "taken")
 
     def __init__(
-        self, requests: "Iterable[Request]", segments: Iterable[Any], taken: int = 0
+        self, requests: Iterable[Request], segments: Iterable[Any], taken: int = 0
     ) -> None:
         self.requests = list(requests)
         self._segments: deque[Any] = deque(segments)
@@ -40,16 +38,14 @@ class Outgoing:
         if taken:
             self._take_bytes(taken)
 
-    def add(self, requests: "Iterable[Request]", segments: Iterable[Any]) -> None:
-        """Answers that go behind these."""
+    def add(self, requests: Iterable[Request], segments: Iterable[Any]) -> None:
+        """Append answers."""
         self.requests.extend(requests)
         self._segments.extend(segments)
 
-    def flush(self, socket: Socket, share: int = FILE_SHARE, *, hasty: bool = False) -> Progress:
-        """Offer the rest to the socket.
+    def flush(self, socket: Socket, share: int = FILE_SHARE) -> Progress:
+        """Offer the rest to the socket, at most `share` bytes of files.
 
-        hasty: what takes less than it was offered counts as BLOCKED without being asked again. That
-            is so nearly always; whoever waits for an edge then must ask again before.
         Raises ConnectionError, and RangeCutError when a file was cut under its promised length.
         """
         segments = self._segments
@@ -66,8 +62,6 @@ class Outgoing:
                         segment.left -= n
                         self.taken += n
                         share -= n
-                        if hasty and n < limit:
-                            return Progress.BLOCKED
                     if not segment.left:
                         segments.popleft()
                         segment.release()
@@ -85,18 +79,18 @@ class Outgoing:
         return Progress.DONE
 
     def release(self) -> None:
-        """Give up the rest. Idempotent."""
+        """Discard the rest. Idempotent."""
         release(self._segments)
         self._segments.clear()
 
     @property
     def left(self) -> int:
-        """Bytes that the socket has not taken."""
+        """Bytes that are not sent."""
         return sum(map(len, self._segments))
 
     @property
     def left_of_files(self) -> int:
-        """Bytes of files among them: they take no memory while they are with the socket."""
+        """Bytes of files that are not sent: they take no memory in the socket."""
         return sum(len(one) for one in self._segments if isinstance(one, FileRange))
 
     def _take_bytes(self, n: int) -> None:
@@ -109,7 +103,7 @@ class Outgoing:
 
 
 def release(segments: Iterable[Any]) -> None:
-    """End the leases of an answer that will not be sent."""
+    """End the leases of an answer that is not sent."""
     for segment in segments:
         if isinstance(segment, FileRange):
             segment.release()

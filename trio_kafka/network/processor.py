@@ -1,442 +1,157 @@
-"""A processor: a reader and a writer over one edge-triggered selector; its connections are objects.
+"""A processor: a reader and a writer task over one edge-triggered selector.
 
-The reader parks once in the selector, and serves every ready connection in one wake, and those that
-become ready meanwhile, as long as its turn lasts: a pass of the loop costs as much as a request.
-Edges only set flags and fill the ready list, so none of a batch can name a closed connection, and a
-turn that ends half way loses no edge. One request of a connection is in hand at a time; answers of
-a round go to their sockets at its end (`sending`). Neither reader nor writer ever
-stops for a full request channel: a connection whose request found it full waits, muted, until the
-channel calls. Source: the order of Kafka's Selector and Processor.
+Connections are objects, not tasks. One request of a connection is in flight at a time, so answers
+keep their order. Neither reader nor writer ever waits for a full request channel.
 """
-
-from collections import deque
-from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import Counts
 from trio_kafka.introspect.share import Parked
-from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.network import connection_events as events
-from trio_kafka.network.channel_waiters import WaitingRoom
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.connection_table import Roster
-from trio_kafka.network.handlers import Shared
+from trio_kafka.network.connection_events import CloseConnection, Mute, Unmute
+from trio_kafka.network.connection_table import ConnectionTable
+from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
-from trio_kafka.network.lingering import Lingering
-from trio_kafka.network.new_connections import Arrivals
-from trio_kafka.network.outgoing import release
-from trio_kafka.network.receiving import Receiving
-from trio_kafka.network.request import IN_QUEUE, Request
-from trio_kafka.network.sending import SMALL, Sending
+from trio_kafka.network.new_connections import NewConnections
+from trio_kafka.network.reader import Reader
+from trio_kafka.network.reasons import BUSY, CloseReason, MuteReason
+from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.network.writer import Writer
 from trio_kafka.wire.frame import Largest
 from trio_kafka.wire.metered import framers
-from trio_kafka.wire.server import Segments
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
-
-_EDGES_A_TURN: Final = 64
-_LET_IN_S: Final = 0.0005  # of another plane's time
 
 
 class Processor:
-    """Owns the sockets that an acceptor gave it, until cancelled."""
+    """Owns the connections that an acceptor gave it, until cancelled.
 
-    def __init__(self, name: str, shared: Shared, listener: ListenerSettings, node: Node) -> None:
+    table: its connections. new_connections: where an acceptor puts them.
+    """
+
+    def __init__(
+        self, name: str, resources: PlaneResources, listener: ListenerSettings, node: Node
+    ) -> None:
         self.name = name
         self.listener = listener
-        self._shared = shared
-        self._requests, self._completions = shared.channel.counts, shared.channel.completions
-        self._handlers = shared.handlers
-        self._turn = shared.turn
-        self._rounds = shared.turn.rounds
-        self._elapsed = shared.turn.elapsed
-        self._selector = shared.world.network.selector()
+        self.resources = resources
+        self._selector = resources.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
-        self.roster = Roster(self._selector, shared.counters, listener.name, self._node)
-        self.connections = self.roster.by_key
-        self._close = self.roster.close
+        self.table = ConnectionTable(self._selector, resources.counters, listener.name, self._node)
         largest = Largest(
             whole=listener.largest_frame,
             common=listener.largest_common_frame,
-            declared=shared.handlers.largest_request,
+            declared=resources.handlers.largest_request,
         )
-        framer = framers(shared.memory, shared.buffers, largest)
-        self.arrivals = Arrivals(listener.new_connections, self._node, framer, self._ring)
-        # Bounded by muting: one answer a connection, and a few signs.
-        self._responses: Sender[events.Item]
-        self._take: Receiver[events.Item]
-        self._responses, self._take = open_channel(UNBOUNDED, self._node, "responses", self._age_s)
-        self.responding = self._responding = self._responses.counts
-        self._ready: deque[Connection] = deque()
-        receiving = Receiving(
-            shared.turn,
-            self._ready,
-            self._is_over,
-            self._look,
-            close=self._close,
-            end=self._end,
+        framer = framers(resources.memory, resources.buffers, largest)
+        self.new_connections = NewConnections(
+            listener.new_connections, self._node, framer, self._ring
         )
-        self._next, self._receive = receiving.next, receiving.some
-        self._received = receiving.received
-        self._waiting = WaitingRoom(shared.channel, self._ring)
-        self._sending = Sending(
-            shared.turn, shared.times, self._responses, self._close, self._unmute
+        self.writer = Writer(resources, self.table, self._node)
+        self.answer = (
+            self.writer.answer
+        )  # see `ConnectionOwner`; bound once, as each answer calls it
+        self.reader = Reader(
+            resources, self._selector, self.table, self.writer, self.new_connections
         )
-        self._lingering = Lingering(shared.turn, self._selector.poll)
-        self._asleep = self._inline = False
-        self._ends = 0.0  # of the part of the turn that whichever task runs has
-        self._served = 0
-        self.parked = Parked(self._elapsed)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._read, name=f"{self.name}-reader")
-                nursery.start_soon(self._write, name=f"{self.name}-writer")
-                if self.listener.idle_s < float("inf"):
-                    nursery.start_soon(close_idle, self, name=f"{self.name}-idle")
+                nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
+                nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
+                idle_s = self.listener.idle_s
+                if idle_s < float("inf"):
+                    nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
                 task_status.started()
         finally:
             self._stop()
 
-    # --- for requests; never waits
+    @property
+    def connections(self) -> dict[int, Connection]:
+        """Open connections by key of the socket."""
+        return self.table.by_key
 
-    def answer(self, request: Request, segments: Segments | None) -> None:
-        """Send an answer: the reader's own, and small ones of others, at the end of the round if no
-        other waits for the writer; else by the writer.
-        """
-        stamps = request.stamps
-        stamps.answered = now = self._elapsed()
-        if not stamps.handled:
-            stamps.handled = now
-        connection = request.connection
-        if self._responding.queued or not (self._inline or self._put_off(stamps, segments)):
-            if segments is None:
-                self._responses.send_nowait(events.NoOp(connection, request))
-            else:
-                self._responses.send_nowait(events.Send(connection, request, segments))
-        elif segments is None:
-            self._finish(connection, request)
-        else:
-            self._sending.later(request, segments)
-            self._unmute(connection, events.IN_HAND)
+    @property
+    def responses(self) -> Counts:
+        """Counts of the response channel."""
+        return self.writer.responses
 
-    def _put_off(self, stamps: Stamps, segments: Segments | None) -> bool:
-        """Have an answer of another one's round sent at its end, where it is a small one."""
-        rounds, sending = self._rounds, self._sending
-        if rounds.calls is None or segments is None or stamps.response_bytes > SMALL:
-            return False
-        if not sending.waiting:
-            rounds.put_off(sending.flush)
-        return True
+    @property
+    def parked(self) -> Parked:
+        """How long the reader has been parked."""
+        return self.reader.parked
 
-    def refuse(self, request: Request, reason: str, detail: str) -> None:
+    def serve_pending(self) -> bool:
+        """See `Reader.serve_pending`."""
+        return self.reader.serve_pending()
+
+    # --- as the owner of connections; never waits
+
+    def refuse(
+        self, connection: Connection, request: Request, reason: CloseReason, detail: str
+    ) -> None:
         """Close the connection of a request that gets no answer."""
-        self.post(events.Close(request.connection, reason, detail, request))
+        self.writer.post(CloseConnection(connection, reason, detail, request))
 
-    def post(self, item: events.Item) -> None:
-        """Whatever changes a connection is an item of the response channel, in order with its
-        answers.
-        """
-        if self._inline and not self._responding.queued:
-            self._apply(item)
-        else:
-            self._responses.send_nowait(item)
+    def mute(self, connection: Connection, reason: MuteReason) -> None:
+        """Mute a connection, after the answers that are queued."""
+        self.writer.post(Mute(connection, reason))
+
+    def unmute(self, connection: Connection, reason: MuteReason) -> None:
+        """Unmute a connection, after the answers that are queued."""
+        self.writer.post(Unmute(connection, reason))
+
+    def close(self, connection: Connection, reason: CloseReason) -> None:
+        """Close a connection now."""
+        self.table.close(connection, reason)
 
     # --- for shutdown
 
     def begin_draining(self) -> None:
-        """Read no more; close each connection as soon as nothing of it is in hand."""
-        self.arrivals.refuses = True
-        for connection in list(self.connections.values()):
-            connection.muted |= events.DRAINING
-            if not connection.muted & events.BUSY:
-                self._close(connection, events.DRAINED)
+        """Read no more; close each connection as soon as it has no request in flight."""
+        self.new_connections.refusing = True
+        for connection in self.table.all():
+            connection.muted |= MuteReason.DRAINING
+            if not connection.muted & BUSY:
+                self.table.close(connection, CloseReason.DRAINED)
         self._ring()
 
     async def wait_drained(self, *, hurry: bool = False) -> None:
-        """Until every connection has ended; new ones that wait end as the reader comes to them.
+        """Wait until every connection is closed; new ones are closed as the reader takes them.
 
-        hurry: close connections that read too slowly: see `idle.close_slow_readers`.
+        hurry: close connections that read too slowly, see `idle_timeout.close_slow_readers`.
         """
         async with trio.open_nursery() as nursery:
             if hurry:
-                nursery.start_soon(close_slow_readers, self, name=f"{self.name}-drain")
-            await self.roster.wait_empty()
+                nursery.start_soon(close_slow_readers, self.table, name=f"{self.name}-drain")
+            await self.table.wait_empty()
             nursery.cancel_scope.cancel()
 
-    # --- the reader
-
-    async def _read(self) -> NoReturn:
-        selector, ready, turn, parked = self._selector, self._ready, self._turn, self.parked
-        arrived, waiting, received = self.arrivals.counts, self._waiting, self._received
-        while True:
-            if ready or received or waiting.room or arrived.queued:
-                await trio.lowlevel.checkpoint()  # the turn was over
-            else:
-                self._asleep = True
-                parked.begin()
-                await selector.wait()
-                parked.end()
-                self._asleep = False
-            self._ends = turn.begin()
-            self._take_turn()
-
-    def _take_turn(self) -> bool:
-        """Serve what has come, until nothing has or the turn is over; whether anything had."""
-        ready, received, elapsed = self._ready, self._received, self._elapsed
-        sending = self._sending
-        poll, arrived, waiting = self._selector.poll, self.arrivals.counts, self._waiting
-        linger = self._lingering.edges
-        outer = self._rounds.begin()
-        came = over = sending.bulky = False
-        sending.hasty = True
-        while not over:  # to look again costs a thirtieth of what a pass of the loop does
-            edges = linger(_EDGES_A_TURN) if sending.bulky else poll(0, _EDGES_A_TURN)
-            for key, mask in edges:
-                self._note(key, mask)
-            if arrived.queued:
-                self._adopt()
-            if waiting.room:
-                waiting.offer_again()
-            if ready or received:
-                came, over = True, self._serve_ready()
-            elif edges:
-                over = elapsed() >= self._ends
-            else:
-                break
-        self._rounds.end(outer)
-        sending.make_sure()
-        return came
-
-    def let_in(self) -> bool:
-        """Serve what has come in the stead of the reader, while that is parked: another plane lets
-        this one in between two of its items. Whether anything had come.
-        """
-        if not self._asleep or not (self.connections or self.arrivals.counts.queued):
-            return False
-        self._asleep = False
-        self._ends = self._elapsed() + _LET_IN_S
-        came = self._take_turn()
-        self._asleep = True
-        if self._ready or self._received or self._waiting.room or self.arrivals.counts.queued:
-            self._ring()
-        return came
-
-    def _serve_ready(self) -> bool:
-        """Serve those that are ready, in turn; whether the turn is over before all are served."""
-        ready, received, sending = self._ready, self._received, self._sending
-        elapsed, rounds = self._elapsed, self._rounds
-        now = elapsed()
-        while ready or received:
-            if not received:
-                self._receive()
-                now = elapsed()
-            if received:
-                request = received.popleft()
-                request.stamps.begun = now
-                self._pass_on(request.connection, request)
-                now = elapsed()
-            over = now >= self._ends
-            if over and self._turn.let_in is not None:
-                self._ends = self._turn.go_on()
-                now = elapsed()
-                over = now >= self._ends
-            if over or not (ready or received):
-                if rounds.calls:
-                    self._settle()
-                rounds.number += 1  # whoever is answered now and asks again does so in the next one
-                if sending.waiting:
-                    sending.flush()
-            if over:
-                for request in received:  # others run now, and may look
-                    request.connection.request, request.waits_for = request, IN_QUEUE
-                return True
-        return False
-
-    def _settle(self) -> None:
-        """Answer what was put off, before anything is sent."""
-        self._inline = True
-        try:
-            self._rounds.settle()
-        finally:
-            self._inline = False
-
-    def _look(self) -> None:
-        """Note what has come while a large frame was received, unless an answer is to go first."""
-        if not self._sending.waiting:
-            for key, mask in self._selector.poll(0, _EDGES_A_TURN):
-                self._note(key, mask)
-
-    def _note(self, key: int, mask: int) -> None:
-        connection = self.connections.get(key)
-        if connection is None:
-            return  # the bell
-        if mask & (PEER_DONE | BROKEN):
-            if mask & BROKEN:
-                self._close(connection, events.GONE, "reset")
-                return
-            connection.left = connection.readable = True  # what it sent before it left still counts
-            if connection.parked is not None:
-                connection.parked()
-        if mask & READ:
-            connection.readable = True
-        if mask & WRITE and connection.out is not None:
-            self._sending.go_on(connection)
-        if connection.readable and not (connection.muted or connection.queued or connection.closed):
-            connection.queued = True
-            self._ready.append(connection)
-
-    def _adopt(self) -> None:
-        """Configure new connections; at least one."""
-        while self.arrivals.counts.queued:
-            connection = self.arrivals.adopt(self)
-            if connection is None:
-                continue
-            self.roster.add(connection)
-            connection.queued = True
-            self._ready.append(connection)
-            if self._elapsed() >= self._ends:
-                return
-
-    def _is_over(self) -> bool:
-        return self._elapsed() >= self._ends
-
-    def _pass_on(self, connection: Connection, request: Request) -> None:
-        """Serve it in the stead of an idle handler, or hand it over."""
-        self._served += 1
-        waiting, completions = self._requests, self._completions
-        if waiting.idle and not waiting.queued and not completions:  # the channel is idle
-            self._inline = True
-            try:
-                if self._handlers.perform(request):
-                    return
-            finally:
-                self._inline = False
-        self._waiting.hand_over(connection, request)
-
-    # --- the writer
-
-    async def _write(self) -> NoReturn:
-        take_nowait, take = self._take.receive_nowait, self._take.receive
-        turn, elapsed, responding = self._turn, self._elapsed, self._responding
-        while True:
-            if responding.queued:
-                item = take_nowait()
-            else:
-                item = await take()
-                self._ends = turn.begin()
-            self._apply(item)
-            if elapsed() >= self._ends:
-                await trio.lowlevel.checkpoint()
-                self._ends = turn.begin()
-
-    def _apply(self, item: events.Item) -> None:
-        connection, kind = item.connection, type(item)
-        if isinstance(item, events.Send):
-            self._send(connection, item.request, item.segments)
-        elif isinstance(item, events.NoOp):
-            self._finish(connection, item.request)
-        elif isinstance(item, events.Close):
-            if item.request is not None:
-                connection.muted &= ~events.IN_HAND  # nobody reads its frame any more
-                if connection.closed:
-                    connection.framer.drop()
-            self._end(connection, item.reason, item.detail)
-        elif kind is events.Flush:
-            connection.flushing = False
-            self._sending.go_on(connection)
-        elif kind is events.StartThrottle:
-            connection.muted |= events.THROTTLED
-        else:
-            over = events.MEMORY if kind is events.MemoryGiven else events.THROTTLED
-            self._unmute(connection, over)
-
-    def _send(self, connection: Connection, request: Request, segments: Segments) -> None:
-        if connection.closed:
-            connection.framer.drop()
-            release(segments)
-            return
-        connection.framer.done()
-        self._sending.send(connection, (request,), segments)
-        self._unmute(connection, events.IN_HAND)
-
-    def _finish(self, connection: Connection, request: Request) -> None:
-        """The request is done, without an answer."""
-        if connection.closed:
-            connection.framer.drop()
-        else:
-            connection.framer.done()
-            self._sending.done(request)
-            self._unmute(connection, events.IN_HAND)
-
-    def _unmute(self, connection: Connection, reason: int) -> None:
-        connection.muted &= ~reason
-        if connection.ending is not None and reason == events.SENDING:
-            self._close(connection, *connection.ending)
-            return
-        if connection.muted:
-            if connection.muted & events.DRAINING and not connection.muted & events.BUSY:
-                self._end(connection, events.DRAINED)
-            return
-        if connection.closed or connection.queued:
-            return
-        if not (connection.readable or connection.framer.buffer is not None):
-            return
-        if self._asleep:  # the writer offers the next frame itself, and never waits
-            request = self._next(connection)
-            if request is not None:
-                self._served += 1
-                self._waiting.hand_over(connection, request)
-            if self._ready:
-                self._ring()  # a large frame goes on, or others came while it was received
-            return
-        connection.queued = True
-        self._ready.append(connection)
-
-    # --- the end
-
-    def _end(self, connection: Connection, reason: str, detail: str = "") -> None:
-        """Close a connection as soon as its socket has taken the answers to what it has asked."""
-        self._sending.flush_one(connection)
-        if connection.out is None:
-            self._close(connection, reason, detail)
-        else:
-            connection.ending = reason, detail
-
     def _stop(self) -> None:
-        for connection in list(self.connections.values()):
-            self._close(connection, events.STOPPED)
-        self.arrivals.close()
-        while self._received:
-            self._received.popleft().connection.framer.drop()
-        while self._responding.queued:
-            self._apply(self._take.receive_nowait())  # leases and buffers
+        for connection in self.table.all():
+            self.table.close(connection, CloseReason.STOPPED)
+        self.new_connections.close()
+        self.reader.receiver.drop()
+        self.writer.drain()
         self._selector.close()
         self._node.remove()
 
     def _ring(self) -> None:
-        if self._asleep:
-            self._asleep = False
-            self._selector.ring()
-
-    def _age_s(self, item: events.Item) -> float | None:
-        answered = events.answered_at(item)
-        return None if answered is None else self._elapsed() - answered
+        self.reader.ring()
 
     def figures(self) -> Figures:
+        reader = self.reader
         return {
-            "IdlePercent": self.parked.lately(),
-            "connections": len(self.connections),
-            "accepted": self.roster.accepted,
-            "served": self._served,
-            "ready": len(self._ready),
-            "received": len(self._received),
-            "waiting_for_room": len(self._waiting),
-            "most_waiting_for_room": self._waiting.most,
-            **self._lingering.figures(),
-            "buffers_kept": self._shared.buffers.kept,
+            "IdlePercent": reader.parked.lately(),
+            "connections": len(self.table),
+            "accepted": self.table.accepted,
+            "served": reader.served,
+            "ready": len(reader.receiver.ready),
+            "received": len(reader.receiver.received),
+            "waiting_for_room": len(reader.waiters),
+            "most_waiting_for_room": reader.waiters.most,
+            "buffers_kept": self.resources.buffers.kept,
         }

@@ -1,8 +1,4 @@
-"""Requests on their way from their sockets: bytes become frames, and frames requests in hand.
-
-What keeps a connection from its next request is told on the way: nothing more to read now, no
-memory for the frame, a peer that has left, a frame that is none.
-"""
+"""Receiving: bytes of sockets become frames, and frames requests in flight."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,10 +7,12 @@ from typing import Final
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection_table import ConnectionTable
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.network.sending import AnswerSender
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.metered import MemoryFullError
 from trio_kafka.wire.server import HEAD
@@ -22,49 +20,58 @@ from trio_kafka.wire.server import HEAD
 _AT_ONCE: Final = 16
 
 
-class Receiving:
-    """Of one processor. ready: those that it serves next; is_over: the part of the turn that it
-    has; look: note what has come to any socket, unless somebody waits for an answer; close:
-    `Roster.close`; end: the same, when what was asked before is answered.
+class RequestReceiver:
+    """Receives the requests of one processor.
+
+    ready: connections to receive from next.
+    received: requests that are not served yet, with their connections.
+    is_over: whether the running share of the loop budget is used up.
+    poll: notes edges of all sockets.
     """
 
     def __init__(
         self,
-        turn: Turn,
-        ready: deque[Connection],
-        is_over: Callable[[], bool],
-        look: Callable[[], None],
+        budget: LoopBudget,
+        table: ConnectionTable,
+        sender: AnswerSender,
         *,
-        close: Callable[..., None],
-        end: Callable[[Connection, str, str], None],
+        is_over: Callable[[], bool],
+        poll: Callable[[], None],
     ) -> None:
-        self._turn = turn
-        self._elapsed = turn.elapsed
-        self._ready = ready
+        self.ready: deque[Connection] = deque()
+        self.received: deque[tuple[Connection, Request]] = deque()
+        self._budget = budget
+        self._elapsed = budget.elapsed
+        self._close = table.close
+        self._sender = sender
         self._is_over = is_over
-        self._look = look
-        self._close = close
-        self._end = end
-        self.received: deque[Request] = deque()  # in hand, and nobody serves them yet
+        self._poll = poll
 
-    def some(self) -> None:
-        """Have some requests in hand, `received`, before the first of them is served: to receive
-        and to serve in turn costs a tenth more, as each turns the other out of the caches.
+    def queue(self, connection: Connection) -> None:
+        """Have a connection received from, once."""
+        if not connection.queued:
+            connection.queued = True
+            self.ready.append(connection)
+
+    def receive_some(self) -> None:
+        """Receive up to 16 requests before the first of them is served.
+
+        Receiving and serving one by one costs a tenth more: each evicts the other from the caches.
         """
-        ready, next_of = self._ready, self.next
+        ready, next_of = self.ready, self.next
         for _ in range(min(len(ready), _AT_ONCE)):
             connection = ready.popleft()
             connection.queued = False
             request = next_of(connection)
             if request is not None:
-                self.received.append(request)
+                self.received.append((connection, request))
                 if request.stamps.request_bytes > SMALL:
                     return
             elif self._is_over():
                 return
 
     def next(self, connection: Connection) -> Request | None:
-        """Its next request, which is in hand from now on; None when there is none yet."""
+        """Return the next request of a connection, in flight from now on; None: not yet."""
         if connection.muted or connection.closed:
             return None
         framer = connection.framer
@@ -76,50 +83,53 @@ class Receiving:
                 room = framer.room()
                 n = connection.socket.receive_into(room)
                 if not n:
-                    self._end(
-                        connection,
-                        events.LEFT,
-                        "within a frame" if framer.pending else "",
-                    )
+                    detail = "within a frame" if framer.pending else ""
+                    self._sender.end(connection, CloseReason.LEFT, detail)
                     return None
                 frame = framer.received(n)
-                connection.progress = self._turn.time
-                # After PEER_DONE no edge comes: read until 0.
+                connection.progress = self._budget.time
+                # After PEER_DONE no edge follows: read until 0.
                 connection.readable = n == len(room) or connection.left
-                if n >= SMALL and frame is None and not self._goes_on(connection):
+                if n >= SMALL and frame is None and not self._continue(connection):
                     return None
         except BlockingIOError:
             connection.readable = False
         except MemoryFullError as full:
-            connection.muted |= events.MEMORY
-            full.wait(partial(connection.processor.post, events.MemoryGiven(connection)))
+            connection.muted |= MuteReason.MEMORY
+            full.wait(partial(connection.unmute, MuteReason.MEMORY))
         except ProtocolError as error:
-            self._end(connection, events.BAD_FRAME, str(error))
+            self._sender.end(connection, CloseReason.BAD_FRAME, str(error))
         except OSError as error:
-            self._close(connection, events.GONE, str(error))
+            self._close(connection, CloseReason.GONE, str(error))
         if frame is None:
             framer.rest()
             return None
-        connection.muted = events.IN_HAND
+        connection.muted = MuteReason.IN_FLIGHT
         connection.requests += 1
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
         return Request(frame, code, correlation, length, connection, stamps)
 
-    def _goes_on(self, connection: Connection) -> bool:
-        """Whether the next bytes of a large frame are to be received now.
+    def drop(self) -> None:
+        """Give back the frames of requests that are not served."""
+        while self.received:
+            connection, _ = self.received.popleft()
+            connection.framer.drop()
 
-        They nearly always have come while these were received: to find that out here costs half of
-        a round through all that is ready.
+    def _continue(self, connection: Connection) -> bool:
+        """Return whether the next bytes of a large frame are to be received now.
+
+        They have nearly always arrived meanwhile. Polling here costs half of a round through the
+        ready queue.
         """
         connection.make_room_to_receive(connection.framer.missing)
-        connection.queued = True  # what comes is for whoever receives here
+        connection.queued = True  # a new edge must not queue it
         if self._is_over():
             connection.readable = True
-            self._ready.append(connection)  # others first
+            self.ready.append(connection)
             return False
-        if not connection.readable and not self.received:
-            self._look()
+        if not (connection.readable or self.received or self._sender.waiting):
+            self._poll()
         connection.queued = False
         return not connection.closed

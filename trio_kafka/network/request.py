@@ -1,40 +1,94 @@
-"""A request in hand: its frame, its connection, and the one answer it gets."""
+"""A request in flight: its frame, its connection, and the one answer it gets."""
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.model import key_of, version_of
+from trio_kafka.introspect.stamps import Origin, Stamps
+from trio_kafka.model import Endpoint, key_of, version_of
+from trio_kafka.network.reasons import CloseReason, MuteReason
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.security.principal import Principal
 from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import Segments
 
-if TYPE_CHECKING:
-    from trio_kafka.network.connection import Connection
-
-# What a request waits for that no handler has yet, or that is served in steps.
+# Values of `Request.waits_for` for a request without a handler, or one that is served in steps.
 IN_QUEUE: Final = "a free handler"
 IN_STEPS: Final = "turns of the loop"
 
 
+class ConnectionPort(Protocol):
+    """What requests, handlers and parts may know of a connection.
+
+    request: the request in flight, unless its reader serves it at once.
+    parked: drops the wait of a parked request when the peer leaves.
+    left: the peer sends no more. muted: bits of `MuteReason`.
+    charged: stamps of the request that was last charged to a quota.
+    """
+
+    peer: Endpoint
+    origin: Origin
+    principal: Principal
+    request: "Request | None"
+    parked: Callable[[], None] | None
+    left: bool
+    closed: bool
+    muted: int
+    charged: Stamps | None
+
+    @property
+    def listener(self) -> ListenerSettings: ...
+
+    @property
+    def software(self) -> tuple[str, str] | None:
+        """Name and version of the client, if it has sent them (KIP-511)."""
+
+    @software.setter
+    def software(self, name_and_version: tuple[str, str]) -> None: ...
+
+    def client_id(self, frame: Frame, length: int) -> str:
+        """Return the client id of a request.
+
+        Raises ProtocolError if it ends beyond the frame, UnicodeDecodeError if it is no text.
+        """
+
+    def release_frame(self) -> None:
+        """Give the buffer of the frame in flight back."""
+
+    def answer(self, request: "Request", segments: Segments | None) -> None:
+        """Send the answer of a request; None: it has none."""
+
+    def refuse(self, request: "Request", reason: CloseReason, detail: str) -> None:
+        """Close the connection instead of answering a request."""
+
+    def mute(self, reason: MuteReason) -> None:
+        """Add a mute reason, after the answers that are queued."""
+
+    def unmute(self, reason: MuteReason) -> None:
+        """Remove a mute reason, after the answers that are queued."""
+
+
 @define(eq=False)
 class Request:
-    """One frame whose head is read.
+    """One frame whose head was read.
 
     frame: valid until the request is answered or gives it back; None afterwards.
-    code: key and version as one number (`wire.server.code_of`).
+    code: key and version as one number (`model.code_of`).
+    client_length: of the client id in the frame; -1: null.
+    route: belongs to the handlers.
+    waits_for: what it is parked on, a Delayed or the awaited function; or IN_QUEUE, IN_STEPS.
     """
 
     frame: Frame | None
     code: int
     correlation: int
-    client_length: int  # of the client id in the frame; -1: null
-    connection: "Connection"
+    client_length: int
+    connection: ConnectionPort
     stamps: Stamps
     client_id: str = field(default="", init=False)
-    route: Any = field(default=None, init=False)  # its handlers' own
-    # While it is parked: a Delayed, or the function that is awaited; or IN_QUEUE, IN_STEPS.
+    route: Any = field(default=None, init=False)
     waits_for: Any = field(default=None, init=False)
 
     @property
@@ -46,24 +100,22 @@ class Request:
         return version_of(self.code)
 
     def give_back(self) -> None:
-        """The frame is not needed any more, though the answer is to come: what was parked keeps no
-        buffer.
-        """
+        """Give the frame back before the answer: a parked request keeps no buffer."""
         if self.frame is not None:
             self.frame = None
-            self.connection.framer.done()
+            self.connection.release_frame()
 
     def respond(self, segments: Segments | None) -> None:
-        """Answer, once. None: there is no answer (acks=0, or nobody to take it). Never waits."""
+        """Answer, once; never waits. None: there is no answer (acks=0, or the peer has left)."""
         self.frame = None
         if segments is not None:
             one = len(segments) == 1
             self.stamps.response_bytes = len(segments[0]) if one else sum(map(len, segments))
         self.connection.request = None
-        self.connection.processor.answer(self, segments)
+        self.connection.answer(self, segments)
 
-    def refuse(self, reason: str, detail: str) -> None:
-        """End the connection instead of answering."""
+    def refuse(self, reason: CloseReason, detail: str) -> None:
+        """Close the connection instead of answering."""
         self.frame = None
         self.connection.request = None
-        self.connection.processor.refuse(self, reason, detail)
+        self.connection.refuse(self, reason, detail)

@@ -1,62 +1,62 @@
-"""Answers on their way to their sockets.
+"""Sending: answers on their way to their sockets.
 
-Those of one round, the reader's or a handler's, go together at its end, those of one connection in
-one call: to send wakes the peer, which costs as much as serving a small request, and a peer that is
-awake already is not woken again. So the next requests of a connection may be served before a small
-answer to an earlier one is sent. A large one, and what a socket does not take, mutes its connection
-until it is gone; a large one of a handler's is sent by the writer.
+Answers of one round go out together at its end, those of one connection in one call. Sending wakes
+the peer, which costs as much as serving a small request; a peer that is awake is not woken again.
+So the next requests of a connection may be served before a small answer to an earlier one is sent.
+A large answer mutes its connection until it is sent, and so does what a socket does not take.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from trio_kafka.introspect.channels import Sender
-from trio_kafka.introspect.stamps import Times
-from trio_kafka.network import connection_events as events
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.outgoing import FILE_SHARE, Outgoing, Progress, release
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.server import Segments
 from trio_kafka.world.protocols import RangeCutError
 
-SMALL: Final = 16 << 10  # bytes of an answer behind which others are made before it is sent
-_PIECE: Final = 256 << 10  # bytes of files before another plane is let in
+SMALL: Final = 16 << 10  # bytes of an answer that leaves its connection unmuted until it is sent
+_PIECE: Final = 256 << 10  # bytes of files between two yield points
 
 
-class Sending:
-    """Of one processor. close: `Roster.close`; unmute: take a reason away from a connection."""
+class AnswerSender:
+    """Sends the answers of one processor.
+
+    waiting: connections with answers for the end of the round.
+    unmute: removes a mute reason. continue_later: queues a ContinueSending.
+    """
 
     def __init__(
         self,
-        turn: Turn,
-        times: Times,
-        responses: Sender[events.Item],
-        close: Callable[..., None],
-        unmute: Callable[[Connection, int], None],
+        budget: LoopBudget,
+        metrics: RequestMetrics,
+        table: ConnectionTable,
+        *,
+        unmute: Callable[[Connection, MuteReason], None],
+        continue_later: Callable[[Connection], None],
     ) -> None:
-        self._turn = turn
-        self._elapsed = turn.elapsed
-        self._times = times
-        self._known_times = times.known
-        self._responses = responses
-        self._close = close
+        self._budget = budget
+        self._elapsed = budget.elapsed
+        self._metrics = metrics
+        self._known_metrics = metrics.known
+        self._close = table.close
         self._unmute = unmute
-        self.bulky = False  # since it was set so: an answer was more than a socket takes at once
-        self.waiting: list[Connection] = []  # have answers that wait for the end of the round
-        self.hasty = False  # a socket that takes less than it could is full, until `make_sure`
-        self.unsure: dict[Connection, None] = {}
+        self._continue_later = continue_later
+        self.waiting: list[Connection] = []
 
-    def later(self, request: Request, segments: Segments) -> None:
-        """Send an answer at the end of the round. Its frame is free now."""
-        connection = request.connection
+    def send_later(self, connection: Connection, request: Request, segments: Segments) -> None:
+        """Send an answer at the end of the round. The frame of its request is free now."""
         if connection.closed:
             connection.framer.drop()
             release(segments)
             return
         connection.framer.done()
         if request.stamps.response_bytes > SMALL:
-            connection.muted |= events.SENDING
+            connection.muted |= MuteReason.SENDING
         answers = connection.answers
         if answers:
             answers.append((request, segments))
@@ -65,7 +65,7 @@ class Sending:
             self.waiting.append(connection)
 
     def flush(self) -> None:
-        """Send what waits. Connections may be ready again by it."""
+        """Send what waits for the end of the round. May unmute connections."""
         waiting, self.waiting = self.waiting, []
         for connection in waiting:
             answers = connection.answers
@@ -74,10 +74,9 @@ class Sending:
                 request, segments = answers[0]
                 self.send(connection, (request,), segments)
             else:
-                self.flush_one(connection)
+                self._flush_one(connection)
 
-    def flush_one(self, connection: Connection) -> None:
-        """Send what waits for one connection."""
+    def _flush_one(self, connection: Connection) -> None:
         answers = connection.answers
         if not answers:
             return
@@ -89,7 +88,7 @@ class Sending:
         self.send(connection, requests, segments)
 
     def send(self, connection: Connection, requests: Sequence[Request], segments: Segments) -> None:
-        """Offer the answers to `requests` to the socket, behind those that it has not taken yet."""
+        """Send the answers to `requests` now, or behind those that the socket has not taken."""
         if connection.closed:
             release(segments)
             return
@@ -108,83 +107,78 @@ class Sending:
             except BlockingIOError:
                 pass
             except OSError as error:
-                self._close(connection, events.GONE, str(error))
+                self._close(connection, CloseReason.GONE, str(error))
                 return
             if taken == len(data):
-                self._sent(requests)
-                if connection.muted & events.SENDING:
-                    self._unmute(connection, events.SENDING)
+                self._count(requests)
+                if connection.muted & MuteReason.SENDING:
+                    self._unmute(connection, MuteReason.SENDING)
                 return
         connection.out = Outgoing(requests, segments, taken)
-        self.bulky = True
-        connection.progress = self._turn.time
-        connection.muted |= events.SENDING
+        connection.progress = self._budget.time
+        connection.muted |= MuteReason.SENDING
         if not taken:
-            self.go_on(connection)
+            self.resume(connection)
 
-    def go_on(self, connection: Connection) -> None:
-        """Send what the socket takes now of what it has not taken yet."""
+    def resume(self, connection: Connection) -> None:
+        """Offer the rest of an answer to the socket."""
         out = connection.out
         if out is None:
             return
         before = out.taken
-        self.bulky = True
         try:
             if not before:
                 connection.make_room_to_send(out.left_of_files)
             progress = self._offer(connection, out)
         except RangeCutError as error:
-            self._close(connection, events.TRUNCATED, str(error), reset=True)
+            self._close(connection, CloseReason.TRUNCATED, str(error), reset=True)
             return
         except OSError as error:
-            self._close(connection, events.GONE, str(error))
+            self._close(connection, CloseReason.GONE, str(error))
             return
         if out.taken > before:
-            connection.progress = self._turn.time
+            connection.progress = self._budget.time
         if progress is Progress.DONE:
             connection.out = None
-            self._sent(out.requests)
-            self._unmute(connection, events.SENDING)
-        elif progress is Progress.BLOCKED:
-            if self.hasty:
-                self.unsure[connection] = None
-        elif not connection.flushing:
-            connection.flushing = True  # an edge may come in between: one item at a time
-            self._responses.send_nowait(events.Flush(connection))
+            self._count(out.requests)
+            self._unmute(connection, MuteReason.SENDING)
+        elif progress is Progress.SHARE_USED and not connection.flushing:
+            connection.flushing = True
+            self._continue_later(connection)
 
     def _offer(self, connection: Connection, out: Outgoing) -> Progress:
-        """A turn's share of the answer; where another plane is to be let in, in pieces."""
-        if self._turn.let_in is None:
-            return out.flush(connection.socket, hasty=self.hasty)
+        """Flush a share of the answer; in pieces where a yield point is bound."""
+        yield_point = self._budget.yield_point
+        if not yield_point.bound:
+            return out.flush(connection.socket)
         for _ in range(FILE_SHARE // _PIECE):
-            progress = out.flush(connection.socket, _PIECE, hasty=self.hasty)
+            progress = out.flush(connection.socket, _PIECE)
             if progress is not Progress.SHARE_USED:
                 break
-            self._turn.between()
+            yield_point()
             if connection.closed:
                 return Progress.BLOCKED
         return progress
 
-    def make_sure(self) -> None:
-        """Ask those again that took less than they could: a full socket says so, and its edge comes
-        then. Before the reader parks.
-        """
-        self.hasty = False
-        unsure, self.unsure = self.unsure, {}
-        for connection in unsure:
-            self.go_on(connection)
+    def end(self, connection: Connection, reason: CloseReason, detail: str = "") -> None:
+        """Close a connection as soon as its socket has taken the answers so far."""
+        self._flush_one(connection)
+        if connection.out is None:
+            self._close(connection, reason, detail)
+        else:
+            connection.ending = reason, detail
 
-    def done(self, request: Request) -> None:
+    def finish(self, request: Request) -> None:
         """Count a request that ends without an answer."""
         request.stamps.sending = self._elapsed()
-        self._sent((request,))
+        self._count((request,))
 
-    def _sent(self, requests: Sequence[Request]) -> None:
+    def _count(self, requests: Sequence[Request]) -> None:
         now = self._elapsed()
         for request in requests:
             key, stamps = request.code >> 16, request.stamps
             stamps.client_id = request.client_id
-            (self._known_times.get(key) or self._times.of(key)).add(stamps, now)
-        if self._times.log is not None:
+            (self._known_metrics.get(key) or self._metrics.of(key)).add(stamps, now)
+        if self._metrics.log is not None:
             for request in requests:
-                self._times.log(request.stamps)
+                self._metrics.log(request.stamps)

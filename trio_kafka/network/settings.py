@@ -1,14 +1,14 @@
-"""What a listener and its connections are told; names and defaults are Kafka's."""
+"""Settings of a listener and its connections; names and defaults are Kafka's."""
 
 from trio_kafka.attributes import frozen
 
 
 @frozen(kw_only=True)
 class ListenerSettings:
-    """One listener.
+    """Settings of one listener.
 
     name, security_protocol: as in `listeners` and `listener.security.protocol.map`.
-    port: 0 lets the system choose.
+    port: 0: the system chooses.
     processors: num.network.threads.
     largest_frame: socket.request.max.bytes.
     largest_common_frame: trio.admin.request.max.bytes.
@@ -17,7 +17,7 @@ class ListenerSettings:
     send_buffer, receive_buffer: socket.send.buffer.bytes, socket.receive.buffer.bytes; None is the
         system's choice (-1 in Kafka's settings).
     largest_buffer: trio.socket.buffer.max.bytes.
-    new_connections: how many accepted ones may wait for a processor.
+    new_connections: accepted connections that may wait for a processor.
     """
 
     name: str = "PLAINTEXT"

@@ -1,1 +1,19 @@
-"""Plugins: what they declare, their lives, and what they contribute to a broker."""
+"""Plugin host: discovery, lifecycle, reload and guarding of plugins.
+
+A plugin declares an async context manager. Each run of it is a generation, whose contributions
+(APIs, interceptors, apps, pages, policies, reporters, assignors) the broker uses while it is ready.
+"""
+
+__all__ = [
+    "contributions",
+    "declaration",
+    "dependencies",
+    "discovery",
+    "guard",
+    "host",
+    "lifecycle",
+    "mounts",
+    "pages",
+    "plugin_check",
+    "settings",
+]

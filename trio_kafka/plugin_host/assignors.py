@@ -1,4 +1,4 @@
-"""An assignor of consumer groups that a plugin brings, behind the guard."""
+"""Guard around a consumer-group assignor of a plugin."""
 
 from collections.abc import Generator
 
@@ -13,23 +13,26 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 
 class GuardedAssignor:
-    """What it raises is its plugin's failure; an AssignorError is an answer."""
+    """Assignor of a plugin. Its exceptions fail the plugin, except AssignorError, an ordinary
+    answer.
+    """
 
     def __init__(self, assignor: Assignor, owner: Owner) -> None:
-        """Raises TypeError for one without a name."""
+        """Wrap an assignor. Raises TypeError if it has no name."""
         name: object = assignor.name
         if not isinstance(name, str) or not name:
-            raise TypeError(f"{assignor!r} has no name that members could ask for")
+            raise TypeError(f"{assignor!r} has no `name`: want the name that group members ask for")
         self.name = name
         self._assignor = assignor
         self._owner = owner
 
     def assign(self, group: GroupSpec) -> Steps[GroupAssignment]:
-        """In the plugin's hands until its end. Raises AssignorError, or an Exception of which the
-        plugin was told.
+        """Assign as a request in flight of the plugin.
+
+        Raises AssignorError, or an Exception that was reported to the plugin.
         """
-        in_hand = self._owner.in_hand
-        in_hand.enter()
+        in_flight = self._owner.in_flight
+        in_flight.enter()
         try:
             answer = self._assignor.assign(group)
             return (yield from answer) if isinstance(answer, Generator) else answer
@@ -38,4 +41,4 @@ class GuardedAssignor:
         except BaseException as error:
             raise contained(error, self._owner, f"assignor {self.name}") from error
         finally:
-            in_hand.leave()
+            in_flight.leave()

@@ -1,4 +1,4 @@
-"""What a plugin is given for its life, and by which it gives."""
+"""The plugin's side of the host: what a plugin receives and how it contributes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import GenericAlias, ModuleType
@@ -12,12 +12,12 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
-from trio_kafka.introspect.tree import Kind, Node
+from trio_kafka.introspect.tree import Node, NodeKind
 from trio_kafka.model import Endpoint
-from trio_kafka.plugin_host.contributions import Contributions, Wanted
+from trio_kafka.plugin_host.contributions import Contributions, Interception
+from trio_kafka.plugin_host.dependencies import Reporters
 from trio_kafka.plugin_host.mounts import App, Mounts
 from trio_kafka.plugin_host.pages import AdminPages
-from trio_kafka.plugin_host.site import Reporters
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.interceptors.registry import Kind as InterceptorKind
 from trio_kafka.requests.loopback.in_process import HERE
@@ -30,8 +30,9 @@ S = TypeVar("S")
 
 
 class _WithSettings:
-    """`PluginContext[Settings]` at run time. typing's own would keep the class of the settings in a
-    cache of its own, long after its generation has gone.
+    """Run-time form of `PluginContext[Settings]`.
+
+    typing's own would keep the settings class in a cache after its generation has ended.
     """
 
     __class_getitem__: Any = classmethod(GenericAlias)
@@ -40,17 +41,20 @@ class _WithSettings:
 if TYPE_CHECKING:
 
     class _Of(Generic[S]):
-        """For the type checker."""
+        """Generic base that only the type checker sees."""
 else:
     _Of = _WithSettings
 
 
 class PluginContext(_Of[S]):
-    """Of one generation of a plugin. What it adds is given to the broker when the plugin is ready,
-    at once if it is, and taken back when the plugin goes.
+    """Context of one generation of a plugin.
 
-    settings: its own. parts: what handlers reach. node: its place in the tree. nursery: for its
-    tasks, which are cancelled after its block has been left; one that fails fails the plugin.
+    Contributions reach the broker when the plugin is ready (at once if it is ready already) and are
+    withdrawn when the plugin stops.
+    settings: of this plugin. parts: the parts of the broker that handlers use. node: place in the
+    tree.
+    nursery: for the plugin's tasks. They are cancelled after the plugin's block has been left; a
+    task that fails fails the plugin.
     """
 
     def __init__(
@@ -71,54 +75,57 @@ class PluginContext(_Of[S]):
         self.node = node
         self.logger = logger
         self._contributions = contributions
-        self._site = contributions.site
+        self._dependencies = contributions.dependencies
         self._order = order
         self._versions = versions
 
     @property
     def parts(self) -> Parts:
-        return self._site.parts
+        return self._dependencies.parts
 
     @property
     def config(self) -> BrokerConfig:
-        return self._site.parts.config
+        return self._dependencies.parts.config
 
     @property
     def world(self) -> World:
-        return self._site.world
+        return self._dependencies.world
 
     @property
     def reporters(self) -> Reporters:
-        """Who wants to be told of metrics, of all plugins, for whoever tells."""
-        return self._site.reporters
+        """Metrics reporters of all plugins, for the plugin that calls them."""
+        return self._dependencies.reporters
 
     @property
     def mounts(self) -> Mounts:
-        """The apps of all plugins, for a plane that serves them."""
-        return self._site.mounts
+        """Mounted apps of all plugins, for a plane that serves them."""
+        return self._dependencies.mounts
 
     @property
     def pages(self) -> AdminPages:
-        """The admin UI's pages of all plugins, for the plugin that shows them."""
-        return self._site.pages
+        """Admin UI pages of all plugins, for the plugin that shows them."""
+        return self._dependencies.pages
 
     @property
     def deadline_s(self) -> float:
-        """The most that one request may be in its hands: `plugin.<name>.deadline.ms`."""
+        """Longest time that one request may be in flight in this plugin:
+        `plugin.<name>.deadline.ms`.
+        """
         return self._contributions.owner.deadline_s
 
     def part_of_the_rest(self, *, at_most_s: float) -> trio.CancelScope:
-        """A scope for what a plugin does when it goes: half of the time that the host leaves it.
+        """Return a cancel scope for clean-up: half of the stop time that is left, `at_most_s` at
+        most.
 
-        The other half is for what does not end. Nothing is left where requests in hand took all
-        of `plugin.<name>.drain.ms`: then the scope is over at its first checkpoint.
+        The other half is for tasks that do not end by themselves. If requests in flight used up all
+        of `plugin.<name>.drain.ms`, the scope expires at its first checkpoint.
         """
         left_s = trio.current_effective_deadline() - trio.current_time()
         return trio.move_on_after(min(max(left_s, 0.0) / 2, at_most_s))
 
     def counter(self, name: str, **labels: str) -> Counter:
-        """A counter of the broker's, labelled with the plugin's name; it outlives the plugin."""
-        return self._site.counters.counter(name, plugin=self.name, **labels)
+        """Return a broker counter labelled with the plugin's name; it outlives the plugin."""
+        return self._dependencies.counters.counter(name, plugin=self.name, **labels)
 
     # --- requests
 
@@ -131,9 +138,9 @@ class PluginContext(_Of[S]):
         peer: Endpoint = HERE,
         version: int | None = None,
     ) -> Any:
-        """Ask the broker as a client does, and give the answer: interceptors, quotas, metrics and
-        the request log see it. See `requests.loopback.in_process`.
+        """Send a request to the broker as a client would, and return the response.
 
+        Interceptors, quotas, metrics and the request log apply. See `requests.loopback.in_process`.
         client_id: None: the plugin's name. version: None: the newest that is served.
         """
         return await self.parts.in_process.ask(
@@ -145,7 +152,7 @@ class PluginContext(_Of[S]):
         )
 
     def add_api(self, handler: Callable[..., Any]) -> None:
-        """Serve an API by a function that is marked `@api`. Raises TypeError, DuplicateApiError."""
+        """Serve an API by a function marked `@api`. Raises TypeError, DuplicateApiError."""
         api = api_of(handler)
         if api is None:
             raise TypeError(f"{handler!r} is not marked @api")
@@ -161,83 +168,91 @@ class PluginContext(_Of[S]):
                 self._contributions.add_api(api)
 
     def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
-        """See every request of a class (None: every one) before its handler does."""
+        """Call a function for every request of a class (None: all) before its handler runs."""
         self.intercept("before", request, function)
 
     def after(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
-        """See every answer to a class of requests before it is written."""
+        """Call a function for every response to a class of requests before it is written."""
         self.intercept("after", request, function)
 
     def around(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
-        """Stand around the handler of a class of requests: async, and free to wait."""
+        """Wrap the handler of a class of requests in an async function, which may wait."""
         self.intercept("around", request, function)
 
     def intercept(
         self, kind: InterceptorKind, request: type[Any] | None, function: Callable[..., Any]
-    ) -> Wanted:
-        """Any of these three; what it can be taken back by."""
-        wanted = Wanted(
+    ) -> Interception:
+        """Add an interceptor of any kind; the result is passed to `stop_intercepting`."""
+        interception = Interception(
             kind=kind,
             request=request,
             function=function,
             order=self._order,
             versions=self._versions,
         )
-        self._contributions.intercept(wanted)
-        return wanted
+        self._contributions.intercept(interception)
+        return interception
 
-    def stop_intercepting(self, wanted: Wanted) -> None:
-        """Take one back before the plugin goes; requests in hand finish with it. Idempotent."""
-        self._contributions.give_up(wanted)
+    def stop_intercepting(self, interception: Interception) -> None:
+        """Remove an interceptor before the plugin stops; requests in flight finish with it.
+        Idempotent.
+        """
+        self._contributions.remove(interception)
 
-    # --- everything else
+    # --- other contributions
 
     def mount(self, path: str, app: App, *, checks_tokens: bool = False) -> None:
-        """An ASGI app for planes that speak HTTP: at `path` and below. Raises MountError.
+        """Serve an ASGI app at `path` and below, on planes that speak HTTP. Raises MountError.
 
-        checks_tokens: the app answers 401 itself to a client without a token that it knows. The
-            plane lets clients without its own token through to it, with their Authorization header.
+        checks_tokens: the app itself answers 401 to clients without a valid token. The plane then
+        passes on clients without its own token, with their Authorization header.
         """
         self._contributions.mount(path, app, checks_tokens=checks_tokens)
 
     def add_admin_page(self, name: str, load: Callable[[], Any]) -> None:
-        """A page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON. Raises
-        PageError for a name that another plugin has.
+        """Add a page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON.
 
-        load: returns a `trio_kafka_admin.page.Page` of that name; called once, in a thread, when a
-            browser first asks, so that a start imports no page.
+        load: returns a `trio_kafka_admin.page.Page` of that name. It runs once, in a thread, when a
+        browser first asks, so that the start imports no page.
+        Raises PageError if another plugin has the name.
         """
         self._contributions.show(name, load)
 
     def add_create_topic_policy(self, policy: TopicPolicy) -> None:
-        """Look at topics before they are created: `policy(wanted, principal)` raises
-        KafkaError(POLICY_VIOLATION) where one must not be.
+        """Check topics before their creation: `policy(wanted, principal)`.
+
+        The policy rejects a topic by raising KafkaError(POLICY_VIOLATION).
         """
         self._contributions.check("create-topic", policy)
 
     def add_alter_config_policy(self, policy: ConfigPolicy) -> None:
-        """Look at settings before they are changed; as `add_create_topic_policy`."""
+        """Check settings before a change, as `add_create_topic_policy` does for topics."""
         self._contributions.check("alter-config", policy)
 
     def add_metrics_reporter(self, reporter: MetricsReporter) -> None:
-        """Be told of metrics: `reporter.report(families)` is called every
-        `plugin.metrics.report.interval.ms`, by the plugin `metrics`.
+        """Receive metrics: the plugin `metrics` calls `reporter.report(families)` periodically.
+
+        The interval is `plugin.metrics.report.interval.ms`.
         """
         self._contributions.report(reporter)
 
     def add_group_assignor(self, assignor: Assignor) -> None:
-        """Assign the partitions of consumer groups whose members ask for `assignor.name`
-        (`group.remote.assignor`). Raises TypeError for one without a name, ValueError for a name
-        that is taken.
+        """Assign partitions for groups that ask for `assignor.name` (`group.remote.assignor`).
+
+        Raises TypeError if it has no name, ValueError if the name is taken.
         """
         self._contributions.assign(assignor)
 
     async def start(
-        self, name: str, call: Callable[..., Awaitable[Any]], *arguments: Any, kind: Kind = "task"
+        self,
+        name: str,
+        call: Callable[..., Awaitable[Any]],
+        *arguments: Any,
+        kind: NodeKind = "task",
     ) -> Any:
-        """Run `call(*arguments, task_status=...)` in the nursery; what it is ready with.
+        """Run `call(*arguments, task_status=...)` in the nursery; return its start value.
 
-        It is a node of the tree while it runs; kind: "plane" for what serves.
+        The task is a node of the tree while it runs. kind: "plane" for a task that serves clients.
         """
         return await self.nursery.start(self._run, name, call, arguments, kind, name=name)
 
@@ -246,7 +261,7 @@ class PluginContext(_Of[S]):
         name: str,
         call: Callable[..., Awaitable[Any]],
         arguments: tuple[Any, ...],
-        kind: Kind,
+        kind: NodeKind,
         *,
         task_status: trio.TaskStatus[Any],
     ) -> None:

@@ -1,5 +1,7 @@
-"""What one generation of a plugin gives to the broker: gathered while it starts, given in one step
-when it is ready, taken back in one step when it goes.
+"""Contributions of one generation of a plugin.
+
+They are collected while the plugin starts, published in one step when it is ready, and withdrawn in
+one step when it stops.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +16,7 @@ from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
 from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.plugin_host.assignors import GuardedAssignor
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import (
     GuardedReporter,
     Owner,
@@ -25,7 +28,6 @@ from trio_kafka.plugin_host.guard import (
 )
 from trio_kafka.plugin_host.mounts import App, Mount, check_path
 from trio_kafka.plugin_host.pages import AdminPage, check_page_name
-from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.interceptors.registry import Kind
 
@@ -33,8 +35,8 @@ Checked = Literal["create-topic", "alter-config"]
 
 
 @define(kw_only=True, eq=False)
-class Wanted:
-    """An interception that is to be, or that is: `handle`."""
+class Interception:
+    """Interceptor to be registered; `handle` is set while it is registered."""
 
     kind: Kind
     request: type[Any] | None
@@ -46,38 +48,40 @@ class Wanted:
 
 @define(eq=False)
 class Contributions:
-    """Of one generation; `live` when the broker has them.
+    """Contributions of one generation; `live` while the broker uses them.
 
-    closed: what it intercepts is refused when it has failed.
+    closed: after a failure, reject the requests that the plugin intercepts.
     """
 
     owner: Owner
-    site: HostSite
+    dependencies: PluginHostDependencies
     closed: bool = field(default=False, kw_only=True)
     apis: dict[int, Api] = field(factory=dict, init=False)
     mounts: list[Mount] = field(factory=list, init=False)
     pages: list[AdminPage] = field(factory=list, init=False)
-    wanted: list[Wanted] = field(factory=list, init=False)
+    interceptions: list[Interception] = field(factory=list, init=False)
     reporters: list[GuardedReporter] = field(factory=list, init=False)
     assignors: list[GuardedAssignor] = field(factory=list, init=False)
     policies: list[tuple[Checked, Any]] = field(factory=list, init=False)
     live: bool = field(default=False, init=False)
 
     def add_api(self, api: Api) -> None:
-        """Raises DuplicateApiError, or ValueError for one that it has given already."""
+        """Add an API. Raises DuplicateApiError, or ValueError if the plugin added the
+        key already.
+        """
         if api.key in self.apis:
-            raise ValueError(f"API key {api.key} is added twice")
+            raise ValueError(f"API key {api.key} was added already by this plugin")
         guarded = guard_api(api, self.owner)
         if self.live:
-            self.site.parts.apis.swap((), (guarded,))
+            self.dependencies.parts.apis.swap((), (guarded,))
         self.apis[api.key] = guarded
 
     def mount(self, path: str, app: App, *, checks_tokens: bool = False) -> None:
-        """Raises MountError."""
+        """Mount an app. Raises MountError."""
         check_path(path)
         mount = Mount(path, guard_app(app, self.owner, path), self.owner.name, checks_tokens)
         if self.live:
-            self.site.mounts.swap((), (mount,))
+            self.dependencies.mounts.swap((), (mount,))
         self.mounts.append(mount)
 
     def show(self, name: str, load: Callable[[], Any]) -> None:
@@ -85,49 +89,53 @@ class Contributions:
         check_page_name(name)
         page = AdminPage(name, load, self.owner)
         if self.live:
-            self.site.pages.swap((), (page,))
+            self.dependencies.pages.swap((), (page,))
         self.pages.append(page)
 
-    def intercept(self, wanted: Wanted) -> None:
+    def intercept(self, interception: Interception) -> None:
         if self.live:
-            self._register(wanted)
-        self.wanted.append(wanted)
+            self._register(interception)
+        self.interceptions.append(interception)
 
-    def give_up(self, wanted: Wanted) -> None:
-        """Take an interception back before all of them go. Idempotent."""
-        if wanted in self.wanted:
-            self.wanted.remove(wanted)
-        self._take_back(wanted)
+    def remove(self, interception: Interception) -> None:
+        """Remove one interceptor early. Idempotent."""
+        if interception in self.interceptions:
+            self.interceptions.remove(interception)
+        self._unregister(interception)
 
     def report(self, reporter: MetricsReporter) -> None:
         guarded = GuardedReporter(reporter, self.owner)
         if self.live:
-            self.site.reporters.add(guarded)
+            self.dependencies.reporters.add(guarded)
         self.reporters.append(guarded)
 
     def assign(self, assignor: Assignor) -> None:
-        """Raises TypeError, and ValueError for a name that is taken, where it comes at once."""
+        """Add an assignor. Raises TypeError; if live, ValueError for a name that is taken."""
         guarded = GuardedAssignor(assignor, self.owner)
         if self.live:
             self._swap_assignors((), (guarded,))
         self.assignors.append(guarded)
 
     def check(self, what: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
-        """A policy for topics that are to be created, or for settings that are to be altered."""
+        """Add a policy for topics to be created, or for settings to be changed."""
         guarded = guard_policy(policy, self.owner, f"{what} policy")
         if self.live:
-            self._in_force(what).append(guarded)
+            self._policies_of(what).append(guarded)
         self.policies.append((what, guarded))
 
-    def go_live(self, instead: "Contributions | None" = None) -> None:
-        """Give all of it, `instead` of what another generation gave: no request finds neither.
+    def go_live(self, replaces: "Contributions | None" = None) -> None:
+        """Publish everything in one step, replacing the contributions of another generation.
 
-        Raises DuplicateApiError, MountError, PageError, or ValueError for the name of an assignor,
-        and has then changed nothing.
+        No request sees a moment without either. Raises DuplicateApiError, MountError, PageError, or
+        ValueError for the name of an assignor; nothing has changed then.
         """
-        apis, mounts, pages = self.site.parts.apis, self.site.mounts, self.site.pages
-        leaving = instead if instead is not None and instead.live else None
-        old = leaving or Contributions(self.owner, self.site)
+        apis, mounts, pages = (
+            self.dependencies.parts.apis,
+            self.dependencies.mounts,
+            self.dependencies.pages,
+        )
+        leaving = replaces if replaces is not None and replaces.live else None
+        old = leaving or Contributions(self.owner, self.dependencies)
         with ExitStack() as undo:
             apis.swap(old.apis, self.apis.values())
             undo.callback(apis.swap, self.apis, old.apis.values())
@@ -140,106 +148,109 @@ class Contributions:
             self._register_all()
             undo.pop_all()
         for reporter in self.reporters:
-            self.site.reporters.add(reporter)
-        self._enact()
+            self.dependencies.reporters.add(reporter)
+        self._apply_policies()
         self.live = True
         if leaving is not None:
-            leaving.forget_the_rest()
+            leaving.withdraw_individually()
             leaving.live = False
 
     def leave(self, reason: str = "") -> None:
-        """Take all of it back. Idempotent.
+        """Withdraw everything. Idempotent.
 
-        reason: its APIs stay, and answer with this error; so do those that a closed one intercepts.
+        reason: if set, APIs stay and answer with this error, as do requests that a closed plugin
+        intercepts.
         """
         if not self.live:
             return
         left = [refusing(api, reason) for api in self.apis.values()] if reason else []
-        self.site.parts.apis.swap(self.apis, left)
-        self.site.mounts.swap(self.mounts, ())
-        self.site.pages.swap(self.pages, ())
+        self.dependencies.parts.apis.swap(self.apis, left)
+        self.dependencies.mounts.swap(self.mounts, ())
+        self.dependencies.pages.swap(self.pages, ())
         self._swap_assignors(self.assignors, ())
-        self.forget_the_rest()
-        refused = {one.request: one for one in self.wanted} if reason and self.closed else {}
+        self.withdraw_individually()
+        refused = {one.request: one for one in self.interceptions} if reason and self.closed else {}
         checked = {what for what, _ in self.policies} if reason and self.closed else set()
         self.mounts, self.pages = [], []
-        self.wanted, self.reporters, self.assignors = [], [], []
+        self.interceptions, self.reporters, self.assignors = [], [], []
         self.policies = [(what, refuser(reason)) for what in checked]
-        self._enact()
+        self._apply_policies()
         for one in refused.values():
             self._refuse(one, reason)
         self.live = bool(reason)
 
-    def forget_the_rest(self) -> None:
-        """Take back what can be taken back one by one."""
-        for wanted in self.wanted:
-            self._take_back(wanted)
+    def withdraw_individually(self) -> None:
+        """Withdraw interceptors, reporters and policies, which are removed one by one."""
+        for interception in self.interceptions:
+            self._unregister(interception)
         for reporter in self.reporters:
-            self.site.reporters.remove(reporter)
+            self.dependencies.reporters.remove(reporter)
         for what, policy in self.policies:
-            self._in_force(what).remove(policy)
+            self._policies_of(what).remove(policy)
 
-    def _enact(self) -> None:
+    def _apply_policies(self) -> None:
         for what, policy in self.policies:
-            self._in_force(what).append(policy)
+            self._policies_of(what).append(policy)
 
-    def _in_force(self, what: Checked) -> list[Any]:
-        """Of all plugins. One that has none may run where there is no controller."""
-        policies = self.site.parts.controller.policies
+    def _policies_of(self, what: Checked) -> list[Any]:
+        """Return the broker's policies of a kind. Without policies the plugin needs no
+        controller.
+        """
+        policies = self.dependencies.parts.controller.policies
         return policies.topics if what == "create-topic" else policies.configs
 
     def names(self) -> list[str]:
-        """For people: one word for each."""
+        """Return one word per contribution, for display."""
         return [
             *(f"api:{api.name}({api.key})" for api in self.apis.values()),
             *(f"mount:{mount.path}" for mount in self.mounts),
             *(f"page:{page.name}" for page in self.pages),
-            *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.wanted),
+            *(f"{one.kind}:{getattr(one.request, '__name__', '*')}" for one in self.interceptions),
             *(f"{what}-policy" for what, _ in self.policies),
             *(f"reporter:{reporter.name}" for reporter in self.reporters),
             *(f"assignor:{assignor.name}" for assignor in self.assignors),
         ]
 
-    def _refuse(self, wanted: Wanted, reason: str) -> None:
-        """In the place of what intercepted a request."""
+    def _refuse(self, interception: Interception, reason: str) -> None:
+        """Replace an interceptor by one that rejects its requests."""
         refuse = refuser(reason)
-        made = evolve(wanted, kind="before", function=refuse, handle=None)
+        made = evolve(interception, kind="before", function=refuse, handle=None)
         self._register(made)
-        self.wanted.append(made)
+        self.interceptions.append(made)
 
     def _swap_assignors(
         self, leaving: Sequence[GuardedAssignor], coming: Sequence[GuardedAssignor]
     ) -> None:
-        """A plugin without assignors may run where there are no groups."""
+        """Swap assignors. Without assignors the plugin needs no group coordinator."""
         if leaving or coming:
-            self.site.parts.groups.consumer.assignors.swap(leaving, coming)
+            self.dependencies.parts.groups.consumer.assignors.swap(leaving, coming)
 
     @property
     def _interceptors(self) -> Any:
-        return self.site.parts.interceptors
+        return self.dependencies.parts.interceptors
 
     def _register_all(self) -> None:
         try:
-            for wanted in self.wanted:
-                self._register(wanted)
+            for interception in self.interceptions:
+                self._register(interception)
         except BaseException:
-            for wanted in self.wanted:
-                self._take_back(wanted)
+            for interception in self.interceptions:
+                self._unregister(interception)
             raise
 
-    def _take_back(self, wanted: Wanted) -> None:
-        if wanted.handle is not None:
-            self._interceptors.remove(wanted.handle)
-            wanted.handle = None
+    def _unregister(self, interception: Interception) -> None:
+        if interception.handle is not None:
+            self._interceptors.remove(interception.handle)
+            interception.handle = None
 
-    def _register(self, wanted: Wanted) -> None:
-        wanted.handle = self._interceptors.add(
-            wanted.kind,
-            wanted.request,
-            wanted.function,
-            order=wanted.order,
+    def _register(self, interception: Interception) -> None:
+        interception.handle = self._interceptors.add(
+            interception.kind,
+            interception.request,
+            interception.function,
+            order=interception.order,
             owner=self.owner,
             deadline_s=None if self.owner.deadline_s == inf else self.owner.deadline_s,
-            limit=self.owner.limiter if wanted.kind == "around" else None,
-            versions=wanted.versions,
+            limit=self.owner.limiter if interception.kind == "around" else None,
+            versions=interception.versions,
         )

@@ -1,7 +1,7 @@
-"""Which plugins there are: entry points of the group `trio_kafka.plugins`, or those that are given.
+"""Discovery of plugins: entry points of the group `trio_kafka.plugins`, or objects passed in.
 
-An entry point names a `Plugin`, or a module for all `Plugin`s in it. Found by its name alone it is
-not imported where a setting says that it is not enabled.
+An entry point names a `Plugin`, or a module with any number of them. If a setting disables a
+plugin, its entry point is not imported.
 """
 
 from collections.abc import Iterable
@@ -12,21 +12,23 @@ from typing import Any, Final
 from attrs import field
 
 from trio_kafka.attributes import frozen
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.importing import Imported, import_generation
 
 GROUP: Final = "trio_kafka.plugins"
 
 
 class NoPluginError(Exception):
-    """Something that should be a plugin is none; the message says what it is."""
+    """Object that was expected to be a plugin; the message says what it is."""
 
 
 @frozen
 class Origin:
-    """Where plugins come from. name: of the entry point, or of the one plugin; source: for people.
+    """Source of plugins.
 
-    first: the first generation, where it is there already. module: imported for every other one.
+    name: of the entry point or plugin. source: description for users. module: imported for each
+    generation.
+    first: the plugin itself, for the first generation, if it was passed in.
     """
 
     name: str
@@ -36,9 +38,9 @@ class Origin:
     first: Plugin | None = field(default=None, eq=False)
 
     def load(self, *, afresh: bool = False) -> tuple[list[Plugin], Imported | None]:
-        """Its plugins, and the modules that were imported for them, with as many users.
+        """Return the plugins and the modules imported for them, with one user per plugin.
 
-        Raises whatever the import raises, NoPluginError.
+        Raises NoPluginError, and whatever the import raises.
         """
         if self.first is not None and not afresh:
             return [self.first], None
@@ -53,7 +55,7 @@ class Origin:
 
 
 def plugins_in(module: ModuleType, attribute: str, source: str) -> list[Plugin]:
-    """What an entry point names. Raises NoPluginError."""
+    """Return the plugins that an entry point names. Raises NoPluginError."""
     found: Any = module
     for name in filter(None, attribute.split(".")):
         found = getattr(found, name, None)
@@ -63,12 +65,14 @@ def plugins_in(module: ModuleType, attribute: str, source: str) -> list[Plugin]:
         made = [one for one in vars(found).values() if isinstance(one, Plugin)]
         if made:
             return made
-        raise NoPluginError(f"{source}: the module has no plugin: mark one with @plugin")
-    raise NoPluginError(f"{source} is {found!r}, not a plugin: mark it with @plugin")
+        raise NoPluginError(
+            f"{source}: the module declares no plugin, want a function with @plugin"
+        )
+    raise NoPluginError(f"{source}: want a plugin or a module, found {found!r}")
 
 
 def installed(group: str = GROUP) -> list[Origin]:
-    """What is installed, in the order of names; imports nothing."""
+    """Return the installed entry points by name; imports nothing."""
     points: Iterable[EntryPoint] = entry_points(group=group)
     return [
         Origin(
@@ -79,7 +83,7 @@ def installed(group: str = GROUP) -> list[Origin]:
 
 
 def given(plugins: Iterable[Plugin]) -> list[Origin]:
-    """Plugins that a program or a test has in its hands."""
+    """Return the sources of plugins that a program or test passes in."""
     return [
         Origin(one.name, f"plugin {one.name} of {one.module}", one.module, "", first=one)
         for one in plugins

@@ -1,15 +1,15 @@
-"""An import of a plugin in a thread, while others are served.
+"""Import of a plugin in a thread while the loop serves requests.
 
-As far as the interpreter's lock lets them: it goes from one to the other every few ms, but not
-within a call such as the compilation of a module. An import that takes too long is left to its
-thread, which nothing can end, and is undone when it ends by itself.
+The interpreter lock alternates between both every few ms, but not within a call such as the
+compilation of a module. A thread cannot be stopped: an import that takes too long is abandoned and
+undone when it ends.
 """
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import Origin
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.importing import Imported
@@ -18,16 +18,16 @@ from trio_kafka.world.world import World
 
 @define(eq=False)
 class FreshImport:
-    """One import, in a thread. ended: the thread has."""
+    """One import in a thread. ended: the thread has ended."""
 
     _origin: Origin
     ended: bool = field(default=False, init=False)
     _given_up: bool = field(default=False, init=False)
-    # At most one; whoever takes it out has it. Threads and the loop agree by `list.pop`.
+    # At most one result; `list.pop` decides between the thread and the loop.
     _result: list[tuple[list[Plugin], Imported | None]] = field(factory=list, init=False)
 
     async def run(self, world: World, within_s: float) -> tuple[list[Plugin], Imported | None]:
-        """Raises what the import raises, PluginError if it takes longer."""
+        """Import; raises what the import raises, PluginError after `within_s`."""
         done = False
         try:
             with trio.move_on_after(within_s):
@@ -38,7 +38,7 @@ class FreshImport:
                 self._given_up = True
                 self._undo()
         if not done:
-            raise PluginError(f"its import takes longer than {within_s:g} s")
+            raise PluginError(f"its import took longer than {within_s:g} s")
         return self._result.pop()
 
     def _load(self) -> None:
@@ -50,7 +50,7 @@ class FreshImport:
             self.ended = True
 
     def _undo(self) -> None:
-        """Nobody wants it any more; both sides ask, and one finds it."""
+        """Undo an abandoned import; called by both sides, only one of which gets the result."""
         if self._result:
             try:
                 _, imported = self._result.pop()

@@ -1,9 +1,9 @@
-"""One run of a plugin, from its start to the end of its last task.
+"""Generation: one run of a plugin, from its start to the end of its last task.
 
-Three tasks: `run` answers for all of it and lets nothing out but cancellation; in a nursery of its
-own there is one that enters the plugin's block and leaves it when it is told to, and one that holds
-the plugin's nursery. So a task of the plugin's that fails does not cut off its block: the block is
-left in order. What does not end when it is cancelled is left behind, and named.
+A generation has three tasks. `run` is responsible for the whole and lets only cancellation out. In
+its own nursery, one task enters and leaves the plugin's block, another holds the plugin's nursery.
+So a failing task of the plugin does not cancel the block, which is left in order. Tasks that do not
+end when cancelled are abandoned and reported by name.
 """
 
 from collections.abc import Callable
@@ -20,26 +20,26 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.plugin_host.context import PluginContext
 from trio_kafka.plugin_host.contributions import Contributions
-from trio_kafka.plugin_host.declared import Plugin
-from trio_kafka.plugin_host.guard import InHand, PluginError
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies
+from trio_kafka.plugin_host.guard import InFlight, PluginError
 from trio_kafka.plugin_host.importing import Imported
-from trio_kafka.plugin_host.life import Life, State
+from trio_kafka.plugin_host.lifecycle import Lifecycle, State
 from trio_kafka.plugin_host.settings import Settings
-from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.requests.failures import is_cancelled, split_cancelled
 
 _logger: Final = get_logger(__name__)
-GRACE_S: Final = 1.0  # from its cancellation until a plugin is left behind
-# A nursery takes every Cancelled for its own, also one that a task has kept and raises again.
+GRACE_S: Final = 1.0  # seconds from cancellation until a plugin is abandoned
+# A nursery claims every Cancelled, even one that a task kept and raised again.
 _CANCELLED: Final = "it cancelled its nursery, or a task raised a Cancelled of its own"
-_WINDOW_S: Final = 60.0  # in which failed requests are counted
+_WINDOW_S: Final = 60.0  # window in which failed requests are counted
 
 
 class Generation:
-    """The `number`th time that a plugin was begun.
+    """One generation; `number` counts the generations of the plugin.
 
-    told: of its failure, once, if it was ready before. imported: given back when it has ended.
-    instead: whose place its contributions take.
+    on_failure: called once if it fails after it was ready. imported: released when it has ended.
+    replaces: contributions that its own replace.
     """
 
     def __init__(
@@ -48,56 +48,56 @@ class Generation:
         number: int,
         *,
         settings: Settings,
-        site: HostSite,
+        dependencies: PluginHostDependencies,
         node: Node,
-        told: "Callable[[Generation], None]",
+        on_failure: "Callable[[Generation], None]",
         imported: Imported | None,
-        instead: Contributions | None,
+        replaces: Contributions | None,
     ) -> None:
         host = settings.host
         self.name = plugin.name
         self.number = number
         self.settings = settings
-        self.in_hand = InHand()
+        self.in_flight = InFlight()
         self.ended = trio.Event()
         self.failure: BaseException | None = None
         self.deadline_s = host.deadline_ms / 1000 or inf
-        self.life = Life(site.world.clock.wall, self._tell)
-        self.life.go(State.VALIDATED)
+        self.lifecycle = Lifecycle(dependencies.world.clock.wall, self._log_state)
+        self.lifecycle.enter(State.VALIDATED)
         self.failures = 0
         self.node = node.add(f"generation-{number}", "nursery", self._figures)
         self.limiter = open_limiter(host.limit, self.node, "limit") if host.limit else None
-        self.contributions = Contributions(self, site, closed=plugin.closed)
+        self.contributions = Contributions(self, dependencies, closed=plugin.closed)
         self.settled = trio.Event()
         self._plugin = plugin
-        self._told = told
+        self._on_failure = on_failure
         self._imported = imported
-        self._instead = instead
+        self._replaces = replaces
         if imported is not None:
             imported.users += 1
         self._block: trio.Nursery | None = None
         self._stop = trio.Event()
-        # The outer one of each pair cancels; the inner one keeps that from those left behind.
+        # The outer scope of each pair cancels; the inner one shields abandoned tasks from that.
         self._scope, self._quiet = trio.CancelScope(), trio.CancelScope()
         self._end_tasks, self._quiet_tasks = trio.CancelScope(), trio.CancelScope()
         self._window: tuple[float, int] = (0.0, 0)
 
-    # --- its life
+    # --- lifecycle
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Until it has ended. `settled` when it is ready, or has ended without having been.
+        """Run until ended. `settled` is set when it is ready or has ended without becoming ready.
 
-        ready: called when its contributions are in their place.
+        ready: called when its contributions are published.
         """
-        self.life.go(State.STARTING)
+        self.lifecycle.enter(State.STARTING)
         self._scope.deadline = trio.current_time() + self.settings.host.start_ms / 1000
         try:
             with self._scope, self._quiet:
                 async with trio.open_nursery() as block:
                     self._block = block
                     block.start_soon(self._live, block, ready, name=self.name)
-        except BaseException as error:  # noqa: BLE001 - whatever it raises ends here
-            self._note(error)
+        except BaseException as error:  # noqa: BLE001 - every failure of a plugin ends here
+            self._record(error)
         finally:
             self._end()
         await trio.lowlevel.checkpoint_if_cancelled()
@@ -109,21 +109,22 @@ class Generation:
         if iscoroutine(made):
             made.close()
             raise TypeError(
-                "want an async context manager, not a coroutine: add @asynccontextmanager"
+                "want an async context manager, found a coroutine: decorate it with "
+                "@asynccontextmanager"
             )
         async with cast("AbstractAsyncContextManager[None]", made):
             if self.failure is None:
-                self.contributions.go_live(self._instead)
-                self._instead = None  # nothing of an older generation is kept
+                self.contributions.go_live(self._replaces)
+                self._replaces = None  # do not keep the older generation alive
                 self._scope.deadline = inf
-                self.life.go(State.READY)
+                self.lifecycle.enter(State.READY)
                 ready()
                 self.settled.set()
             await self._stop.wait()
         self._end_tasks.cancel()
-        strays = [task.name for task in block.child_tasks if task.name not in self._own_tasks]
-        if strays:
-            self.fail(f"it left tasks in a nursery not its own: {', '.join(strays)}")
+        stray_tasks = [task.name for task in block.child_tasks if task.name not in self._own_tasks]
+        if stray_tasks:
+            self.fail(f"it left tasks in a nursery of the host: {', '.join(stray_tasks)}")
             self._scope.cancel()
 
     async def _hold_tasks(self, *, task_status: trio.TaskStatus[trio.Nursery]) -> None:
@@ -131,13 +132,13 @@ class Generation:
             with self._end_tasks, self._quiet_tasks:
                 async with trio.open_nursery() as nursery:
                     task_status.started(nursery)
-                    # Told on below: an error here would cancel the nursery, inside of what keeps
-                    # cancellation from tasks that are left behind.
+                    # The error is passed on below. Raising it here would cancel the nursery inside
+                    # the scope that shields abandoned tasks.
                     with suppress(trio.Cancelled):
                         await trio.sleep_forever()
-        except BaseException as error:  # noqa: BLE001 - the block is left in order all the same
-            self._note(error)
-        if not (self._stop.is_set() or self.life.over or is_cancelled()):
+        except BaseException as error:  # noqa: BLE001 - the block is still left in order
+            self._record(error)
+        if not (self._stop.is_set() or self.lifecycle.over or is_cancelled()):
             self.fail(_CANCELLED)
         await trio.lowlevel.checkpoint_if_cancelled()
 
@@ -153,8 +154,8 @@ class Generation:
             versions=self._plugin.apis,
         )
 
-    def _note(self, error: BaseException) -> None:
-        """What is no cancellation of ours is a failure."""
+    def _record(self, error: BaseException) -> None:
+        """Record an error as a failure unless it is a requested cancellation."""
         _, rest = split_cancelled(error)
         if rest is not None:
             self._fail(rest)
@@ -163,87 +164,94 @@ class Generation:
     def _own_tasks(self) -> tuple[str, str]:
         return self.name, f"{self.name} tasks"
 
-    # --- its end
+    # --- end
 
     async def retire(self, *, within_s: float = inf) -> None:
-        """Finish what is in its hands, leave its block, end its tasks, each as far as the deadline
-        goes. Its contributions have been taken back before. Idempotent.
+        """Drain requests, leave the block and end the tasks, each as far as the deadline allows.
+
+        Its contributions must have been withdrawn. Idempotent.
         """
         drain_s = min(self.settings.host.drain_ms / 1000, within_s)
         ends = trio.current_time() + drain_s
-        if self.life.state is State.READY:
-            self.life.go(State.DRAINING)
+        if self.lifecycle.state is State.READY:
+            self.lifecycle.enter(State.DRAINING)
         with trio.move_on_at(ends):
-            await self.in_hand.wait_empty()
-        self.in_hand.cut_off()
+            await self.in_flight.wait_empty()
+        self.in_flight.cut_off()
         self._scope.deadline = ends
         self._stop.set()
         with trio.move_on_at(ends + GRACE_S):
             await self.ended.wait()
         if not self.ended.is_set():
-            self.leave_behind(f"{drain_s:g} s")
+            self.abandon(f"{drain_s:g} s")
 
     async def wait_settled(self) -> None:
-        """Ready, or not to be: then `failure` says why."""
+        """Wait until it is ready or has failed; then `failure` says why."""
         start_s = self.settings.host.start_ms / 1000
         with trio.move_on_after(start_s + GRACE_S):
             await self.settled.wait()
         if not self.settled.is_set():
-            self.leave_behind(f"{start_s:g} s")
+            self.abandon(f"{start_s:g} s")
 
-    def leave_behind(self, after: str) -> None:
-        """It swallows its cancellation: to go on cancelling would only keep it busy."""
-        if self.life.over:
+    def abandon(self, after: str) -> None:
+        """Abandon a generation that swallows its cancellation; further cancellation would only keep
+        it busy.
+        """
+        if self.lifecycle.over:
             return
         tasks = ", ".join(self.tasks) or "its block"
-        error = f"it does not end, {after} and a cancellation later: {tasks}"
+        error = f"it did not end {after} after it was asked to and was cancelled: {tasks}"
         self._quiet.shield = self._quiet_tasks.shield = True
         self.failure = self.failure or PluginError(error)
-        self.life.go(State.FAILED, error)
+        self.lifecycle.enter(State.FAILED, error)
         self.settled.set()
 
     def cancel(self) -> None:
-        """Once more, for one that was left behind: the broker ends."""
+        """Cancel an abandoned generation once more, because the broker ends."""
         self._quiet.shield = self._quiet_tasks.shield = False
         self._scope.cancel()
 
     def _end(self) -> None:
-        """No task is left."""
-        cut_off, state = self._scope.cancelled_caught, self.life.state
+        """Record the end after the last task."""
+        cut_off, state = self._scope.cancelled_caught, self.lifecycle.state
         if self.failure is None and state is State.STARTING:
             start_s = self.settings.host.start_ms / 1000
-            why = f"it was not ready after {start_s:g} s" if cut_off else "it was cancelled"
+            why = (
+                f"it was not ready after {start_s:g} s (plugin.{self.name}.start.ms)"
+                if cut_off
+                else "it was cancelled"
+            )
             self.failure = PluginError(why)
         elif self.failure is None and cut_off and state is State.DRAINING:
-            self.failure = PluginError("it did not end in its time, and was cancelled")
+            self.failure = PluginError("it did not end in time and was cancelled")
         if state is State.READY and self.failure is None and not is_cancelled():
             self.fail(_CANCELLED)
         if state is State.READY and self.failure is None:  # the broker was cancelled
             self.contributions.leave()
-            self.life.go(State.DRAINING)
-        if not self.life.over:
+            self.lifecycle.enter(State.DRAINING)
+        if not self.lifecycle.over:
             if self.failure is None:
-                self.life.go(State.STOPPED)
+                self.lifecycle.enter(State.STOPPED)
             else:
-                self.life.go(State.FAILED, self.life.error or describe(self.failure))
+                self.lifecycle.enter(State.FAILED, self.lifecycle.error or describe(self.failure))
         self.settled.set()
         self.ended.set()
         self.node.remove()
-        self._block = self._instead = None
+        self._block = self._replaces = None
         if self._imported is not None:
             self._imported.release()
 
-    def has(self, module: str) -> bool:
-        """Whether a module, by the name that its frames know it by, was imported for this one."""
-        return self._imported is not None and self._imported.has(module)
+    def owns(self, module: str) -> bool:
+        """Return True if a module, by its private name, was imported for this generation."""
+        return self._imported is not None and self._imported.owns(module)
 
     # --- failures
 
     def failed(self, error: BaseException, where: str) -> None:
-        """A request of this plugin failed. The plugin fails too if `error` is not an Exception, or
-        if too many requests failed within a minute.
+        """Count a failed request of this plugin.
 
-        The caller logs the traceback.
+        The plugin itself fails if `error` is not an Exception, or after too many failed requests in
+        a minute. The caller logs the traceback.
         """
         self.failures += 1
         if not isinstance(error, Exception):
@@ -257,44 +265,51 @@ class Generation:
             self._fail(error, reason, is_logged=True)
 
     def fail(self, reason: str) -> None:
-        """Fail for a reason that is not an exception of the plugin, by its policy."""
+        """Fail the plugin by its policy, for a reason other than its own exception."""
         self._fail(PluginError(reason), is_logged=True)
 
     def _fail(self, error: BaseException, reason: str = "", *, is_logged: bool = False) -> None:
-        """is_logged: the traceback is logged elsewhere, or there is none."""
+        """Fail once. is_logged: the traceback is logged elsewhere or does not exist."""
         if self.failure is not None:
             return
         self.failure = error
-        self.life.error = reason or describe(error)
+        self.lifecycle.error = reason or describe(error)
         trace = only_leaf(error) if isinstance(error, Exception) else error
         _logger.error(
-            "a plugin failed",
+            "plugin failed",
             plugin=self.name,
             generation=self.number,
-            state=self.life.state.value,
-            reason=self.life.error,
+            state=self.lifecycle.state.value,
+            reason=self.lifecycle.error,
             exc_info=None if is_logged else trace,
         )
-        self._stop.set()  # also while it starts: it leaves its block instead of serving
-        if self.life.state is State.READY:
-            self._told(self)
+        # even during the start: the plugin then leaves its block instead of serving
+        self._stop.set()
+        if self.lifecycle.state is State.READY:
+            self._on_failure(self)
 
-    # --- for people
+    # --- display
 
     @property
     def tasks(self) -> list[str]:
-        """The names of its tasks, those of its nurseries too."""
+        """Names of its tasks, including those of its nurseries."""
         return [] if self._block is None else list(_names(self._block, self._own_tasks))
 
-    def _tell(self, state: State, error: str) -> None:
+    def _log_state(self, state: State, error: str) -> None:
         log = _logger.error if error else _logger.info
-        log("plugin", plugin=self.name, generation=self.number, state=state.value, reason=error)
+        log(
+            "plugin state changed",
+            plugin=self.name,
+            generation=self.number,
+            state=state.value,
+            reason=error,
+        )
 
     def _figures(self) -> Figures:
         return {
-            "state": self.life.state.value,
-            "since": self.life.since,
-            "in_hand": self.in_hand.count,
+            "state": self.lifecycle.state.value,
+            "since": self.lifecycle.since,
+            "in_hand": self.in_flight.count,
             "tasks": len(self.tasks),
             "failures": self.failures,
         }
@@ -311,12 +326,12 @@ def _names(nursery: trio.Nursery, but: tuple[str, ...]) -> "list[str]":
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line; of a group, each that is in it."""
+    """Describe an error in one line; a group by its members."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(describe(one) for one in error.exceptions)
     if isinstance(error, PluginError):
         return str(error)
     if isinstance(error, trio.Cancelled):
-        return "it raised a Cancelled of its own"
+        return "it raised a Cancelled that nothing requested"
     text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

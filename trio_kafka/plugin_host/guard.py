@@ -1,8 +1,8 @@
-"""What stands between a plugin's functions and the broker's tasks that call them.
+"""Guard between a plugin's functions and the broker tasks that call them.
 
-A request that a plugin works on is in its hands: counted, bounded by its deadline and its limit. An
-error of its code ends that request; what would end a task of the broker's (SystemExit, a Cancelled
-that nobody asked for) ends the plugin instead.
+A request that a plugin processes is in flight in that plugin: counted, and bounded by the plugin's
+deadline and limit. An Exception of the plugin ends the request. Anything that would end a broker
+task (SystemExit, an unrequested Cancelled) ends the plugin instead.
 """
 
 import weakref
@@ -21,20 +21,20 @@ from trio_kafka.requests.failures import MEANT, split_cancelled
 
 
 class PluginError(Exception):
-    """A plugin failed; the message names it, and says where and why."""
+    """Failure of a plugin; the message names it, the place and the reason."""
 
 
 class TooSoonError(PluginError):
-    """A plugin is reloaded too often, or at the same time; later it may be."""
+    """Rejected reload: another one is running or too recent; a later one may succeed."""
 
 
 class Cancellable(Protocol):
-    """A cancel scope, or an errand."""
+    """Cancel scope or `around` call."""
 
     def cancel(self) -> None: ...
 
 
-class InHand:
+class InFlight:
     """Requests in flight in a plugin's code, also those parked as a Delayed."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class InHand:
         self._scopes: set[Cancellable] = set()
         self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
         self._refs: set[weakref.ref[Delayed]] = set()
-        self._fewer = trio.Event()
+        self._decreased = trio.Event()
 
     def enter(self) -> None:
         """Count a request."""
@@ -51,10 +51,10 @@ class InHand:
     def leave(self) -> None:
         """Count it no longer."""
         self.count -= 1
-        self._fewer.set()
+        self._decreased.set()
 
     def follow(self, delayed: Delayed) -> None:
-        """In hand until it is answered or dropped: then nobody has it any more."""
+        """Count a parked response until it is answered or dropped and then garbage-collected."""
         self.enter()
         self._parked.add(delayed)
         self._refs.add(weakref.ref(delayed, self._forget))
@@ -64,7 +64,7 @@ class InHand:
         self.leave()
 
     def held(self) -> "_Held":
-        """A block that is one request in hand; one that is cut off is left at its end."""
+        """Return a block that counts as one request in flight; `cut_off` cancels it."""
         return _Held(self)
 
     def hold(self, scope: Cancellable) -> None:
@@ -76,11 +76,11 @@ class InHand:
     async def wait_empty(self) -> None:
         """Wait until no request is in flight."""
         while self.count:
-            self._fewer = trio.Event()
-            await self._fewer.wait()
+            self._decreased = trio.Event()
+            await self._decreased.wait()
 
     def cut_off(self) -> None:
-        """End those that are still there: tasks are cancelled, parked ones reach their deadline."""
+        """Cancel everything in flight: tasks are cancelled, parked responses time out."""
         for one in list(self._scopes):
             one.cancel()
         for delayed in list(self._parked):
@@ -89,17 +89,17 @@ class InHand:
 
 
 class _Held:
-    """See `InHand.held`. No generator: it is on the way of every request of an app."""
+    """Block of `InFlight.held`; not a generator, because it runs on every request of an app."""
 
-    __slots__ = ("_in_hand", "_scope")
+    __slots__ = ("_in_flight", "_scope")
 
-    def __init__(self, in_hand: InHand) -> None:
-        self._in_hand = in_hand
+    def __init__(self, in_flight: InFlight) -> None:
+        self._in_flight = in_flight
         self._scope = trio.CancelScope()
 
     def __enter__(self) -> None:
-        self._in_hand.enter()
-        self._in_hand.hold(self._scope)
+        self._in_flight.enter()
+        self._in_flight.hold(self._scope)
         self._scope.__enter__()
 
     def __exit__(
@@ -111,27 +111,27 @@ class _Held:
         try:
             return self._scope.__exit__(kind, error, traceback)
         finally:
-            self._in_hand.drop(self._scope)
-            self._in_hand.leave()
+            self._in_flight.drop(self._scope)
+            self._in_flight.leave()
 
 
 class Owner(Protocol):
-    """The generation that a function belongs to."""
+    """Generation that a function belongs to."""
 
     name: str
-    in_hand: InHand
+    in_flight: InFlight
     limiter: trio.CapacityLimiter | None
     deadline_s: float
 
     def failed(self, error: BaseException, where: str) -> None:
-        """A request failed; anything but an Exception fails the plugin."""
+        """Report a failed request; anything but an Exception fails the plugin."""
 
 
 def contained(error: BaseException, owner: Owner, where: str) -> BaseException:
-    """What leaves a plugin's code instead of `error`.
+    """Return what a plugin call raises instead of `error`.
 
-    Cancellation that was asked for goes on; so does what is an answer. Everything else is the
-    plugin's failure, and an Exception.
+    A requested cancellation and an intended answer pass unchanged. Everything else is reported as
+    the plugin's failure and becomes an Exception.
     """
     if isinstance(error, MEANT):
         return error
@@ -147,19 +147,19 @@ def contained(error: BaseException, owner: Owner, where: str) -> BaseException:
 
 
 def guard_api(api: Api, owner: Owner) -> Api:
-    """The same API, its handler behind the guard."""
+    """Return the API with its handler behind the guard."""
     where = f"API {api.name}"
     make = _guard_waiting if api.waits else _guard_plain
     return evolve(api, handler=make(api.handler, owner, where))
 
 
 def refusing(api: Api, reason: str) -> Api:
-    """The same API of a plugin that has failed: it answers with an error."""
+    """Return the API of a failed plugin: every request is answered with an error."""
     return evolve(api, handler=refuser(reason), waits=False)
 
 
 def refuser(reason: str) -> Callable[[Any, Any], Any]:
-    """A handler, or a `before`, that answers with an error."""
+    """Return a handler, or a `before`, that answers with an error."""
 
     def refuse(request: Any, context: Any) -> Any:
         del request, context
@@ -169,7 +169,7 @@ def refuser(reason: str) -> Callable[[Any, Any], Any]:
 
 
 def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -> Any:
-    """A policy: what it says counts, what else it raises is its plugin's failure."""
+    """Guard a policy: its KafkaErrors are answers, other exceptions fail its plugin."""
 
     def ask(wanted: Any, principal: str) -> None:
         try:
@@ -181,7 +181,7 @@ def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -
 
 
 class GuardedReporter:
-    """Who wants to be told of metrics: what it raises is its plugin's failure."""
+    """Metrics reporter behind the guard."""
 
     def __init__(self, reporter: MetricsReporter, owner: Owner) -> None:
         self.name = type(reporter).__name__
@@ -189,7 +189,7 @@ class GuardedReporter:
         self._owner = owner
 
     def report(self, families: Sequence[Family]) -> None:
-        """Raises an Exception, of which the plugin was told, and nothing else."""
+        """Report families. Raises only an Exception, which was reported to the plugin."""
         try:
             self._reporter.report(families)
         except BaseException as error:
@@ -197,7 +197,7 @@ class GuardedReporter:
 
 
 def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:
-    in_hand = owner.in_hand
+    in_flight = owner.in_flight
 
     def serve(request: Any, context: Any) -> Any:
         try:
@@ -205,17 +205,17 @@ def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Calla
         except BaseException as error:
             raise contained(error, owner, where) from error
         if type(answer) is GeneratorType:
-            in_hand.enter()
+            in_flight.enter()
             return _steps(answer, owner, where)
         if type(answer) is Delayed:
-            _follow(answer, owner, where)
+            _track_delayed(answer, owner, where)
         return answer
 
     return serve
 
 
-def _follow(delayed: Delayed, owner: Owner, where: str) -> None:
-    """A parked answer: in hand until it is given, and its end is behind the guard too."""
+def _track_delayed(delayed: Delayed, owner: Owner, where: str) -> None:
+    """Keep a parked response in flight until it is answered, with its completion guarded."""
     try_complete = delayed.try_complete
 
     def guarded(timed_out: bool) -> Any:
@@ -225,7 +225,7 @@ def _follow(delayed: Delayed, owner: Owner, where: str) -> None:
             raise contained(error, owner, where) from error
 
     delayed.try_complete = guarded
-    owner.in_hand.follow(delayed)
+    owner.in_flight.follow(delayed)
 
 
 def _steps(
@@ -238,54 +238,57 @@ def _steps(
     except BaseException as error:
         raise contained(error, owner, where) from error
     finally:
-        owner.in_hand.leave()
+        owner.in_flight.leave()
     if type(answer) is Delayed:
-        _follow(answer, owner, where)
+        _track_delayed(answer, owner, where)
     return answer
 
 
 def _guard_waiting(
     handler: Callable[..., Awaitable[Any]], owner: Owner, where: str
 ) -> Callable[..., Awaitable[Any]]:
-    """Of an async function whose second argument is the context: deadline and limit are kept."""
-    in_hand, limiter = owner.in_hand, owner.limiter
+    """Guard an async handler, whose second argument is the context, with deadline and limit."""
+    in_flight, limiter = owner.in_flight, owner.limiter
 
     async def serve(request: Any, context: Any) -> Any:
-        in_hand.enter()
+        in_flight.enter()
         token = object()
         try:
             if limiter is not None:
                 await context.parked(limiter.acquire_on_behalf_of, token)
             with trio.CancelScope(deadline=trio.current_time() + owner.deadline_s) as scope:
-                in_hand.hold(scope)
+                in_flight.hold(scope)
                 try:
                     answer = await handler(request, context)
                     if type(answer) is Delayed:
-                        _follow(answer, owner, where)
+                        _track_delayed(answer, owner, where)
                     return answer
                 finally:
-                    in_hand.drop(scope)
+                    in_flight.drop(scope)
         except BaseException as error:
             raise contained(error, owner, where) from error
         finally:
             if limiter is not None and token in limiter.statistics().borrowers:
                 limiter.release_on_behalf_of(token)
-            in_hand.leave()
-        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"plugin {owner.name}: {where} took too long")
+            in_flight.leave()
+        raise KafkaError(
+            ErrorCode.REQUEST_TIMED_OUT,
+            f"plugin {owner.name}: {where} exceeded its deadline of {owner.deadline_s:g} s",
+        )
 
     return serve
 
 
 def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> Any:
-    """An ASGI app: its requests are in the plugin's hands too; the plane keeps their deadlines."""
-    in_hand, where = owner.in_hand, f"app {path}"
+    """Guard an ASGI app; the HTTP plane enforces its deadlines."""
+    in_flight, where = owner.in_flight, f"app {path}"
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
         try:
-            with in_hand.held():
+            with in_flight.held():
                 return await app(scope, receive, send)
         except BaseException as error:
             raise contained(error, owner, where) from error
-        raise PluginError(f"plugin {owner.name}: {where} was cut off: the plugin goes")
+        raise PluginError(f"plugin {owner.name}: {where} was cancelled because the plugin stops")
 
     return serve

@@ -1,7 +1,7 @@
-"""Runs the plugins of a broker: starts them in order, obeys their policies, stops them in reverse.
+"""Plugin host: starts plugins in order, applies their failure policies, stops them in reverse.
 
-A plugin that fails stops nobody else: its requests get errors and its generation ends (`isolate`),
-after which it may be started again (`restart`), or the broker stops in order (`fatal`).
+A failing plugin does not affect others. Its requests get errors and its generation ends
+(`isolate`); then it may be restarted (`restart`), or the broker stops in order (`fatal`).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -13,97 +13,109 @@ import trio
 
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.plugin_host.admission import admit
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.discovery import given, installed
 from trio_kafka.plugin_host.generation import Generation
+from trio_kafka.plugin_host.generation_starter import GenerationStarter
 from trio_kafka.plugin_host.guard import PluginError
-from trio_kafka.plugin_host.hosted import Hosted
+from trio_kafka.plugin_host.hosted_plugin import HostedPlugin
 from trio_kafka.plugin_host.importing import owner_of
-from trio_kafka.plugin_host.launcher import Launcher
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.lifecycle import State
+from trio_kafka.plugin_host.plugin_loading import load_plugins
 from trio_kafka.plugin_host.reload import Reload
-from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.requests.plugins import PluginStatus
 
 _logger: Final = get_logger(__name__)
-PAUSES_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # before each restart in a row
-GOOD_S: Final = 300.0  # after so long a life, restarts are counted anew
+RESTART_PAUSES_S: Final = (
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    30.0,
+    60.0,
+)  # seconds before restarts
+STABLE_S: Final = 300.0  # a generation that lived this long resets the count of restarts
 
 
 class PluginHost:
-    """plugins: None: the installed ones. `run` it in a task; `start` and `stop` belong to that."""
+    """Host of all plugins of a broker; run `run` in a task.
 
-    def __init__(self, site: HostSite, plugins: Iterable[Plugin] | None = None) -> None:
-        self.site = site
-        self.node = site.node.add("plugins", "nursery", self._figures)
+    plugins: None: the installed ones.
+    """
+
+    def __init__(
+        self, dependencies: PluginHostDependencies, plugins: Iterable[Plugin] | None = None
+    ) -> None:
+        self.dependencies = dependencies
+        self.node = dependencies.node.add("plugins", "nursery", self._figures)
         self._plugins = plugins
-        self._hosted: dict[str, Hosted] = {}
-        self._launcher = Launcher(site, self._failed)
+        self._hosted: dict[str, HostedPlugin] = {}
+        self._starter = GenerationStarter(dependencies, self._failed)
         self._stopping = False
 
-    # --- who is there
+    # --- lookup
 
     @property
-    def plugins(self) -> Sequence[Hosted]:
-        """In the order of their start."""
+    def plugins(self) -> Sequence[HostedPlugin]:
+        """Plugins in start order."""
         return sorted(self._hosted.values(), key=lambda one: one.order)
 
-    def find(self, name: str) -> Hosted:
-        """Raises KeyError."""
+    def find(self, name: str) -> HostedPlugin:
+        """Return a plugin. Raises KeyError."""
         return self._hosted[name]
 
     def statuses(self) -> list[PluginStatus]:
-        """How they are."""
+        """Return the status of every plugin."""
         return [one.status() for one in self.plugins]
 
     def owner_of(self, module: str) -> str | None:
-        """The name of the plugin that has a module, by the name that its frames know it by.
+        """Return the name of the plugin that owns a module, by the module's private name.
 
-        Also of a plugin that is being imported or started. Called in any thread.
+        Includes plugins that are being imported or started. May be called in any thread.
         """
-        serving = (one.name for one in list(self._hosted.values()) if one.has(module))
+        serving = (one.name for one in list(self._hosted.values()) if one.owns(module))
         return next(serving, None) or owner_of(module)
 
     def blocking(self, name: str, seconds: float, module: str | None = None) -> None:
-        """Fail the generation that a module belongs to: it held the loop for `seconds`.
+        """Fail the generation that a module belongs to, because it blocked the loop for `seconds`.
 
-        Called in the loop. An import that holds the loop is reported and goes on.
-        module: None: one of the current generation.
+        Called in the loop. An import that blocks the loop is reported but continues.
+        module: None: the current generation.
         """
         hosted = self._hosted.get(name)
         if hosted is None:
             return
         generation = hosted.current if module is None else hosted.generation_of(module)
         if generation is not None:
-            generation.fail(f"it held the loop for {seconds:.1f} s")
+            generation.fail(f"it blocked the loop for {seconds:.1f} s")
 
-    # --- life
+    # --- lifecycle
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Started when every plugin is ready or has failed; until cancelled, or stopped.
+        """Run until cancelled or stopped; started when every plugin is ready or has failed.
 
-        Raises ConfigError for settings of a plugin that is not there, PluginError for one that has
-        failed with the policy `fatal`, both before it is started.
+        Raises ConfigError for settings of an unknown plugin, PluginError for a failed plugin with
+        the policy `fatal`, both before it is started.
         """
         try:
             async with trio.open_nursery() as nursery:
-                self._launcher.nursery = nursery
+                self._starter.nursery = nursery
                 origins = installed() if self._plugins is None else given(self._plugins)
-                admit(origins, self.site, self.node, self._hosted)
+                load_plugins(origins, self.dependencies, self.node, self._hosted)
                 for one in self.plugins:
                     if one.state is State.VALIDATED and one.enabled:
-                        await self._launcher.begin(one)
+                        await self._starter.begin(one)
                         self._after_start(one)
                 task_status.started()
                 await trio.sleep_forever()
         finally:
-            self._launcher.nursery = None
+            self._starter.nursery = None
             for one in self._hosted.values():
                 one.drop_import()
 
     async def stop(self) -> None:
-        """All of them, the last one first, each with an equal part of the time that is left."""
+        """Stop all plugins in reverse order, each with an equal share of the time left."""
         self._stopping = True
         await trio.lowlevel.checkpoint()
         running = [one for one in reversed(self.plugins) if one.current is not None]
@@ -112,30 +124,31 @@ class PluginHost:
             await self._end(one, within_s=max(time_s / left, 0.0))
 
     @property
-    def left_behind(self) -> list[str]:
-        """Those that have not ended though they were cancelled, each with its tasks."""
+    def abandoned(self) -> list[str]:
+        """Generations that did not end when cancelled, each with its tasks."""
         return [
-            f"{one.name} ({', '.join(one.tasks) or 'its block'})" for one in self._generations_left
+            f"{one.name} ({', '.join(one.tasks) or 'its block'})"
+            for one in self._abandoned_generations
         ]
 
-    def cancel_left_behind(self) -> None:
-        """Once more: the broker ends, and they are left in peace no longer."""
-        for one in self._generations_left:
+    def cancel_abandoned(self) -> None:
+        """Cancel the abandoned generations once more, because the broker ends."""
+        for one in self._abandoned_generations:
             one.cancel()
 
     @property
-    def _generations_left(self) -> list[Generation]:
+    def _abandoned_generations(self) -> list[Generation]:
         found = [
             generation
             for one in self._hosted.values()
             for generation in (*one.past, *([one.current] if one.current else []))
         ]
-        return [one for one in found if one.life.over and not one.ended.is_set()]
+        return [one for one in found if one.lifecycle.over and not one.ended.is_set()]
 
     # --- start
 
-    def _after_start(self, hosted: Hosted) -> None:
-        """Of a start that failed: its policy. Raises PluginError for `fatal`."""
+    def _after_start(self, hosted: HostedPlugin) -> None:
+        """Apply the policy after a failed start. Raises PluginError for `fatal`."""
         generation = hosted.current
         if generation is None or generation.failure is None:
             return
@@ -149,69 +162,70 @@ class PluginHost:
     # --- reload
 
     async def reload(self, name: str) -> int:
-        """Import a plugin's package afresh, start it beside the old generation, let it take that
-        one's place, and end the old one. The number of the generation that serves then.
+        """Reload a plugin and return the number of the generation that serves afterwards.
 
-        The old one may still finish what is in its hands. Raises KeyError for an unknown name,
-        PluginError if the new one does not become ready: the old one goes on. TooSoonError if
-        another reload was faster. Cancelling the wait does not cancel the reload.
+        The package is imported afresh, the new generation starts beside the old one, replaces it,
+        and the old one finishes its requests in flight and ends. Cancelling the wait does not
+        cancel the reload.
+        Raises KeyError for an unknown name. PluginError: the new generation did not become ready,
+        the old one keeps serving. TooSoonError: another reload was faster.
         """
         hosted = self._hosted[name]
         if self._stopping:
-            raise PluginError(f"plugin {name} is not reloaded: the broker stops")
-        return await Reload(hosted, self._launcher, partial(_withdraw, hosted)).ask()
+            raise PluginError(f"plugin {name} cannot be reloaded: the broker is stopping")
+        return await Reload(hosted, self._starter, partial(_withdraw, hosted)).ask()
 
     # --- failures
 
-    def _failed(self, hosted: Hosted, generation: Generation) -> None:
-        """A generation that was ready has failed: at once its requests get errors."""
+    def _failed(self, hosted: HostedPlugin, generation: Generation) -> None:
+        """Handle the failure of a ready generation: its requests get errors at once."""
         hosted.failures += 1
         if generation is not hosted.current:
-            return  # it goes already
+            return  # it is being replaced already
         _withdraw(hosted, f"plugin {hosted.name} has failed")
         if self._stopping:
             return
         if hosted.policy == "fatal":
-            self.site.fail(PluginError(f"plugin {hosted.name}: {hosted.error}"))
+            self.dependencies.fail(PluginError(f"plugin {hosted.name}: {hosted.error}"))
         else:
             self._spawn(hosted, self._recover)
 
-    def _spawn(self, hosted: Hosted, call: Callable[[Hosted], Awaitable[None]]) -> None:
-        if self._launcher.nursery is not None:
-            self._launcher.spawn(f"plugin {hosted.name} policy", call, hosted)
+    def _spawn(self, hosted: HostedPlugin, call: Callable[[HostedPlugin], Awaitable[None]]) -> None:
+        if self._starter.nursery is not None:
+            self._starter.spawn(f"plugin {hosted.name} policy", call, hosted)
 
-    async def _recover(self, hosted: Hosted) -> None:
-        """The failed generation ends; then, perhaps, another one comes."""
+    async def _recover(self, hosted: HostedPlugin) -> None:
+        """End the failed generation, then restart it if the policy says so."""
         generation = hosted.current
         if generation is None:
             return
-        ready_s = self.site.world.clock.wall() - generation.life.since
-        if ready_s >= GOOD_S:
+        ready_s = self.dependencies.world.clock.wall() - generation.lifecycle.since
+        if ready_s >= STABLE_S:
             hosted.restarts = 0
         await generation.retire()
         if hosted.policy == "restart":
             await self._restart(hosted)
 
-    async def _restart(self, hosted: Hosted) -> None:
-        """With growing pauses, until one is ready or there were too many in a row."""
-        while hosted.restarts < len(PAUSES_S) and not self._stopping:
+    async def _restart(self, hosted: HostedPlugin) -> None:
+        """Restart with growing pauses until a generation is ready or the pauses are used up."""
+        while hosted.restarts < len(RESTART_PAUSES_S) and not self._stopping:
             failed = hosted.current
-            pause_s = PAUSES_S[hosted.restarts]
+            pause_s = RESTART_PAUSES_S[hosted.restarts]
             hosted.restarts += 1
-            _logger.info("plugin restarts", plugin=hosted.name, after_s=pause_s)
+            _logger.info("plugin restart scheduled", plugin=hosted.name, after_s=pause_s)
             await trio.sleep(pause_s)
             if hosted.current is not failed or hosted.busy or self._stopping:
                 return  # a reload was faster
             hosted.keep_past()
-            await self._launcher.begin(hosted)
+            await self._starter.begin(hosted)
             if hosted.current is not None and hosted.current.failure is None:
                 return
             hosted.failures += 1
-        _logger.error("plugin is not started again", plugin=hosted.name, after=hosted.restarts)
+        _logger.error("plugin restarts exhausted", plugin=hosted.name, restarts=hosted.restarts)
 
     # --- end
 
-    async def _end(self, hosted: Hosted, *, within_s: float = inf) -> None:
+    async def _end(self, hosted: HostedPlugin, *, within_s: float = inf) -> None:
         generation = hosted.current
         _withdraw(hosted)
         if generation is not None:
@@ -222,9 +236,9 @@ class PluginHost:
         return {state.value: states.count(state) for state in State if state in states}
 
 
-def _withdraw(hosted: Hosted, reason: str = "") -> None:
-    """Take back what the broker has of it. reason: its APIs stay, and answer with this error."""
-    if hosted.standing is not None:
-        hosted.standing.leave(reason)
+def _withdraw(hosted: HostedPlugin, reason: str = "") -> None:
+    """Withdraw the contributions of a plugin. reason: APIs stay and answer with this error."""
+    if hosted.published is not None:
+        hosted.published.leave(reason)
         if not reason:
-            hosted.standing = None
+            hosted.published = None

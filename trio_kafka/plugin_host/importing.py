@@ -1,10 +1,11 @@
-"""A plugin's package, imported once more under a private name: `echo_api` as `echo_api@3`.
+"""Import of a plugin's package under a private name: `echo_api` as `echo_api@3`.
 
-Every generation of a plugin has modules of its own, found where the package is, and known to
-`sys.modules` only under their private names, so that old and new stand beside each other and the
-old ones die with their generation. Absolute imports of the package inside of it, at whatever time,
-give the generation's own modules: `__import__` is replaced in the builtins that they see.
-`importlib.import_module` with the public name is not: it gives the public module.
+Every generation of a plugin has its own modules. They are found where the package is, and
+`sys.modules` knows them only under their private names. So old and new modules coexist, and the old
+ones are freed with their generation. Absolute imports inside the package resolve to the
+generation's own modules at any time, because `__import__` is replaced in the builtins that these
+modules see. `importlib.import_module` with the public name is not replaced: it returns the public
+module.
 """
 
 import builtins
@@ -23,45 +24,45 @@ from typing import Any, Final
 from trio_kafka.attributes import define, frozen
 
 _MARK: Final = "@"
-_DOT: Final = ":"  # in the name of a package that lies in a namespace
-_NUMBERS: Final = count(1)  # of this process: two brokers in it share no module
+_DOT: Final = ":"  # stands for the dot in the name of a package inside a namespace package
+_NUMBERS: Final = count(1)  # shared by the process: two brokers in it share no module
 
 
 def private_name(package: str, number: int) -> str:
-    """Of a package's first module in a generation: one part, also for `company.echo`."""
+    """Return the private name of a generation's top package: one part, even for `company.echo`."""
     return f"{package.replace('.', _DOT)}{_MARK}{number}"
 
 
 @define(eq=False)
 class Imported:
-    """The modules of a generation. top: the private name of the first; users: plugins of it that
-    have not ended.
+    """Modules of a generation. top: private name of the top package.
+
+    users: plugins of it that have not ended.
     """
 
     top: str
     users: int = 1
 
     def release(self) -> None:
-        """One user less. After the last one they are known to nobody, and die when they are not
-        used any more.
-        """
+        """Remove a user. After the last one, forget the modules; they are freed once unused."""
         self.users -= 1
         if not self.users:
             _forget(self.top)
 
-    def has(self, module: str) -> bool:
-        """Whether a module is one of them."""
+    def owns(self, module: str) -> bool:
+        """Return True if a module is one of them."""
         return module == self.top or module.startswith(f"{self.top}.")
 
 
 def import_generation(
     module: str, *, owner: str = "", afresh: bool = False
 ) -> tuple[ModuleType, Imported]:
-    """Import a module of a package, and what of the package it imports, as a generation.
+    """Import a module, and the parts of its package that it imports, as a generation.
 
     owner: the plugin's name, for `owner_of`.
-    afresh: from its source, which may have changed within the second that bytecode is known by.
-    Raises ImportError, and whatever the module raises; nothing of it stays then.
+    afresh: compile from source, which may have changed within the one-second resolution of bytecode
+    files.
+    Raises ImportError, and whatever the module raises; nothing of it remains then.
     """
     package, spec = _find_package(module)
     top = private_name(package, next(_NUMBERS))
@@ -74,28 +75,28 @@ def import_generation(
 
 
 def owner_of(module: str) -> str | None:
-    """The owner that a generation's module was imported for, also while the import goes on.
+    """Return the owner of a generation's module, even during its import.
 
-    module: the name that its frames know it by. May be called in any thread.
+    module: its private name. May be called in any thread.
     """
     top = _FINDER.tops.get(module.partition(".")[0])
     return top.owner or None if top is not None else None
 
 
 def _forget(top: str) -> None:
-    # Others may import meanwhile, in threads: a list is made at once.
+    # Other threads may import meanwhile: the list is created atomically.
     for name in [name for name in list(sys.modules) if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
     _FINDER.tops.pop(top, None)
     for file in [file for file in list(linecache.cache) if f"{top}." in file]:
         linecache.cache.pop(file, None)  # attrs' generated methods
-    # typing keeps what it has made of a class, such as Final[list[Thing]], and the class with it.
+    # typing caches what it made of a class, such as Final[list[Thing]], and thereby the class.
     for forget in getattr(typing, "_cleanups", ()):
         forget()
 
 
 def _find_package(module: str) -> tuple[str, ModuleSpec]:
-    """The first part of a dotted name that is more than a namespace, and where it is."""
+    """Return the first regular package in a dotted name, and its spec."""
     importlib.invalidate_caches()
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
@@ -105,7 +106,7 @@ def _find_package(module: str) -> tuple[str, ModuleSpec]:
             break
         if spec.origin is not None:
             return name, spec
-    raise ModuleNotFoundError(f"no module named {module!r} that can be imported again")
+    raise ModuleNotFoundError(f"found no module {module!r} that can be imported again")
 
 
 def _import_top(public: str, there: ModuleSpec, private: str, owner: str, *, afresh: bool) -> None:
@@ -123,11 +124,11 @@ def _import_top(public: str, there: ModuleSpec, private: str, owner: str, *, afr
 
 
 def _builtins_of(public: str, private: str) -> Mapping[str, Any]:
-    """Python's builtins, but for an `import` that finds the generation's modules."""
+    """Return Python's builtins with an `import` that finds the generation's modules."""
 
     def import_(
         name: str,
-        globals: Any = None,  # noqa: A002 - as `__import__` has it
+        globals: Any = None,  # noqa: A002 - signature of `__import__`
         locals: Any = None,  # noqa: A002
         fromlist: Sequence[str] = (),
         level: int = 0,
@@ -140,7 +141,7 @@ def _builtins_of(public: str, private: str) -> Mapping[str, Any]:
 
 
 class _Loader(Loader):
-    """Another loader, whose modules see the builtins of their generation."""
+    """Loader whose modules see the builtins of their generation."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -156,7 +157,7 @@ class _Loader(Loader):
         if of.afresh and isinstance(self._inner, SourceLoader):
             path = self._inner.get_filename(module.__name__)
             code = self._inner.source_to_code(self._inner.get_data(path), path)
-            exec(code, module.__dict__)  # noqa: S102 - what importing is
+            exec(code, module.__dict__)  # noqa: S102 - importing executes code by definition
         else:
             self._inner.exec_module(module)
 
@@ -166,7 +167,7 @@ class _Loader(Loader):
 
 @frozen
 class _Top:
-    """What a generation's modules see as builtins, whose they are, whether bytecode may be used."""
+    """State of a generation's top package: builtins of its modules, owner, may bytecode be used?"""
 
     builtins: Mapping[str, Any]
     owner: str
@@ -174,7 +175,7 @@ class _Top:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the modules below a generation's top."""
+    """Finder of the modules below a generation's top package."""
 
     def __init__(self) -> None:
         self.tops: dict[str, _Top] = {}

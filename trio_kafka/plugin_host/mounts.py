@@ -1,6 +1,6 @@
-"""ASGI apps by path: what plugins mount, and a plane that speaks HTTP serves.
+"""Table of ASGI apps by path: plugins mount them, a plane that speaks HTTP serves them.
 
-The core knows no HTTP: this is a table that such a plane reads.
+The core knows no HTTP.
 """
 
 import re
@@ -19,14 +19,14 @@ _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)+")
 
 
 class MountError(Exception):
-    """A path that cannot be mounted."""
+    """Path that cannot be mounted."""
 
 
 @frozen(eq=False)
 class Mount:
-    """An app that serves `path` and what is below it; `owner` is the name of its plugin.
+    """App that serves `path` and everything below; `owner` is the name of its plugin.
 
-    checks_tokens: the app checks credentials itself: a plane asks for none of its own.
+    checks_tokens: the app checks credentials itself, so the plane does not.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Mounts:
     _mounts: dict[str, Mount] = field(factory=dict, init=False)
 
     def swap(self, leaving: Iterable[Mount], coming: Iterable[Mount]) -> None:
-        """Some go, others come, in one step. Raises MountError, and has then changed nothing."""
+        """Remove and add mounts in one step. Raises MountError, and then changes nothing."""
         mounts = dict(self._mounts)
         for mount in leaving:
             if mounts.get(mount.path) is mount:
@@ -51,13 +51,13 @@ class Mounts:
         for mount in coming:
             if mount.path in mounts:
                 other = mounts[mount.path].owner
-                raise MountError(f"path {mount.path} is mounted by plugin {other} already")
+                raise MountError(f"path {mount.path} is already mounted by plugin {other}")
             mounts[mount.path] = mount
         self._mounts = mounts
         self.generation += 1
 
     def find(self, path: str) -> Mount | None:
-        """The mount of the longest path that is `path` or leads to it."""
+        """Return the mount with the longest path that equals or contains `path`."""
         while path:
             if path in self._mounts:
                 return self._mounts[path]
@@ -65,12 +65,12 @@ class Mounts:
         return None
 
     def __iter__(self) -> Iterator[Mount]:
-        """In the order of their paths."""
+        """Iterate in path order."""
         mounts: Mapping[str, Mount] = self._mounts
         return iter([mounts[path] for path in sorted(mounts)])
 
 
 def check_path(path: str) -> None:
-    """Raises MountError for what is no path of plain segments, such as `/admin/ui`."""
+    """Raise MountError unless the path consists of plain segments, such as `/admin/ui`."""
     if not _PATH.fullmatch(path) or any(one in (".", "..") for one in path.split("/")):
         raise MountError(f"path {path!r}: want /name or /name/name, without a slash at the end")

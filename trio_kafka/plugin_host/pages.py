@@ -1,7 +1,7 @@
-"""Pages of the admin UI by name: plugins contribute them, and the plugin that shows them reads.
+"""Table of admin UI pages by name: plugins contribute them, the admin UI plugin shows them.
 
-The core knows no HTML. A page is what its plugin's `load` returns, and only the admin UI calls it:
-in a thread, when a browser first asks. See `trio_kafka_admin.page.Page`.
+The core knows no HTML. The admin UI alone calls a page's `load`: in a thread, when a browser first
+asks. See `trio_kafka_admin.page.Page`.
 """
 
 import re
@@ -15,17 +15,17 @@ from trio_kafka.attributes import define
 from trio_kafka.plugin_host.guard import Owner, PluginError, contained
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
-# Addresses of the admin UI's own.
+# Addresses that the admin UI uses itself.
 _RESERVED: Final = frozenset({"api", "static"})
 
 
 class PageError(Exception):
-    """A page cannot have this name."""
+    """Name that a page cannot have."""
 
 
 @define(eq=False)
 class AdminPage:
-    """One contributed page. page: what `load` returned. failed: why it cannot be shown."""
+    """Contributed page. page: what `load` returned. failed: why it cannot be shown."""
 
     name: str
     load: Callable[[], Any]
@@ -34,14 +34,16 @@ class AdminPage:
     failed: str = field(default="", init=False)
 
     @contextmanager
-    def in_hands(self, *answers: type[Exception]) -> Iterator[None]:
-        """Run the plugin's code: a request in its hands. An exception is the plugin's failure,
-        unless its class is one of `answers`; PluginError if the plugin goes meanwhile.
+    def guarded(self, *answers: type[Exception]) -> Iterator[None]:
+        """Run code of the plugin as one request in flight.
+
+        An exception fails the plugin unless its class is in `answers`. Raises PluginError if the
+        plugin stops meanwhile.
         """
         where = f"page {self.name}"
         finished = False
         try:
-            with self.owner.in_hand.held():
+            with self.owner.in_flight.held():
                 yield
                 finished = True
         except answers:
@@ -49,7 +51,9 @@ class AdminPage:
         except BaseException as error:
             raise contained(error, self.owner, where) from error
         if not finished:
-            raise PluginError(f"plugin {self.owner.name}: {where} was cut off: the plugin goes")
+            raise PluginError(
+                f"plugin {self.owner.name}: {where} was cancelled because the plugin stops"
+            )
 
 
 @define(eq=False)
@@ -59,7 +63,7 @@ class AdminPages:
     _pages: dict[str, AdminPage] = field(factory=dict, init=False)
 
     def swap(self, leaving: Iterable[AdminPage], coming: Iterable[AdminPage]) -> None:
-        """Replace some pages by others in one step. Raises PageError, and then changes nothing."""
+        """Replace pages in one step. Raises PageError, and then changes nothing."""
         pages = dict(self._pages)
         for page in leaving:
             if pages.get(page.name) is page:
@@ -67,7 +71,7 @@ class AdminPages:
         for page in coming:
             if page.name in pages:
                 other = pages[page.name].owner.name
-                raise PageError(f"plugin {other} has a page {page.name} already")
+                raise PageError(f"page {page.name} already belongs to plugin {other}")
             pages[page.name] = page
         self._pages = pages
 
@@ -79,8 +83,8 @@ class AdminPages:
 
 
 def check_page_name(name: str) -> None:
-    """Raises PageError for a name that is no part of an address, or that the admin UI uses."""
+    """Raise PageError for a name that does not fit an address or that the admin UI uses."""
     if not _NAME.fullmatch(name):
-        raise PageError(f"page {name!r}: want a name of a-z, 0-9 and -, a letter first")
+        raise PageError(f"page {name!r}: want a name of a-z, 0-9 and - that begins with a letter")
     if name in _RESERVED:
-        raise PageError(f"page {name!r}: the admin UI itself uses this address")
+        raise PageError(f"page {name!r}: the admin UI uses this address itself")

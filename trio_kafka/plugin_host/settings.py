@@ -1,4 +1,4 @@
-"""`plugin.<name>.<key>=value`: what every plugin has, and what one declares for itself."""
+"""Settings of plugins, `plugin.<name>.<key>=value`: those of every plugin and a plugin's own."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -12,26 +12,29 @@ from trio_kafka.config.plugins import HOST_SETTINGS, HostSettings
 from trio_kafka.config.setting import ConfigError, Setting, declared_settings
 
 if TYPE_CHECKING:
-    from trio_kafka.plugin_host.declared import Plugin
+    from trio_kafka.plugin_host.declaration import Plugin
 
 _PREFIX: Final = "plugin."
 
 
 @frozen(kw_only=True)
 class Settings:
-    """Of one plugin: what the host obeys, and what the plugin reads."""
+    """Settings of one plugin: the host's view and the plugin's own."""
 
     host: HostSettings
     own: Any
 
 
 def full_name(plugin: str, key: str) -> str:
-    """The name that a user writes."""
+    """Return the full name of a plugin's setting, as users write it."""
     return f"{_PREFIX}{plugin}.{key}"
 
 
 def settings_of_plugin(plugin: "Plugin") -> Mapping[str, Setting]:
-    """All of its settings by full name, those of every plugin last, with its own defaults."""
+    """Return all settings of a plugin by full name, with the defaults that it declares.
+
+    Its own come first, then those that every plugin has.
+    """
     host = {
         "enabled": plugin.enabled,
         "order": plugin.order,
@@ -49,7 +52,7 @@ def settings_of_plugin(plugin: "Plugin") -> Mapping[str, Setting]:
 
 
 def read_settings(plugin: "Plugin", given: Layer) -> Settings:
-    """What was given, over the defaults. Raises ConfigError, of the first culprit."""
+    """Apply given values over the defaults. Raises ConfigError for the first problem."""
     for error in problems(plugin, given):
         raise error
     known = settings_of_plugin(plugin)
@@ -63,7 +66,7 @@ def read_settings(plugin: "Plugin", given: Layer) -> Settings:
 
 
 def problems(plugin: "Plugin", given: Layer) -> Iterator[ConfigError]:
-    """What is wrong with a plugin's settings, each with its place and without secrets."""
+    """Return all problems of a plugin's settings, each with its place and without secrets."""
     known = settings_of_plugin(plugin)
     for name, one in given.items():
         if not name.startswith(full_name(plugin.name, "")):
@@ -82,8 +85,8 @@ def problems(plugin: "Plugin", given: Layer) -> Iterator[ConfigError]:
             yield ConfigError(name, "must be set")
 
 
-def strangers(given: Layer, plugins: Iterable[str]) -> Iterator[ConfigError]:
-    """Settings of plugins that are not there."""
+def unknown_plugins(given: Layer, plugins: Iterable[str]) -> Iterator[ConfigError]:
+    """Return the settings of plugins that are not installed."""
     names = set(plugins)
     for name, one in given.items():
         words = name.split(".", 2)
@@ -95,7 +98,7 @@ def strangers(given: Layer, plugins: Iterable[str]) -> Iterator[ConfigError]:
 
 
 def shown(plugin: "Plugin", settings: Settings) -> dict[str, str]:
-    """Its own settings by key, as they may be shown."""
+    """Return the plugin's own settings by key, with secrets hidden."""
     found = {}
     for key, setting in declared_settings(plugin.settings).items():
         value = getattr(settings.own, setting.field)

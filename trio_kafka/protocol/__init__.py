@@ -1,3 +1,19 @@
-"""Kafka's protocol as declared tables: messages, headers, stored records and the compiler of their
-codecs.
+"""Kafka's protocol: declared messages, headers and stored records, and their compiled codecs.
+
+messages/ holds one module per API key, stored/ the contents of internal topics and state files.
 """
+
+__all__ = [
+    "compiler",
+    "errors",
+    "headers",
+    "json_data",
+    "messages",
+    "primitives",
+    "schema",
+    "size_check",
+    "stored",
+    "texts",
+    "tree_rows",
+    "versions",
+]

@@ -1,9 +1,9 @@
-"""Codecs of a message class and version: one decode and one encode function, compiled on first use
-and kept; each also as a generator that pauses after every item of an array, for messages that are
-too large for one go.
+"""Compiler of codecs: encode and decode functions of a message class and version.
 
-The generated source is known to `linecache`, so that a traceback shows the line that failed; the
-same line tells the field that an error names. Functions live as long as their class.
+Functions are compiled on first use and live as long as their class. Each also exists as a generator
+that pauses after every array item, for messages too large to process at once. The generated source
+is registered with `linecache`, so a traceback shows the line that failed; the same line identifies
+the field that an error names.
 """
 
 import linecache
@@ -26,26 +26,25 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Decode(Protocol[T_co]):
-    """Read a message from `position`; returns it and the position behind it. Raises DecodeError.
+    """Read a message from `position`; return it and the position after it. Raises DecodeError.
 
-    Everything but `records` is copied. Bytes behind the message are the caller's matter.
+    Everything but `records` is copied. Bytes after the message are left to the caller.
     """
 
     def __call__(self, buffer: Buffer, position: int = 0, /) -> tuple[T_co, int]: ...
 
 
 class Encode(Protocol[T_contra]):
-    """Call `write` with each piece of a message: bytes, or what stood in a `records` field as it
-    is.
+    """Call `write` with each piece of a message: bytes, or a `records` value unchanged.
 
-    Raises EncodeError, and then some pieces may have been written.
+    Raises EncodeError, possibly after some pieces were written.
     """
 
     def __call__(self, message: T_contra, write: Callable[[Any], object], /) -> None: ...
 
 
 class DecodeInSteps(Protocol[T_co]):
-    """As Decode; gives what that returns when it has been run to its end."""
+    """Decode as a generator; its return value is that of Decode."""
 
     def __call__(
         self, buffer: Buffer, position: int = 0, /
@@ -53,7 +52,7 @@ class DecodeInSteps(Protocol[T_co]):
 
 
 class EncodeInSteps(Protocol[T_contra]):
-    """As Encode; has written everything when it has been run to its end."""
+    """Encode as a generator; everything is written when it is exhausted."""
 
     def __call__(
         self, message: T_contra, write: Callable[[Any], object], /
@@ -61,36 +60,35 @@ class EncodeInSteps(Protocol[T_contra]):
 
 
 def decoder(cls: type[T], version: int) -> Decode[T]:
-    """The function that decodes `cls` in a version. DecodeError if there is no such version."""
+    """Return the decoder of `cls` in a version. DecodeError if the version does not exist."""
     decode: Decode[T] = _codec(cls, version, "decode")
     return decode
 
 
 def decoder_of_few(cls: type[T], version: int) -> Decode[T]:
-    """As `decoder`; the function raises ManyItemsError for a message that is to be read in steps.
+    """Return a decoder that raises ManyItemsError for a message that must be decoded in steps.
 
-    Small arrays and small messages never are: a message of 64 KiB can hold 20,000 items, 20 ms.
+    Small arrays and small messages never raise it. A message of 64 KiB can hold 20,000 items, 20
+    ms.
     """
     decode: Decode[T] = _codec(cls, version, "decode_few")
     return decode
 
 
 def encoder(cls: type[T], version: int) -> Encode[T]:
-    """The function that encodes `cls` in a version. EncodeError if there is no such version."""
+    """Return the encoder of `cls` in a version. EncodeError if the version does not exist."""
     encode: Encode[T] = _codec(cls, version, "encode")
     return encode
 
 
 def decoder_in_steps(cls: type[T], version: int) -> DecodeInSteps[T]:
-    """As `decoder`, a generator. An item takes about 0.5 µs; who counts on less looks seldom."""
+    """Return the decoder as a generator. It pauses about every 0.5 µs: check the time seldom."""
     decode: DecodeInSteps[T] = _codec(cls, version, "decode_in_steps")
     return decode
 
 
 def encoder_in_steps(cls: type[T], version: int) -> EncodeInSteps[T]:
-    """As `encoder`, a generator. Arrays may be any iterable that has a length: items can be made
-    when their turn comes.
-    """
+    """Return the encoder as a generator. An array may be any sized iterable, such as a lazy one."""
     encode: EncodeInSteps[T] = _codec(cls, version, "encode_in_steps")
     return encode
 
@@ -98,8 +96,9 @@ def encoder_in_steps(cls: type[T], version: int) -> EncodeInSteps[T]:
 def counting_encoder(
     cls: type[T], version: int
 ) -> Callable[[T, Callable[[Any], object], dict[int, int]], None]:
-    """As `encoder`; the function counts error codes too: of the message and of all its parts, in a
-    third argument, a `defaultdict(int)`.
+    """Return an encoder that also counts all error codes, in its third argument.
+
+    That argument is a `defaultdict(int)`.
     """
     encode: Callable[[T, Callable[[Any], object], dict[int, int]], None]
     encode = _codec(cls, version, "encode_counting")
@@ -109,7 +108,7 @@ def counting_encoder(
 def counting_encoder_in_steps(
     cls: type[T], version: int
 ) -> Callable[[T, Callable[[Any], object], dict[int, int]], Generator[None, None, None]]:
-    """As `encoder_in_steps`, and counts as `counting_encoder`."""
+    """Return the counting encoder as a generator."""
     encode: Callable[[T, Callable[[Any], object], dict[int, int]], Generator[None, None, None]] = (
         _codec(cls, version, "encode_counting_in_steps")
     )
@@ -117,21 +116,19 @@ def counting_encoder_in_steps(
 
 
 def to_bytes(message: object, version: int) -> bytes:
-    """A whole message as bytes; its records must be bytes too. Raises EncodeError."""
+    """Encode a whole message as bytes; its records must be bytes too. Raises EncodeError."""
     pieces: list[bytes] = []
     encoder(type(message), version)(message, pieces.append)
     return b"".join(pieces)
 
 
 def source_of(codec: Any) -> str:
-    """The generated source of a codec, for those who want to read it."""
+    """Return the generated source of a codec, for inspection."""
     return "".join(linecache.getlines(codec.__code__.co_filename))
 
 
 def _codecs(cls: type[Any]) -> dict[tuple[str, int], Any]:
-    """The codecs made so far, kept by the class itself: a plugin that is unloaded takes its own
-    with it.
-    """
+    """Return the codec cache of a class; it lives on the class and is unloaded with it."""
     codecs: dict[tuple[str, int], Any] | None = cls.__dict__.get("__codecs__")
     if codecs is None:
         codecs = {}
@@ -140,7 +137,7 @@ def _codecs(cls: type[Any]) -> dict[tuple[str, int], Any]:
 
 
 def _codec(cls: type[Any], version: int, verb: str) -> Any:
-    """What is there already, or is compiled now."""
+    """Return a codec, compiled on first use."""
     codecs = _codecs(cls)
     key = verb, version
     if key not in codecs:
@@ -166,8 +163,7 @@ def _source(cls: type[Any], version: int, error: type[Exception]) -> Source:
     return Source(version, covers(message.flexible, version))
 
 
-# What the lines of generated code raise for input of any kind. A line that raises anything else is
-# a bug here.
+# Exceptions that a generated line raises for bad input. Any other exception is a bug.
 _DECODE_FAILURES: Final = (struct.error, IndexError, ValueError)
 _ENCODE_FAILURES: Final = (
     struct.error,
@@ -179,7 +175,7 @@ _ENCODE_FAILURES: Final = (
 
 
 def _compile(cls: type[Any], source: Source, verb: str, parameters: str) -> Any:
-    """Make a function of a body: `try` around it costs nothing until a line fails."""
+    """Compile a function of a body. Its `try` costs nothing until a line fails."""
     decoding = verb.startswith("decode")
     failures = _DECODE_FAILURES if decoding else _ENCODE_FAILURES
     title = f"{cls.__name__} version {source.version}"
@@ -194,7 +190,7 @@ def _compile(cls: type[Any], source: Source, verb: str, parameters: str) -> Any:
     text = "\n".join(lines) + "\n"
     file = f"<{cls.__module__}.{cls.__qualname__} version {source.version} {verb}>"
     names = {**source.names, "failures": failures, "wrap": wrap}
-    exec(compile(text, file, "exec"), names)  # noqa: S102 - made of declared tables alone
+    exec(compile(text, file, "exec"), names)  # noqa: S102 - generated from declared tables only
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     weakref.finalize(cls, linecache.cache.pop, file, None)
     return names[verb]
@@ -203,7 +199,7 @@ def _compile(cls: type[Any], source: Source, verb: str, parameters: str) -> Any:
 def _wrapper(
     error: type[DecodeError] | type[EncodeError], title: str, paths: Sequence[str]
 ) -> Callable[[BaseException], Exception]:
-    """What makes of a failed line an error that names the message and the field."""
+    """Return a function that turns a failed line into an error naming message and field."""
 
     def wrap(failure: BaseException) -> Exception:
         trace = failure.__traceback__

@@ -1,11 +1,12 @@
-"""Write the source of a decode function: `decode(buf, pos=0) -> (message, position)`.
+"""Generator of decode functions: `decode(buf, pos=0) -> (message, position)`.
 
-Straight-line code, loops inlined. Values of a fixed size that stand side by side are unpacked
-together, along with the first byte of the varint, or the length, that follows. `buf` is bytes or a
-memoryview of bytes; what is taken from it is copied, except `records`. Lengths are compared with
-what is left of `buf` before anything is made of them. Stepwise, it is a generator that pauses after
-each item of an array, after each `_AT_ONCE` items of a fixed size, and before tagged fields. With
-`few`, it gives up where an array of a message that is not small has more than FEW items.
+The code is straight-line with inlined loops. Adjacent fixed-size values are unpacked together,
+along with the following length or first varint byte. `buf` is bytes or a memoryview of bytes;
+values are copied out of it, except `records`. Lengths are checked against the rest of `buf` before
+anything is allocated.
+Stepwise, the function is a generator that pauses after each array item, after each `_AT_ONCE`
+fixed-size items, and before tagged fields. With `few`, it raises ManyItemsError for an array of
+more than FEW items in a message that is not small.
 """
 
 from typing import Any, Final
@@ -19,22 +20,22 @@ from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.primitives import NO_TAGS, UNPACKERS, Malformed
 from trio_kafka.protocol.schema import default_of, fields_of
-from trio_kafka.protocol.silence import silence
 from trio_kafka.protocol.source import Neighbour, Source
+from trio_kafka.protocol.trailing_defaults import trailing_defaults
 
-Sink = str  # a line with {} where the value goes, e.g. "v3 = {}" or "v4.append({})"
+Sink = str  # a line with {} for the value, e.g. "v3 = {}" or "v4.append({})"
 _SIZES: Final = dict(FIXED.values()) | {"B": 1}
-_AT_ONCE: Final = 64  # values of a fixed size
-FEW: Final = 30  # items of one array that are always read in one go
-FEW_BYTES: Final = 4 << 10  # of a message that is always read in one go
+_AT_ONCE: Final = 64  # fixed-size values per step
+FEW: Final = 30  # largest array that is always decoded at once, in items
+FEW_BYTES: Final = 4 << 10  # largest message that is always decoded at once
 EMPTY_ELEMENTS: Final = (
-    16  # items of no size in one array: no Kafka message has any, a stranger's may
+    16  # zero-size items in one array: no Kafka message has any, hostile input may
 )
 
 
 @define
 class DecodeWriter:
-    """Writes one function; `run` holds the neighbours that are not unpacked yet."""
+    """Writer of one function; `run` holds fixed-size values that are not yet unpacked."""
 
     source: Source
     run: list[Neighbour] = Factory(list)
@@ -42,7 +43,7 @@ class DecodeWriter:
     few: bool = attribute(default=False, kw_only=True)
 
     def write(self, cls: type[Any]) -> None:
-        """The whole body, up to its return."""
+        """Write the whole body, including its return."""
         source = self.source
         source.names |= {
             "NO_TAGS": NO_TAGS,
@@ -57,13 +58,15 @@ class DecodeWriter:
         source.add("end = len(buf)", "")
         if _has_records(cls):
             source.add("view = buf if type(buf) is memoryview else memoryview(buf)", "")
-        self._struct(cls, "message = {}", silence(source, cls))
+        self._struct(cls, "message = {}", trailing_defaults(source, cls))
         source.add("return message, pos", "")
         if self.stepwise:
-            source.add("yield  # a generator, also where there is no array", "")
+            source.add("yield  # makes this a generator even without an array", "")
 
     def _struct(self, cls: type[Any], sink: Sink, rest: tuple[Field, bytes] | None = None) -> None:
-        """Read the fields of `cls`, then hand the instance to `sink`. rest: see `silence`."""
+        """Read the fields of `cls`, then pass the instance to `sink`. rest: see
+        `trailing_defaults`.
+        """
         arguments: list[str] = []
         for field in fields_of(cls):
             if rest is not None and field is rest[0]:
@@ -80,11 +83,11 @@ class DecodeWriter:
             self._flush()
             self._build(cls, arguments, sink)
 
-    def _rest(self, cls: type[Any], arguments: list[str], nothing: bytes) -> None:
-        """Return at once where no more than `nothing` follows."""
+    def _rest(self, cls: type[Any], arguments: list[str], default: bytes) -> None:
+        """Return early if only the default bytes remain."""
         self._flush()
-        rest = self.source.constant(nothing, "rest")
-        with self.source.block(f"if end - pos == {len(nothing)} and buf[pos:] == {rest}:"):
+        rest = self.source.constant(default, "rest")
+        with self.source.block(f"if end - pos == {len(default)} and buf[pos:] == {rest}:"):
             self._build(cls, arguments, "return {}, end")
 
     def _build(self, cls: type[Any], arguments: list[str], sink: Sink) -> None:
@@ -92,7 +95,7 @@ class DecodeWriter:
         self.source.add(sink.format(f"{name}({', '.join(arguments)})"))
 
     def _default(self, field: Field) -> str:
-        """An expression of the value that a field has where the version lacks it."""
+        """Return an expression for the field's value in a version that lacks it."""
         if field.default is not ...:
             return repr(field.default)
         if field.kind == "array":
@@ -114,7 +117,7 @@ class DecodeWriter:
             self._bytes(field, target)
 
     def _flush(self, less: int = 0) -> None:
-        """Unpack the neighbours that wait. less: bytes of them that `pos` does not pass yet."""
+        """Unpack the pending values. less: how many of their bytes `pos` does not skip yet."""
         if not self.run:
             return
         codes = "".join(item.code for item in self.run)
@@ -132,19 +135,21 @@ class DecodeWriter:
         self.run.clear()
 
     def _length(self, field: Field, less: int = 0) -> str:
-        """Read a length, or the first byte of a compact one, which says one more; see `_flush`."""
+        """Read a fixed-width length, or the first byte of a compact one. less: see `_flush`."""
         size = self.source.variable("n")
         self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
         self._flush(less)
         return size
 
     def _long(self, size: str, slow: str) -> None:
-        """The rest of a varint whose first byte is in `size`: two bytes inline, more by a call."""
+        """Read the rest of a varint whose first byte is in `size`: two bytes inline, more by a
+        call.
+        """
         with self.source.block(f"if {size} > 127:"):
             self._long_from(size, slow)
 
     def _long_from(self, size: str, slow: str) -> None:
-        """The same, where it is known that there is a rest."""
+        """Read the rest of a varint that is known to have more than one byte."""
         self.source.add("more = buf[pos]")
         with self.source.block("if more < 128:"):
             self.source.add(f"{size} = {size} & 127 | more << 7")
@@ -156,13 +161,13 @@ class DecodeWriter:
         if self.source.null(field):
             self.source.add(f"{target} = None")
         else:
-            self.source.add("raise Malformed('null where none is allowed')")
+            self.source.add("raise Malformed('null is not allowed here')")
 
     def _negative(self, field: Field) -> None:
-        """The last branch for a length that is neither null nor of anything."""
+        """Add the branch that rejects a length below -1."""
         if not self.source.compact(field):
             with self.source.block("else:"):
-                self.source.add("raise Malformed('a negative length')")
+                self.source.add("raise Malformed('the length is negative')")
 
     def _bytes(self, field: Field, target: str) -> None:
         compact = self.source.compact(field)
@@ -170,29 +175,30 @@ class DecodeWriter:
         if not compact:
             with self.source.block(f"if {size} >= 0:"):
                 self.source.add("start = pos")
-                self._taken(field, size, target)
+                self._read_content(field, size, target)
             with self.source.block(f"elif {size} == -1:"):
                 self._null(field, target)
             self._negative(field)
             return
-        # One more than the length: that much behind its last byte, where `pos` is, the value ends.
+        # A compact length is one more than the size, so the value ends that far from its first
+        # length byte, which `pos` still points to.
         with self.source.block(f"if {size} > 127:"):
             self.source.add("pos += 1")
             self._long_from(size, "long_string" if field.kind == "string" else "long")
             self.source.add("pos -= 1")
         with self.source.block(f"if {size}:"):
             self.source.add("start = pos + 1")
-            self._taken(field, size, target)
+            self._read_content(field, size, target)
         with self.source.block("else:"):
             if self.source.null(field):
                 self.source.add("pos += 1")
             self._null(field, target)
 
-    def _taken(self, field: Field, size: str, target: str) -> None:
-        """What lies between `start` and as many bytes behind `pos`, which is its end then."""
+    def _read_content(self, field: Field, size: str, target: str) -> None:
+        """Read from `start` to `size` bytes after `pos`, and advance `pos` to that end."""
         self.source.add(f"pos += {size}")
         with self.source.block("if pos > end:"):
-            self.source.add("raise Malformed('longer than what is left')")
+            self.source.add("raise Malformed('longer than the rest of the message')")
         taken = {
             "string": "str(buf[start:pos], 'utf-8')",
             "bytes": "bytes(buf[start:pos])",
@@ -209,7 +215,9 @@ class DecodeWriter:
         with self.source.block(f"if {count} > 0:"):
             room = f"{count} * {least} > end - pos" if least else f"{count} > {EMPTY_ELEMENTS}"
             with self.source.block(f"if {room}:"):
-                self.source.add("raise Malformed('more items than the bytes left can hold')")
+                self.source.add(
+                    "raise Malformed('more items than the rest of the message can hold')"
+                )
             if self.few and field.item.kind not in FIXED:
                 with self.source.block(f"if {count} > {FEW} and end > {FEW_BYTES}:"):
                     self.source.add("raise ManyItemsError")
@@ -221,9 +229,9 @@ class DecodeWriter:
         self._negative(field)
 
     def _items(self, of: Field, count: str, target: str) -> None:
-        """Read `count` items, of which there is at least one."""
+        """Read `count` items, at least one."""
         if of.kind in FIXED and self.stepwise:
-            self._some_of_a_size(of, count, target)
+            self._fixed_size_items(of, count, target)
         elif of.kind == "uuid":
             self.source.add(f"stop = pos + 16 * {count}")
             self.source.add(f"{target} = [bytes(buf[i:i + 16]) for i in range(pos, stop, 16)]")
@@ -234,8 +242,8 @@ class DecodeWriter:
             self.source.add(f"{target} = [*{unpackers}[{count}](buf, pos)]")
             self.source.add(f"pos += {size} * {count}")
         else:
-            # Cheaper than a range for the one or two items that most arrays have, and as cheap for
-            # many; and `append` is cheapest where it is looked up.
+            # This loop is cheaper than `range` for the usual one or two items, and no dearer for
+            # many. Looking up `append` in place is cheapest too.
             self.source.add(f"{target} = []")
             with self.source.block("while True:"):
                 if of.kind == "struct":
@@ -251,8 +259,8 @@ class DecodeWriter:
                 with self.source.block(f"if not {count}:"):
                     self.source.add("break")
 
-    def _some_of_a_size(self, of: Field, count: str, target: str) -> None:
-        """Read `count` values of a fixed size, `_AT_ONCE` before each pause."""
+    def _fixed_size_items(self, of: Field, count: str, target: str) -> None:
+        """Read `count` fixed-size values, at most `_AT_ONCE` before each pause."""
         self.source.add(f"{target} = []")
         with self.source.block(f"while {count} > {_AT_ONCE}:"):
             self._extend(of, str(_AT_ONCE), target)
@@ -321,14 +329,18 @@ class DecodeWriter:
             source.add(f"{stop}, pos = read_uvarint(buf, pos)")
             source.add(f"{stop} += pos")
             with source.block(f"if {stop} > end:"):
-                source.add("raise Malformed('a tagged field longer than what is left')")
+                source.add(
+                    "raise Malformed('a tagged field is longer than the rest of the message')"
+                )
             branch = "if"
             for target, field in known.items():
                 with source.block(f"{branch} {tag} == {field.tag}:"), source.inside(field.name):
                     self._value(field, target)
                     self._flush()
                     with source.block(f"if pos != {stop}:"):
-                        source.add("raise Malformed('a tagged field that is not of its size')")
+                        source.add(
+                            "raise Malformed('a tagged field does not have its stated size')"
+                        )
                 branch = "elif"
             with source.block("else:"):
                 with source.block(f"if {unknown} is NO_TAGS:"):

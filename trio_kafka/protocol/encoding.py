@@ -1,12 +1,9 @@
-"""Write the source of an encode function: `encode(message, write)`, which calls `write(segment)`
-for each piece.
+"""Generator of encode functions: `encode(message, write)`, which calls `write(segment)` per piece.
 
-Values of a fixed size that stand side by side are packed together, along with the length that
-follows. A struct made
-only of such values and of arrays of numbers is a row: one pack, whose Struct is kept by the lengths
-of the arrays. What stands in a `records` field is handed to `write` as it is. Stepwise, it is a
-generator that pauses after each item of an array. Counting, it counts error codes by the way, in a
-third argument.
+Adjacent fixed-size values are packed together, along with the following length. A struct of only
+such values and arrays of numbers is a row: one pack, whose Struct is cached by the lengths of the
+arrays. A `records` value is passed to `write` unchanged. Stepwise, the function is a generator that
+pauses after each array item. Counting, it also counts error codes in its third argument.
 """
 
 from typing import Any, Final
@@ -29,13 +26,13 @@ from trio_kafka.protocol.schema import default_of, fields_of
 from trio_kafka.protocol.source import Neighbour, Source
 
 CODES: Final = frozenset({"error_code", "partition_error_code"})
-_AT_ONCE: Final = 64  # values of a fixed size that one step writes
-_SHORT: Final = 127  # the first compact length of an array whose varint takes two bytes
+_AT_ONCE: Final = 64  # fixed-size values per step
+_SHORT: Final = 127  # first compact length that takes a two-byte varint
 
 
 @define
 class EncodeWriter:
-    """Writes one function; `run` holds the neighbours that are not packed yet."""
+    """Writer of one function; `run` holds fixed-size values that are not yet packed."""
 
     source: Source
     run: list[Neighbour] = Factory(list)
@@ -44,7 +41,7 @@ class EncodeWriter:
     counting: bool = attribute(default=False, kw_only=True)
 
     def write(self, cls: type[Any]) -> None:
-        """The whole body."""
+        """Write the whole body."""
         self.source.names |= {
             "Malformed": Malformed,
             "BYTES": BYTES,
@@ -60,10 +57,10 @@ class EncodeWriter:
         self._flush()
         if self.stepwise:
             self.source.add("return", "")
-            self.source.add("yield  # a generator, also where there is no array", "")
+            self.source.add("yield  # makes this a generator even without an array", "")
 
     def _struct(self, cls: type[Any], of: str) -> None:
-        """Write the instance `of`, its last neighbours may wait in the run."""
+        """Write the instance `of`; its last fixed-size values may stay pending."""
         fields = fields_of(cls)
         for field in fields:
             if not self.source.has(field) and not field.ignorable:
@@ -102,7 +99,7 @@ class EncodeWriter:
             self.source.add("raise Malformed('the version has no tagged fields')")
 
     def _is_default(self, field: Field, value: str) -> str:
-        """An expression: the field has its default, so it may be left out where it is tagged."""
+        """Return an expression that is true if the field has its default and may be left out."""
         if field.default is None:
             return f"{value} is None"
         if field.kind == "array":
@@ -113,15 +110,15 @@ class EncodeWriter:
         parts += [
             self._is_default(part, f"{value}.{part.name}") for part in self.source.parts(field)
         ]
-        told = " and ".join([*parts, f"not {value}.unknown_tags"])
+        default_parts = " and ".join([*parts, f"not {value}.unknown_tags"])
         default = default_of(field)
         if not isinstance(default, field.part):
-            return told
+            return default_parts
         shared = self.source.constant(default, f"{field.name}_default_")
-        return f"({value} is {shared} or {told})"
+        return f"({value} is {shared} or {default_parts})"
 
     def _flush(self, behind: str = "") -> None:
-        """Pack the neighbours that wait. behind: an expression of bytes that go with them."""
+        """Pack the pending values. behind: an expression of bytes to append to them."""
         if not self.run:
             return
         codes = "".join(item.code for item in self.run)
@@ -134,8 +131,8 @@ class EncodeWriter:
             self.source.add(f"{self.write_name}({pack}({values}){behind})", path)
         self.run.clear()
 
-    def _with(self, *more: Neighbour, behind: str = "") -> None:
-        """Pack what waits together with `more`, and let the same still wait for another branch."""
+    def _flush_with(self, *more: Neighbour, behind: str = "") -> None:
+        """Pack the pending values and `more`; keep the former pending for another branch."""
         kept = list(self.run)
         self.run += more
         self._flush(behind)
@@ -154,37 +151,37 @@ class EncodeWriter:
             self._bytes(field, value)
 
     def _neighbour(self, field: Field, value: str) -> Neighbour:
-        """A value of a fixed size; a uuid is measured here, as struct would pad or cut it."""
+        """Return a fixed-size value. A uuid is checked here, because struct would pad or cut it."""
         if field.kind == "uuid":
             name = self.source.variable("u")
             self.source.add(f"{name} = {value}")
             with self.source.block(f"if len({name}) != 16:"):
-                self.source.add("raise Malformed('a uuid that is not of 16 bytes')")
+                self.source.add("raise Malformed('a uuid does not have 16 bytes')")
             value = name
         return Neighbour(FIXED[field.kind][0], value, self.source.path)
 
     def _length(self, field: Field, size: str) -> None:
-        """Write a length with what waits; a compact `size` is one more than the length."""
+        """Write a length with the pending values; a compact `size` is one more than the length."""
         if not self.source.compact(field):
             self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
             self._flush()
             return
         with self.source.block(f"if {size} < 128:"):
-            self._with(Neighbour("B", size, self.source.path))
+            self._flush_with(Neighbour("B", size, self.source.path))
         with self.source.block("else:"):
             self._flush()
             self.source.add(f"{self.write_name}(uvarint({size}))")
         self.run.clear()
 
     def _length_and_text(self, field: Field, size: str, text: str) -> None:
-        """Write both with what waits: a piece costs more than to copy a short text into another."""
+        """Write both with the pending values: copying a text is cheaper than another piece."""
         if not self.source.compact(field):
             self.run.append(Neighbour(self.source.lengths(field), size, self.source.path))
             self._flush(f" + {text}")
             return
         with self.source.block(f"if {size} < 128:"):
             if self.run:
-                self._with(Neighbour("B", size, self.source.path), behind=f" + {text}")
+                self._flush_with(Neighbour("B", size, self.source.path), behind=f" + {text}")
             else:
                 self.source.add(f"{self.write_name}(BYTES[{size}] + {text})")
         with self.source.block("else:"):
@@ -224,7 +221,7 @@ class EncodeWriter:
         self.source.add(f"{size} = len({text}){' + 1' if compact else ''}")
 
     def _size(self, field: Field, value: str, variable: str) -> str:
-        """Put a value into a variable and its length, as it is written, into another."""
+        """Assign a value to a variable and its encoded length to another."""
         size = self.source.variable("n")
         self.source.add(f"{variable} = {value}")
         compact = self.source.compact(field)
@@ -272,7 +269,7 @@ class EncodeWriter:
                 self.source.add("pass")
 
     def _numbers(self, of: Field, items: str) -> str:
-        """An expression of the bytes of an array of values of a fixed size."""
+        """Return an expression for the bytes of an array of fixed-size values."""
         if of.kind == "uuid":
             return f"join_uuids({items})"
         packers = self.source.constant(PACKERS[FIXED[of.kind][0]], "packers")
@@ -280,29 +277,29 @@ class EncodeWriter:
 
     def _struct_field(self, field: Field, value: str) -> None:
         if not self.source.null(field):
-            self._struct(field.part, self._held(value))
+            self._struct(field.part, self._bind(value))
             return
-        held = self._held(value)
+        held = self._bind(value)
         with self.source.block(f"if {held} is None:"):
             none = "0" if self.source.tags(field) else "-1"  # in a tag it is an unsigned varint
-            self._with(Neighbour("b", none, self.source.path))
+            self._flush_with(Neighbour("b", none, self.source.path))
         with self.source.block("else:"):
             self.run.append(Neighbour("b", "1", self.source.path))
             self._struct(field.part, held)
             self._flush()
         self.run.clear()
 
-    def _held(self, value: str) -> str:
+    def _bind(self, value: str) -> str:
         name = self.source.variable("o")
         self.source.add(f"{name} = {value}")
         return name
 
     def _is_of_numbers(self, field: Field) -> bool:
-        """Whether it is an array that one pack can write."""
+        """Return True for an array that one pack can write."""
         return field.kind == "array" and field.item.kind in FIXED and field.item.kind != "uuid"
 
     def _is_row(self, cls: type[Any], row: list[Field]) -> bool:
-        """Whether a struct is fixed values and arrays of numbers, with nothing tagged."""
+        """Return True for an untagged struct of only fixed-size values and number arrays."""
         arrays = [field for field in row if field.kind == "array"]
         return (
             bool(arrays)
@@ -314,7 +311,7 @@ class EncodeWriter:
         )
 
     def _row(self, row: list[Field], of: str) -> None:
-        """Write a row by one pack, or field by field where an array is long or tags are unknown."""
+        """Write a row by one pack, or by field if an array is long or unknown tags exist."""
         form, values, lengths, short = "", [], [], []
         for field in row:
             value = f"{of}.{field.name}"
@@ -323,7 +320,7 @@ class EncodeWriter:
                     form += FIXED[field.kind][0]
                     values.append(self._neighbour(field, value).expression)
                     continue
-                items, size = self._held(value), self.source.variable("n")
+                items, size = self._bind(value), self.source.variable("n")
                 self.source.add(f"{size} = len({items})")
             lengths.append(size)
             form += f"{self.source.lengths(field)}%d{FIXED[field.of.kind][0]}"
@@ -350,13 +347,13 @@ class EncodeWriter:
                 self._flush()
 
     def _tags(self, cls: type[Any], of: str) -> None:
-        """Write tagged fields that are not at their defaults, known and unknown in one order."""
+        """Write tagged fields that differ from their defaults, known and unknown in tag order."""
         source = self.source
         tagged = [field for field in fields_of(cls) if source.has(field) and source.tags(field)]
         plain = [self._is_default(field, f"{of}.{field.name}") for field in tagged]
         nothing = f"if {' and '.join([*plain, f'not {of}.unknown_tags'])}:"
         with source.block(nothing, source.one_of(tagged)):
-            self._with(Neighbour("B", "0", source.path))
+            self._flush_with(Neighbour("B", "0", source.path))
         if len(tagged) == 1 and tagged[0].kind in FIXED:
             self._one_tag(tagged[0], of)
         elif len(tagged) == 1 and self._is_of_numbers(tagged[0]):
@@ -370,17 +367,15 @@ class EncodeWriter:
         self.run.clear()
 
     def _one_tag(self, field: Field, of: str) -> None:
-        """The one field that may be tagged, of a fixed size, with nothing unknown beside it: packed
-        with its neighbours, as if it were not tagged.
-        """
+        """Write the only declared tagged field, of fixed size, packed with its neighbours."""
         source = self.source
         with source.block(f"elif not {of}.unknown_tags:"), source.inside(field.name):
             value = self._neighbour(field, f"{of}.{field.name}")
-            told = ("1", str(field.tag), str(FIXED[field.kind][1]))  # how many, which, its size
-            self._with(*(Neighbour("B", number, source.path) for number in told), value)
+            prefix = ("1", str(field.tag), str(FIXED[field.kind][1]))  # count, tag, size
+            self._flush_with(*(Neighbour("B", number, source.path) for number in prefix), value)
 
     def _one_tagged_array(self, field: Field, of: str) -> None:
-        """The same for an array of numbers that is short enough for sizes of one byte."""
+        """Write the only declared tagged field, a number array short enough for one-byte sizes."""
         source, value = self.source, f"{of}.{field.name}"
         code, item_size = FIXED[field.item.kind]
         head = [f"not {of}.unknown_tags"]
@@ -388,15 +383,15 @@ class EncodeWriter:
             head.append(f"{value} is not None")
         head.append(f"len({value}) <= {(_SHORT - 1) // item_size}")
         with source.block(f"elif {' and '.join(head)}:"), source.inside(field.name):
-            self._with()
-            items, size = self._held(value), source.variable("n")
+            self._flush_with()
+            items, size = self._bind(value), source.variable("n")
             source.add(f"{size} = len({items})")
             rows = source.constant(Rows(f">BBBB%d{code}"), "rows")
-            told = f"1, {field.tag}, {size} * {item_size} + 1, {size} + 1"  # how many, which, sizes
-            source.add(f"{self.write_name}({rows}[{size}]({told}, *{items}))")
+            prefix = f"1, {field.tag}, {size} * {item_size} + 1, {size} + 1"  # count, tag, sizes
+            source.add(f"{self.write_name}({rows}[{size}]({prefix}, *{items}))")
 
     def _gather(self, tagged: list[Field], of: str) -> None:
-        """Encode each tagged field by itself, then all of them by tag."""
+        """Encode each tagged field separately, then write all of them in tag order."""
         source = self.source
         known = source.constant(frozenset(field.tag for field in tagged), "known")
         tags = source.variable("tags")

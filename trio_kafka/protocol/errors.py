@@ -1,19 +1,15 @@
-"""What a codec can raise: bytes that are no such message, a message that is no such bytes."""
+"""Errors of the codecs: undecodable bytes and unencodable values."""
 
 from trio_kafka.errors import ProtocolError
 
 
 class DecodeError(ProtocolError):
-    """The one error of any undecodable input; names message, version and field where they are
-    known.
-    """
+    """Input that cannot be decoded; names message, version and field where they are known."""
 
 
 class EncodeError(ValueError):
-    """A value that a version cannot carry: of the wrong type or size, null where none is allowed,
-    or no field for it.
-    """
+    """Value that a version cannot carry: wrong type or size, forbidden null, or no such field."""
 
 
 class ManyItemsError(Exception):
-    """A message has too many items to be decoded in one go: decode it in steps."""
+    """Message with too many items to be decoded at once: decode it in steps."""

@@ -1,9 +1,9 @@
-"""The fields of messages: what a line of a message's table can say.
+"""Field declarations: everything that one line of a message's table can state.
 
-A helper such as `int32("3+", default=-1)` gives a `Field` at run time and pretends to give the
-field's value, so that `producer_id: int = int32(...)` is right for mypy, whose
-`dataclass_transform` then takes it as the default. Defaults are Kafka's: 0, "", False, the zero
-uuid, an empty list, an empty struct, and None for `records`.
+A helper such as `int32("3+", default=-1)` returns a `Field` at run time. Its annotated return type
+is that of the field's value, so that `producer_id: int = int32(...)` type-checks and
+`dataclass_transform` sees a default. Defaults are Kafka's: 0, "", False, the zero uuid, an empty
+list, an empty struct, and None for `records`.
 Source: the schema of Kafka's message definitions; KIP-482 (tagged fields), KIP-893 (nullable
 structs).
 """
@@ -32,7 +32,7 @@ Kind = Literal[
     "struct",
 ]
 
-# Kinds of a fixed size: struct's code and the size.
+# Fixed-size kinds: struct code and size in bytes.
 FIXED: Final[dict[str, tuple[str, int]]] = {
     "int8": ("b", 1),
     "int16": ("h", 2),
@@ -46,16 +46,16 @@ FIXED: Final[dict[str, tuple[str, int]]] = {
 }
 ZERO_UUID: Final = bytes(16)
 _UNSET: Final[Any] = object()
-_EMPTY: Final = ...  # the default of an array or struct that is not None
+_EMPTY: Final = ...  # default of an array or struct that is not None
 
 
 @frozen(kw_only=True)
 class Field:
-    """One field: `name` is given by the class that holds it, `of` is an array's element, `struct` a
-    struct's class.
+    """One field of a message or struct.
 
-    `default` is None for null, and meaningless for arrays and structs, which begin empty, unless it
-    is None.
+    name: set by the class that declares the field. of: an array's element. struct: a struct's
+    class.
+    default: None for null; ignored for arrays and structs, which begin empty, unless it is None.
     """
 
     name: str = ""
@@ -73,16 +73,16 @@ class Field:
 
     @property
     def item(self) -> "Field":
-        """The element of an array; TypeError for other kinds."""
+        """Element of an array; TypeError for other kinds."""
         if self.of is None:
-            raise TypeError(f"{self.name} is no array")
+            raise TypeError(f"{self.name} is not an array")
         return self.of
 
     @property
     def part(self) -> "type[Any]":
-        """The class of a struct; TypeError for other kinds."""
+        """Class of a struct; TypeError for other kinds."""
         if self.struct is None:
-            raise TypeError(f"{self.name} is no struct")
+            raise TypeError(f"{self.name} is not a struct")
         return self.struct
 
 
@@ -122,7 +122,7 @@ def _field(
 
 @frozen
 class Fixed(Generic[T]):
-    """The helper of one kind of a fixed size; calling it declares a field."""
+    """Declaration helper of one fixed-size kind; call it to declare a field."""
 
     kind: Kind
     empty: T
@@ -164,8 +164,9 @@ def string(
     flexible: str = "0+",
     cached: bool = False,
 ) -> str:
-    """Up to 32767 bytes of UTF-8. `cached`: few values come often (topic names), keep them encoded.
+    """Declare a string of up to 32767 bytes of UTF-8.
 
+    cached: keep encoded values, for fields with few distinct values such as topic names.
     flexible: versions in which a flexible message writes it compactly ("none": never).
     """
     declared = _field(
@@ -192,7 +193,7 @@ def bytes_(
     tagged: str | None = None,
     ignorable: bool = False,
 ) -> bytes:
-    """Bytes, copied out of the frame."""
+    """Declare a bytes field; decoding copies it out of the frame."""
     declared = _field(
         "bytes",
         versions,
@@ -207,10 +208,10 @@ def bytes_(
 
 
 def records(versions: str = "0+", *, nullable: str = "none", ignorable: bool = False) -> Any:
-    """Record batches: a view of the frame when decoded, handed on as it is when encoded.
+    """Declare record batches: decoded to a view of the frame, passed to `write` unchanged.
 
-    Declare as `memoryview | None` where it is read, `Sized | None` where a file's range may stand
-    in it.
+    Annotate as `memoryview | None` where it is read, `Sized | None` where a file range may be
+    written.
     """
     return _field("records", versions, None, None, nullable=nullable, ignorable=ignorable)
 
@@ -225,7 +226,7 @@ def array(
     tagged: str | None = None,
     ignorable: bool = False,
 ) -> list[T]:
-    """A list of structs, `array(FetchTopic)`, or of another kind's values, `array(int32)`."""
+    """Declare a list of structs, `array(FetchTopic)`, or of other values, `array(int32)`."""
     element = (
         _field("struct", "0+", None, _UNSET, struct=of)
         if isinstance(of, type)
@@ -255,7 +256,7 @@ def struct_(
     tagged: str | None = None,
     ignorable: bool = False,
 ) -> T:
-    """Another struct in place."""
+    """Declare a nested struct."""
     declared = _field(
         "struct",
         versions,

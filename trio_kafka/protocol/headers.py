@@ -1,7 +1,8 @@
-"""What stands before requests and responses, and in which version.
+"""Headers of requests and responses, and which version of a header applies.
 
-A request has header 2 in flexible versions and 1 in others. A response has header 1 and 0, but that
-of ApiVersions always has 0: its reader cannot know yet what the sender understands (KIP-511).
+Flexible request versions have header 2, others header 1. Flexible responses have header 1, others
+header 0. The response to ApiVersions always has header 0, because its reader does not yet know
+which versions the broker supports (KIP-511).
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ _HEAD: Final = Struct(">hhih").unpack_from
 
 @data(versions="1-2", flexible="2+")
 class RequestHeader:
-    """Before every request. The client id is the one string that no version writes compactly."""
+    """Header of every request. The client id is never written as a compact string."""
 
     request_api_key: int = int16()
     request_api_version: int = int16()
@@ -30,29 +31,28 @@ class RequestHeader:
 
 @data(versions="0-1", flexible="1+")
 class ResponseHeader:
-    """Before every response."""
+    """Header of every response."""
 
     correlation_id: int = int32()
 
 
 def request_header_version(message: Message, version: int) -> int:
-    """The version of the header that goes before a request; also for versions nobody serves."""
+    """Return the header version of a request; also valid for versions that are not served."""
     return 2 if covers(message.flexible, version) else 1
 
 
 def response_header_version(message: Message, version: int) -> int:
-    """The version of the header that goes before a response; `message` is request or response."""
+    """Return the header version of a response; `message` is the request or the response."""
     return int(message.key != _API_VERSIONS and covers(message.flexible, version))
 
 
 def parse_request_head(
     frame: Buffer, is_flexible: Callable[[int, int], bool]
 ) -> tuple[int, int, int, str | None, int]:
-    """Key, version, correlation id, client id and the position of the body of a request's frame.
+    """Return key, version, correlation id, client id and body position of a request frame.
 
-    is_flexible: whether a version of a key is flexible; it may raise ProtocolError for unknown
-    ones. Nothing but the
-        client id is copied; tagged fields of the header are skipped. About 0.4 µs.
+    is_flexible: tells if a version of a key is flexible; may raise ProtocolError for unknown keys.
+    Copies only the client id; skips the tagged fields of the header. About 0.4 µs.
     Raises DecodeError.
     """
     try:
@@ -62,10 +62,10 @@ def parse_request_head(
         if size >= 0:
             position += size
             if position > len(frame):
-                raise Malformed("a client id longer than what is left")
+                raise Malformed("the client id is longer than the rest of the frame")
             client_id = str(frame[10:position], "utf-8")
         elif size != -1:
-            raise Malformed("a negative length of the client id")
+            raise Malformed("the client id has a negative length")
         if is_flexible(key, version):
             count = frame[position]
             position += 1

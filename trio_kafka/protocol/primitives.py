@@ -1,5 +1,4 @@
-"""What generated codecs call when the straight line does not do: long varints, tags, arrays of
-numbers, names.
+"""Runtime functions of generated codecs: long varints, tags, arrays of numbers, cached names.
 
 Source: the protocol guide's primitive types; KIP-482 for unsigned varints (at most 5 bytes) and
 tagged fields.
@@ -12,20 +11,20 @@ from typing import Any, Final
 Buffer = bytes | bytearray | memoryview
 
 LONGEST_STRING: Final = 32767
-MOST_TAGS: Final = 128  # tagged fields of one struct; Kafka 4.4 has 5 at most
-BYTES: Final = tuple(bytes((byte,)) for byte in range(128))  # varints of one byte
-_SMALL: Final = 64  # arrays of numbers up to this length keep their Struct
-_ROWS: Final = 512  # shapes of rows that keep their Struct
-_NAMES: Final = 4096  # names that are kept encoded
+MOST_TAGS: Final = 128  # tagged fields in one struct; Kafka 4.4 has at most 5
+BYTES: Final = tuple(bytes((byte,)) for byte in range(128))  # one-byte varints
+_SMALL: Final = 64  # longest array of numbers whose Struct is cached
+_ROWS: Final = 512  # row shapes whose Struct is cached
+_NAMES: Final = 4096  # names that are cached in encoded form
 _LONGEST_NAME: Final = 255
 
 
-class Malformed(ValueError):  # noqa: N818 - a reason, not an error to be caught by users
-    """What generated code raises: the reason alone."""
+class Malformed(ValueError):  # noqa: N818 - a reason that the codec wraps, never caught by users
+    """Reason for a failure inside generated code; the codec adds message and field."""
 
 
 class _NoTags(dict[int, bytes]):
-    """Empty for ever, shared by all messages without unknown tags; a copy of it is itself."""
+    """Immutable empty mapping, shared by all messages without unknown tags; copies to itself."""
 
     __slots__ = ()
 
@@ -40,9 +39,9 @@ NO_TAGS: Final[Mapping[int, bytes]] = _NoTags()
 
 
 def uvarint(number: int) -> bytes:
-    """An unsigned varint of a number from 0 to 2**32 - 1."""
+    """Encode a number from 0 to 2**32 - 1 as an unsigned varint."""
     if not 0 <= number < 1 << 32:
-        raise Malformed(f"{number} is no unsigned 32-bit number")
+        raise Malformed(f"{number} is not an unsigned 32-bit number")
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)
@@ -52,16 +51,14 @@ def uvarint(number: int) -> bytes:
 
 
 def string_length(size: int) -> bytes:
-    """The compact length of a string, whose limit compact strings keep."""
+    """Encode the compact length of a string; `size` is one more than the length."""
     if size > LONGEST_STRING + 1:
         raise Malformed(f"a string of {size - 1} bytes: the limit is {LONGEST_STRING}")
     return uvarint(size)
 
 
 def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """The number at `position` and the position behind it. IndexError where the buffer ends within
-    it.
-    """
+    """Return the number at `position` and the position after it. IndexError if the buffer ends."""
     first = buffer[position]
     if first < 128:
         return first, position + 1
@@ -69,7 +66,7 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_long_uvarint(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
-    """The rest of a number, whose first byte said that it goes on and lies before `position`."""
+    """Read the rest of a varint whose first byte precedes `position`."""
     number = first & 127
     for shift in (7, 14, 21, 28):
         byte = buffer[position]
@@ -79,11 +76,11 @@ def read_long_uvarint(buffer: Buffer, position: int, first: int) -> tuple[int, i
             if number >> 32:
                 break
             return number, position
-    raise Malformed("a varint of more than 32 bits")
+    raise Malformed("a varint has more than 32 bits")
 
 
 def read_string_length(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
-    """As `read_long_uvarint`, for the compact length of a string."""
+    """Read the rest of a string's compact length, as `read_long_uvarint`."""
     size, position = read_long_uvarint(buffer, position, first)
     if size > LONGEST_STRING + 1:
         raise Malformed(f"a string of {size - 1} bytes: the limit is {LONGEST_STRING}")
@@ -91,9 +88,9 @@ def read_string_length(buffer: Buffer, position: int, first: int) -> tuple[int, 
 
 
 def read_tag_count(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
-    """Rest of a varint that counts tagged fields, as `read_long_uvarint`.
+    """Read the rest of the varint that counts tagged fields, as `read_long_uvarint`.
 
-    Raises Malformed for more than MOST_TAGS: they are read in one go, and no client sends so many.
+    Raises Malformed for more than MOST_TAGS: they are read at once, and no client sends so many.
     """
     count, position = read_long_uvarint(buffer, position, first)
     if count > MOST_TAGS:
@@ -102,9 +99,9 @@ def read_tag_count(buffer: Buffer, position: int, first: int) -> tuple[int, int]
 
 
 def read_tags(buffer: Buffer, position: int, count: int) -> tuple[dict[int, bytes], int]:
-    """The tagged fields of a struct that knows none, and the position behind them.
+    """Read the tagged fields of a struct that declares none; return them and the position after.
 
-    count: the first byte of the varint that says how many; it lies before `position`.
+    count: first byte of the count's varint; it precedes `position`.
     """
     if count > 127:
         count, position = read_tag_count(buffer, position, count)
@@ -121,7 +118,7 @@ def read_tags(buffer: Buffer, position: int, count: int) -> tuple[dict[int, byte
 
 
 def join_tags(tags: Mapping[int, bytes]) -> bytes:
-    """The tagged fields of one struct, in the order of their tags, with their count."""
+    """Encode the tagged fields of one struct in tag order, with their count."""
     parts = [uvarint(len(tags))]
     for tag in sorted(tags):
         parts += uvarint(tag), uvarint(len(tags[tag])), tags[tag]
@@ -129,13 +126,13 @@ def join_tags(tags: Mapping[int, bytes]) -> bytes:
 
 
 def refuse_known(tags: Mapping[int, bytes], known: frozenset[int]) -> None:
-    """Raises Malformed if an unknown tag has the number of a known one."""
+    """Raise Malformed if an unknown tag has the number of a declared one."""
     if not known.isdisjoint(tags):
         raise Malformed(f"unknown_tags has tag {min(known & tags.keys())}, which is a field here")
 
 
 def join_uuids(values: Iterable[bytes]) -> bytes:
-    """The items of an array of uuids."""
+    """Join the items of an array of uuids."""
     for value in values:
         if len(value) != 16:
             raise Malformed(f"a uuid of {len(value)} bytes")
@@ -143,7 +140,7 @@ def join_uuids(values: Iterable[bytes]) -> bytes:
 
 
 class Unpackers(dict[int, Callable[[Buffer, int], tuple[Any, ...]]]):
-    """Length of an array to what unpacks that many numbers; short arrays keep theirs."""
+    """Cache from the length of an array to a function that unpacks that many numbers."""
 
     def __init__(self, code: str) -> None:
         super().__init__()
@@ -157,7 +154,7 @@ class Unpackers(dict[int, Callable[[Buffer, int], tuple[Any, ...]]]):
 
 
 class Packers(dict[int, Callable[..., bytes]]):
-    """As `Unpackers`, for packing."""
+    """Cache from the length of an array to a function that packs that many numbers."""
 
     def __init__(self, code: str) -> None:
         super().__init__()
@@ -171,8 +168,9 @@ class Packers(dict[int, Callable[..., bytes]]):
 
 
 class Rows(dict[Any, Callable[..., bytes]]):
-    """Lengths of a struct's arrays to what packs the whole struct, of format `form` with a %d for
-    each length.
+    """Cache from the lengths of a struct's arrays to a function that packs the whole struct.
+
+    form: the struct format with a %d for each length.
     """
 
     def __init__(self, form: str) -> None:
@@ -188,7 +186,7 @@ class Rows(dict[Any, Callable[..., bytes]]):
 
 
 class Names(dict[str, bytes]):
-    """Strings that come often, encoded with their length: by int16, or compactly."""
+    """Cache of frequent strings, encoded with an int16 or a compact length."""
 
     def __init__(self, *, compact: bool) -> None:
         super().__init__()

@@ -1,11 +1,9 @@
-"""Declare messages: one attrs class for each message and struct, one line for each field in wire
-order.
+"""Declaration of messages: one attrs class per message or struct, one line per field in wire order.
 
-`@request`, `@response`, `@record` and `@data` make messages, which have versions and codecs;
-`@struct` makes their parts. The classes have slots, are mutable, compare by value, take their
-fields by keyword or in wire order, and hold the tagged fields that nobody knows in `unknown_tags`.
-Nothing is registered by key: a plugin may declare its own messages, and load them a second time
-under another module name.
+`@request`, `@response`, `@record` and `@data` declare messages, which have versions and codecs;
+`@struct` declares their parts. The classes have slots, are mutable, compare by value, and take
+their fields by keyword or in wire order. Unknown tagged fields are kept in `unknown_tags`. There is
+no registry by key: a plugin may declare its own messages and reload them under another module name.
 """
 
 import base64
@@ -69,18 +67,18 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_FACTORY: Final[type[Any]] = type(attrs.Factory(list))  # attrs has no public name for it
+_FACTORY: Final[type[Any]] = type(attrs.Factory(list))  # attrs has no public name for this class
 MessageKind = Literal["request", "response", "record", "data"]
 
 
 @frozen(kw_only=True)
 class Message:
-    """What a message class is: `cls.__message__`.
+    """Description of a message class, stored as `cls.__message__`.
 
-    key: of the API or the record; None for data. flexible: the versions with compact lengths and
-    tagged fields.
-    unstable: versions that are not offered by default. response: the class that answers, once it is
-    declared.
+    key: of the API or the record; None for data.
+    flexible: the versions with compact lengths and tagged fields.
+    unstable: the versions that are not offered by default.
+    response: the response class, once it is declared.
     """
 
     key: int | None
@@ -94,23 +92,23 @@ class Message:
 
 
 def message_of(cls: type[Any]) -> Message:
-    """The description of a message class. Raises TypeError for anything else."""
+    """Return the description of a message class. Raises TypeError for other classes."""
     message = cls.__dict__.get("__message__")
     if not isinstance(message, Message):
-        raise TypeError(f"{cls.__qualname__} is no message")
+        raise TypeError(f"{cls.__qualname__} is not a message")
     return message
 
 
 def fields_of(cls: type[Any]) -> tuple[Field, ...]:
-    """The fields of a message or struct class in wire order. Raises TypeError for anything else."""
+    """Return the fields of a message or struct class in wire order. Raises TypeError."""
     fields = cls.__dict__.get("__fields__")
     if not isinstance(fields, tuple):
-        raise TypeError(f"{cls.__qualname__} is no message and no struct")
+        raise TypeError(f"{cls.__qualname__} is not a message or struct")
     return fields
 
 
 def default_of(field: Field) -> Any:
-    """What a field is that nobody has set: a value, or an attrs.Factory of values."""
+    """Return the default of a field: a value, or an attrs.Factory of values."""
     if field.default is not ...:
         return field.default
     if field.kind == "array":
@@ -122,7 +120,7 @@ def default_of(field: Field) -> Any:
 
 
 def unknown_tags(part: object) -> Mapping[int, bytes]:
-    """The tagged fields of a message or struct that its class does not know, as bytes by tag."""
+    """Return the unknown tagged fields of a message or struct, as bytes by tag."""
     tags: Mapping[int, bytes] = part.unknown_tags  # type: ignore[attr-defined]  # all have it
     return tags
 
@@ -131,7 +129,7 @@ def unknown_tags(part: object) -> Mapping[int, bytes]:
 def request(
     *, key: int, versions: str, flexible: str = "none", unstable: str = "none"
 ) -> Callable[[type[T]], type[T]]:
-    """A request. An API is known by its key, 0 to 32767; those of plugins begin at 10100."""
+    """Declare a request. Its API key is 0 to 32767; keys of plugins begin at 10100."""
 
     def declare(cls: type[T]) -> type[T]:
         return _message(
@@ -145,7 +143,7 @@ def request(
 def response(
     to: type[Any], *, versions: str | None = None, flexible: str | None = None
 ) -> Callable[[type[T]], type[T]]:
-    """The answer to a request, whose versions it has unless told otherwise."""
+    """Declare the response to a request; by default it has the versions of the request."""
     asked = message_of(to)
 
     def declare(cls: type[T]) -> type[T]:
@@ -165,7 +163,7 @@ def response(
 
 @dataclass_transform()
 def record(*, key: int, versions: str, flexible: str = "none") -> Callable[[type[T]], type[T]]:
-    """A stored record, known by its key among those of its topic."""
+    """Declare a stored record, identified by its key within its topic."""
 
     def declare(cls: type[T]) -> type[T]:
         return _message(cls, "record", key, versions=versions, flexible=flexible)
@@ -175,7 +173,7 @@ def record(*, key: int, versions: str, flexible: str = "none") -> Callable[[type
 
 @dataclass_transform()
 def data(*, versions: str, flexible: str = "none") -> Callable[[type[T]], type[T]]:
-    """A message without a key: a header, a control record's value, a state file."""
+    """Declare a message without a key: a header, a control record's value, a state file."""
 
     def declare(cls: type[T]) -> type[T]:
         return _message(cls, "data", None, versions=versions, flexible=flexible)
@@ -185,7 +183,7 @@ def data(*, versions: str, flexible: str = "none") -> Callable[[type[T]], type[T
 
 @dataclass_transform()
 def struct(cls: type[T]) -> type[T]:
-    """A part of messages; it has the versions of the message it stands in."""
+    """Declare a part of messages; it has the versions of the enclosing message."""
     return _declare(cls)
 
 
@@ -212,9 +210,7 @@ def _message(
 
 
 def _declare(cls: type[T]) -> type[T]:
-    """An attrs class of the fields in the body of `cls`. Raises TypeError for a line that is no
-    field.
-    """
+    """Make an attrs class of the fields in the body of `cls`. Raises TypeError for other lines."""
     fields = []
     these = {}
     for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
@@ -240,17 +236,17 @@ def _check_null(cls: type[Any], name: str, annotation: Any, field: Field) -> Non
         raise TypeError(f"{cls.__qualname__}.{name} admits None but is not nullable")
 
 
-def _says_nothing(field: Field, value: Any) -> bool:
+def _is_default(field: Field, value: Any) -> bool:
     default: Any = default_of(field)
     return bool(value == (default.factory() if isinstance(default, _FACTORY) else default))
 
 
 def _show(self: Any) -> str:
-    """What differs from the defaults; of bytes, which may be secrets, only their size."""
+    """Show fields that differ from their defaults; bytes may be secrets, so only their size."""
     shown = []
     for field in fields_of(self.__class__):
         value = getattr(self, field.name)
-        if _says_nothing(field, value):
+        if _is_default(field, value):
             continue
         if field.kind == "uuid":
             value = base64.urlsafe_b64encode(value).rstrip(b"=").decode()

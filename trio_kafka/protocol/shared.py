@@ -1,7 +1,7 @@
-"""The default of a struct field: one instance for all messages that say nothing else.
+"""Shared, immutable default instances of struct fields.
 
-Most messages of some APIs never set such a field, and making one for each row was a third of their
-decoding. As it is shared it cannot be changed: assign another struct to the field instead.
+Most messages of some APIs never set such a field; creating one for each row took a third of their
+decoding time. To change the field of a message, assign a new struct to it.
 """
 
 from typing import Any, NoReturn, TypeVar
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 def shared_default(cls: type[T], fields: tuple[Field, ...]) -> T | None:
-    """An instance of `cls` with defaults that nobody can change; None where it holds lists.
+    """Return an immutable instance of `cls` with all defaults, or None if it would hold lists.
 
-    It equals, shows and copies (`attrs.evolve`) as any other instance of its class.
+    It equals, prints and copies (`attrs.evolve`) like any other instance of its class.
     """
     if any(field.kind == "array" and field.default is ... for field in fields):
         return None
@@ -22,14 +22,16 @@ def shared_default(cls: type[T], fields: tuple[Field, ...]) -> T | None:
     def refuse(self: Any, name: str, *_: Any) -> NoReturn:
         del self
         kind = cls.__name__
-        raise AttributeError(f"{kind}.{name}: this default is shared, assign a new {kind} instead")
+        raise AttributeError(
+            f"{kind}.{name}: this default is shared and read-only, assign a new {kind} instead"
+        )
 
     body = {
         "__slots__": (),
         "__fields__": fields,
         "__setattr__": refuse,
         "__delattr__": refuse,
-        "__class__": property(lambda _: cls),  # what attrs compares, and makes copies of
+        "__class__": property(lambda _: cls),  # attrs compares this class and creates copies of it
     }
     protected: Any = type(cls.__name__, (cls,), body)
     made: Any = object.__new__(protected)

@@ -1,8 +1,7 @@
-"""A codec's source while it is written: lines, the field that each line is about, and what its
-names mean.
+"""Source code of one codec while it is generated.
 
-The field of a line is what tells, when the line fails, where in the message it was: at no cost
-until then.
+Holds the lines, the message field that each line handles, and the objects behind its names. When a
+generated line fails, its field goes into the error; this costs nothing until then.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +18,7 @@ from trio_kafka.protocol.versions import covers
 
 
 class Neighbour(NamedTuple):
-    """A value of a fixed size that shares a Struct with those beside it."""
+    """Fixed-size value that shares one Struct call with adjacent values."""
 
     code: str
     expression: str
@@ -28,7 +27,7 @@ class Neighbour(NamedTuple):
 
 @define
 class Source:
-    """The body of one generated function."""
+    """Body of one generated function."""
 
     version: int
     flexible: bool
@@ -41,13 +40,13 @@ class Source:
     _objects: dict[int, str] = Factory(dict)
 
     def add(self, line: str, path: str | None = None) -> None:
-        """One line, about the present field or another one."""
+        """Append a line for the current field, or for the field `path`."""
         self.lines.append(" " * self._depth + line)
         self.paths.append(self.path if path is None else path)
 
     @contextmanager
     def block(self, head: str, path: str | None = None) -> Iterator[None]:
-        """The lines added meanwhile belong to `head`."""
+        """Open a block under the line `head`; lines added within are indented."""
         self.add(head, path)
         self._depth += 1
         yield
@@ -55,28 +54,28 @@ class Source:
 
     @contextmanager
     def inside(self, name: str) -> Iterator[None]:
-        """The lines added meanwhile are about the field `name` of the present place."""
+        """Enter the field `name`; lines added within are attributed to it."""
         self._place.append(name)
         yield
         self._place.pop()
 
     @property
     def path(self) -> str:
-        """The present field, from the message down."""
+        """Dotted path of the current field, starting at the message."""
         return ".".join(self._place)
 
     def one_of(self, fields: Iterable[Field]) -> str:
-        """The present place, and the fields of it that a line is about."""
+        """Return the current path with the fields that one line handles together."""
         names = ", ".join(field.name for field in fields)
         return f"{self.path or 'the message'} (one of {names})"
 
     def variable(self, prefix: str) -> str:
-        """A name not used yet."""
+        """Return an unused variable name."""
         self._variables += 1
         return f"{prefix}{self._variables}"
 
     def constant(self, value: object, prefix: str) -> str:
-        """The name by which the function knows an object."""
+        """Return the name under which the generated function refers to an object."""
         known = self._objects.get(id(value))
         if known is None:
             known = self.variable(prefix)
@@ -85,42 +84,42 @@ class Source:
         return known
 
     def packing(self, codes: str, method: str) -> str:
-        """The name of a bound method of the Struct for `codes`."""
+        """Return the name of a bound method of the Struct for `codes`."""
         name = f"{method}_{codes.replace('?', 'o')}"
         if name not in self.names:
             self.names[name] = getattr(Struct(f">{codes}"), method)
         return name
 
     def has(self, field: Field) -> bool:
-        """Whether the version has the field, tagged or not."""
+        """Return True if this version has the field, tagged or not."""
         return covers(field.versions, self.version)
 
     def tags(self, field: Field) -> bool:
-        """Whether the field is tagged in the version."""
+        """Return True if the field is tagged in this version."""
         return self.flexible and covers(field.tagged, self.version)
 
     def in_row(self, field: Field) -> bool:
-        """Whether the field stands in its place in the version."""
+        """Return True if the field is written in sequence (not tagged) in this version."""
         return self.has(field) and not self.tags(field)
 
     def null(self, field: Field) -> bool:
-        """Whether the field may be null in the version."""
+        """Return True if the field may be null in this version."""
         return covers(field.nullable, self.version)
 
     def nullable_at_all(self, field: Field) -> bool:
-        """Whether an instance may hold null, in whichever version."""
+        """Return True if the field may be null in any version."""
         return field.nullable[0] <= field.nullable[1]
 
     def compact(self, field: Field) -> bool:
-        """Whether the field's length is a varint of the length plus one."""
+        """Return True if the field's length is a varint of the length plus one."""
         return self.flexible and covers(field.flexible, self.version)
 
     def lengths(self, field: Field) -> str:
-        """The code of a length that is no varint."""
+        """Return the struct code of a fixed-width length, or of a compact length's first byte."""
         return "B" if self.compact(field) else "h" if field.kind == "string" else "i"
 
     def smallest(self, field: Field) -> int:
-        """The least number of bytes that the field takes where it is not tagged."""
+        """Return the least number of bytes that the field takes where it is not tagged."""
         if field.kind in FIXED:
             return FIXED[field.kind][1]
         if field.kind != "struct":
@@ -128,10 +127,10 @@ class Source:
         return 1 if self.null(field) else self.smallest_struct(field)
 
     def smallest_struct(self, field: Field) -> int:
-        """The least number of bytes of a field's struct that is not null."""
+        """Return the least number of bytes of a field's struct that is not null."""
         sizes = [self.smallest(part) for part in self.parts(field) if self.in_row(part)]
         return sum(sizes) + self.flexible
 
     def parts(self, field: Field) -> tuple[Field, ...]:
-        """The fields of a field's struct."""
+        """Return the fields of a field's struct."""
         return () if field.struct is None else fields_of(field.struct)

@@ -1,6 +1,6 @@
-"""What the rows of a DescribeTree answer say: figures as values, nodes by their paths."""
+"""Conversion of DescribeTree rows: figures to values, nodes to paths."""
 
-from trio_kafka.introspect.snapshots import Look, NodeLook, Path
+from trio_kafka.introspect.snapshots import NodeSnapshot, Path, TreeSnapshot
 from trio_kafka.introspect.tree import Figure
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
@@ -13,7 +13,7 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
 
 
 def value_of(figure: TreeFigure) -> Figure:
-    """A figure as JSON has it; what JSON has no number for is a text."""
+    """Return a figure as a JSON value; a number that JSON lacks (inf, nan) stays a string."""
     if figure.kind == NULL:
         return None
     if figure.kind == BOOLEAN:
@@ -25,12 +25,12 @@ def value_of(figure: TreeFigure) -> Figure:
     return figure.value
 
 
-def look_of(answer: DescribeTreeResponse, at: float) -> Look:
-    """The nodes of an answer that was read at `at`. Of two nodes with one path the last counts."""
-    nodes: dict[Path, NodeLook] = {}
+def look_of(answer: DescribeTreeResponse, at: float) -> TreeSnapshot:
+    """Return the nodes of a response read at time `at`. The last node of a repeated path wins."""
+    nodes: dict[Path, NodeSnapshot] = {}
     path: list[str] = []
     for row in answer.rows:
         path[row.depth :] = [row.name]
         figures = {one.name: value_of(one) for one in row.figures}
-        nodes[tuple(path)] = NodeLook(row.kind, row.name, figures)
-    return Look(at, nodes)
+        nodes[tuple(path)] = NodeSnapshot(row.kind, row.name, figures)
+    return TreeSnapshot(at, nodes)

@@ -1,4 +1,4 @@
-"""Sets of versions as Kafka writes them: `3` one version, `0-5` a range, `2+` from 2 on, `none`."""
+"""Version sets in Kafka's notation: `3`, `0-5`, `2+` and `none`."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ NEVER: Final[Range] = (0, -1)
 
 
 def parse_versions(text: str) -> Range:
-    """The range that `text` names. Raises ValueError for anything else."""
+    """Return the range that `text` names. Raises ValueError."""
     if text == "none":
         return NEVER
     first, dash, last = text.partition("-")
@@ -24,12 +24,12 @@ def parse_versions(text: str) -> Range:
 
 
 def covers(versions: Range, version: int) -> bool:
-    """Whether `version` is in the range."""
+    """Return True if `version` is in the range."""
     return versions[0] <= version <= versions[1]
 
 
 def show_versions(versions: Range) -> str:
-    """The inverse of `parse_versions`."""
+    """Return the text of a range; inverse of `parse_versions`."""
     first, last = versions
     if last < first:
         return "none"

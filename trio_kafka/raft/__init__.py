@@ -1,1 +1,3 @@
-"""KRaft: the replicated log of metadata records, as a pure machine with a thin shell."""
+"""KRaft: the replicated log of metadata records, as a pure state machine with a thin driver."""
+
+__all__ = ["batches", "driver", "format", "generator", "retention", "snapshot", "voters"]

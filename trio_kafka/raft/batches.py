@@ -1,7 +1,6 @@
-"""Batches of the metadata log and its snapshots: records of the state machine, and control records
-of KRaft.
+"""Batches of the metadata log and its snapshots: metadata records and KRaft control records.
 
-A batch has either kind. Control values are decoded in the version that they begin with.
+A batch holds one of the two kinds. Each control value states its version, in which it is decoded.
 Source: KIP-595, KIP-630, KIP-631, KIP-853.
 """
 
@@ -56,7 +55,7 @@ _TYPES: Final = {made: kind for kind, made in _CONTROLS.items()}
 
 @define
 class MetadataBatch:
-    """A batch in the making, atomic; records in the versions that metadata.version `level` has."""
+    """Atomic batch under construction; records get the versions of metadata.version `level`."""
 
     level: int
     timestamp_ms: int
@@ -64,13 +63,13 @@ class MetadataBatch:
     _body: BatchBody = Factory(BatchBody)
 
     def add(self, record: MetadataRecord) -> None:
-        """One more. Raises EncodeError for a record that the level cannot carry."""
+        """Append a record. Raises EncodeError for a record that the level does not have."""
         value = encode_record(record, record_version(record, self.level))
         self._body.add(Record(value=value, timestamp=self.timestamp_ms))
         self.records.append(record)
 
     def seal(self, base_offset: int, epoch: int) -> bytes:
-        """The batch, of at least one record."""
+        """Return the encoded batch, which must hold at least one record."""
         return encode_batch(self._body, base_offset, epoch)
 
 
@@ -82,7 +81,7 @@ def encode_records(
     level: int,
     timestamp_ms: int,
 ) -> bytes:
-    """A whole `MetadataBatch`. Raises EncodeError."""
+    """Encode records as one batch. Raises EncodeError."""
     batch = MetadataBatch(level, timestamp_ms)
     for record in records:
         batch.add(record)
@@ -92,7 +91,7 @@ def encode_records(
 def encode_controls(
     controls: Iterable[Control], *, base_offset: int, epoch: int, timestamp_ms: int
 ) -> bytes:
-    """One batch of control records."""
+    """Encode control records as one batch."""
     made = []
     for control in controls:
         pieces: list[bytes] = []
@@ -102,21 +101,22 @@ def encode_controls(
 
 
 def leader_change(leader: NodeId, voters: VoterSet) -> LeaderChangeMessage:
-    """What a leader begins its epoch with; in a quorum of one it voted for itself.
+    """Return the record with which a leader begins its epoch; in a quorum of one it votes for
+    itself.
 
-    Always of version 0, without directory ids: Kafka reads it as such whatever it says of itself.
+    Always version 0, without directory ids: Kafka reads it so, whatever version it states.
     """
-    both = [Voter(voter_id=voter) for voter in voters.ids]
+    all_voters = [Voter(voter_id=voter) for voter in voters.ids]
     return LeaderChangeMessage(
         version=0,
         leader_id=leader,
-        voters=both,
-        granting_voters=[voter for voter in both if voter.voter_id == leader],
+        voters=all_voters,
+        granting_voters=[voter for voter in all_voters if voter.voter_id == leader],
     )
 
 
 def read_metadata(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[MetadataRecord]:
-    """The records of a batch that is no control batch. Raises KafkaError(CORRUPT_MESSAGE)."""
+    """Return the records of a metadata batch. Raises KafkaError(CORRUPT_MESSAGE)."""
     for record in read_records(buffer, position, header):
         try:
             yield decode_record(record.value or b"")
@@ -125,7 +125,7 @@ def read_metadata(buffer: Buffer, position: int, header: BatchHeader) -> Iterato
 
 
 def read_controls(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Control]:
-    """The records of a control batch but for unknown ones. KafkaError(CORRUPT_MESSAGE)."""
+    """Return the records of a control batch, except unknown ones. KafkaError(CORRUPT_MESSAGE)."""
     for record in read_records(buffer, position, header):
         kind = control_type(record)
         made = None if kind is None else _CONTROLS.get(kind)

@@ -1,7 +1,7 @@
-"""When a metadata log must not be recovered by cutting it: the cluster's topics would be gone.
+"""Damage check of the metadata log: recovery by truncation must not remove committed metadata.
 
-A tail that a power loss has torn was never committed, and goes. Anything else is damage to what was
-committed: the broker does not start, and says where the damage is and what to do.
+A tail torn by a power loss was never committed and may be removed. Any other damage stops the
+start; the error names the place and the remedies.
 """
 
 from trio_kafka.attributes import frozen
@@ -13,13 +13,16 @@ from trio_kafka.raft.format import METADATA_PARTITION
 
 @frozen
 class MetadataJudge:
-    """durable: all records below this offset were synced, as the recovery point says."""
+    """Judge of damage in the metadata log.
+
+    durable: all records below this offset were synced, according to the recovery point.
+    """
 
     root: str
     durable: int
 
     def judge(self, damage: Damage) -> None:
-        """Raises LogDirError where more than a torn tail would be cut."""
+        """Raise LogDirError if truncation would remove more than a torn tail."""
         torn = damage.lost or (damage.whole_at is None and not damage.later)
         if torn and damage.offset >= self.durable:
             return
@@ -32,14 +35,14 @@ class MetadataJudge:
         raise LogDirError(
             self.root,
             f"{damage.path} is damaged: found no batch at position {damage.position}, want the one"
-            f" with offset {damage.offset}, as {behind}. Restore {METADATA_PARTITION} from a"
+            f" with offset {damage.offset}, because {behind}. Restore {METADATA_PARTITION} from a"
             " backup. Or give up all metadata from there on:"
             f" truncate -s {damage.position} {damage.path}, and remove all later .log files there"
             f" and {self.root}/{RECOVERY_POINTS}",
         )
 
     def check_end(self, end: int) -> None:
-        """Raises LogDirError if the log, or its newest snapshot, ends below what was durable."""
+        """Raise LogDirError if log and newest snapshot end below the durable offset."""
         if end < self.durable:
             raise LogDirError(
                 self.root,

@@ -1,9 +1,9 @@
-"""The shell around the Raft machine, for a quorum of one: the metadata log as a MetadataSource.
+"""Trio driver of the Raft machine for a quorum of one: the metadata log as a MetadataSource.
 
-Group commit: one sync is in flight, what is appended meanwhile goes with the next; committed is
-what is synced. The
-machine can do more than one voter, this shell cannot yet: it has no peers, and `open_quorum`
-refuses such a quorum. An I/O error here ends the broker: without its metadata log it may not go on.
+Group commit: one sync is in flight; records appended meanwhile wait for the next one. Everything
+synced is committed. The machine supports several voters, this driver does not: it has no peers, and
+`open_quorum` rejects such a quorum. An I/O error here stops the broker, because the broker cannot
+run without its metadata log.
 """
 
 from collections import deque
@@ -51,13 +51,13 @@ from trio_kafka.records.batch import BatchHeader
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
-_RECENT: Final = 4096  # records kept as they are for the loader, which is rarely behind: 3 MB
-_AT_ONCE: Final = 64  # batches that one `read` gives
-_SLICE: Final = 100  # records decoded without letting others run: about 0.5 ms
+_RECENT: Final = 4096  # records cached for the loader, which is rarely behind: 3 MB
+_AT_ONCE: Final = 64  # batches returned by one `read`
+_SLICE: Final = 100  # records decoded between checkpoints: about 0.5 ms
 
 
 class RaftDriver:
-    """One node's metadata log. `run` must run for anything to be committed."""
+    """Metadata log of one node. Nothing is committed unless `run` is running."""
 
     def __init__(
         self,
@@ -85,17 +85,18 @@ class RaftDriver:
         self._leading = -1
         self._elected = trio.Event()
         self._committed = Progress()
-        self._answered = Progress()  # the same for committers, who learn of a lost epoch
+        # the same offset for committers, which see a lost epoch as an error
+        self._acknowledged = Progress()
         self._unsynced = trio.Event()
         self._recent: deque[tuple[int, Committed]] = deque()  # with base offsets
-        self._kept = 0  # records in it
+        self._recent_records = 0  # number of records in `_recent`
 
     @property
     def voters(self) -> VoterSet:
-        """Who may lead the metadata log."""
+        """Voters of the metadata log."""
         return self._voters
 
-    # MetadataSource.
+    # MetadataSource
 
     @property
     def epoch(self) -> int:
@@ -107,7 +108,7 @@ class RaftDriver:
 
     @property
     def durable_offset(self) -> int:
-        """All records below it are synced."""
+        """Offset below which all records are synced."""
         return self.store.log.recovery_point
 
     @property
@@ -132,18 +133,20 @@ class RaftDriver:
         return batch.append(epoch)
 
     def append_batch(self, batch: MetadataBatch, epoch: int) -> int:
-        """Write a batch; its exclusive end. KafkaError: NOT_CONTROLLER, RECORD_LIST_TOO_LARGE."""
+        """Write a batch and return its exclusive end. KafkaError: NOT_CONTROLLER,
+        RECORD_LIST_TOO_LARGE.
+        """
         if epoch != self._leading:
-            found = f"epoch {epoch} may not append, the present one is {self._leading}"
+            found = f"append for epoch {epoch}, but this node leads epoch {self._leading}"
             raise KafkaError(ErrorCode.NOT_CONTROLLER, found)
         self._write(batch.seal(self.next_offset, epoch), batch.records)
         return self.next_offset
 
     async def wait_committed(self, offset: int) -> None:
-        await self._answered.wait(offset)
+        await self._acknowledged.wait(offset)
 
     async def read(self, offset: int) -> Sequence[Committed]:
-        self._forget(offset)
+        self._evict(offset)
         await self._committed.wait(offset + 1)
         snapshot = self.store.snapshot
         behind = snapshot is not None and offset < snapshot.offset
@@ -162,12 +165,12 @@ class RaftDriver:
     def bootstrap(self) -> Sequence[MetadataRecord]:
         return self._bootstrap
 
-    # The life of the shell.
+    # Lifecycle
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Lead and sync until cancelled; started when all that was in the log is committed.
+        """Lead and sync until cancelled; started when the existing log is committed.
 
         Raises LogDirError or OSError when the disk fails.
         """
@@ -181,10 +184,10 @@ class RaftDriver:
                         await self._unsynced.wait()
                     if self._unsynced.is_set():
                         await self._sync()
-                    await self._tell(Tick())
+                    await self._step(Tick())
             except Exception as error:
                 self._committed.fail(error)
-                self._answered.fail(error)
+                self._acknowledged.fail(error)
                 raise
             finally:
                 self._leading = -1
@@ -194,32 +197,34 @@ class RaftDriver:
         end = self.next_offset
         await sync(self.store.log)
         self.syncs += 1
-        await self._tell(Synced(end))
+        await self._step(Synced(end))
 
     async def close(self) -> None:
         """Make the log durable and close it, after `run` has ended. LogDirError."""
         await close(self.store.log)
 
     def abandon(self) -> None:
-        """Close the files and nothing else. Idempotent."""
+        """Close the files without syncing. Idempotent."""
         self.store.log.abandon()
 
     async def resign(self) -> None:
-        """Lead no more; commits in flight may or may not be committed.
+        """Resign leadership; records in flight may or may not be committed.
 
-        Without another voter this one leads again, in a new epoch, after an election timeout.
+        Without another voter this node leads again, in a new epoch, after an election timeout.
         """
-        await self._tell(Resign())
+        await self._step(Resign())
 
     async def write_snapshot(
         self, at: SnapshotId, records: Iterable[MetadataRecord], *, level: int, timestamp_ms: int
     ) -> None:
-        """A snapshot of what is committed below `at`."""
+        """Write a snapshot of the committed records below `at`."""
         if at.offset > self._committed.value:
-            raise InvariantError(f"snapshot at {at.offset}, committed is {self._committed.value}")
+            raise InvariantError(
+                f"snapshot at {at.offset} is beyond the committed offset {self._committed.value}"
+            )
         await self.store.write_snapshot(at, records, level=level, timestamp_ms=timestamp_ms)
 
-    async def _tell(self, event: Event) -> None:
+    async def _step(self, event: Event) -> None:
         await self._perform(self._core.step(event, trio.current_time()))
 
     async def _perform(self, actions: Sequence[Action]) -> None:
@@ -232,22 +237,22 @@ class RaftDriver:
                 case Commit(high_watermark):
                     self.store.log.high_watermark = high_watermark
                     self._committed.advance(high_watermark)
-                    self._answered.advance(high_watermark)
-                    self._forget()
+                    self._acknowledged.advance(high_watermark)
+                    self._evict()
                     if self._leading >= 0:
                         self._elected.set()
                 case StepDown():
                     self._leading = -1
                     self._elected = trio.Event()
-                    self._unsynced.set()  # `run` has another deadline now
-                    lost = f"node {self._me} does not lead the metadata log any more"
-                    self._answered.fail(KafkaError(ErrorCode.NOT_CONTROLLER, lost))
+                    self._unsynced.set()  # wake `run`, whose deadline changed
+                    lost = f"node {self._me} no longer leads the metadata log"
+                    self._acknowledged.fail(KafkaError(ErrorCode.NOT_CONTROLLER, lost))
                 case _:
-                    raise InvariantError(f"a quorum of one does not {action}")
+                    raise InvariantError(f"a quorum of one cannot perform {action}")
 
     def _lead(self, epoch: int) -> None:
         self._leading = epoch
-        self._answered = Progress(self._committed.value)
+        self._acknowledged = Progress(self._committed.value)
         change = leader_change(self._me, self._voters)
         encoded = encode_controls(
             [change], base_offset=self.next_offset, epoch=epoch, timestamp_ms=self._now_ms()
@@ -259,20 +264,20 @@ class RaftDriver:
     ) -> None:
         header = self.store.append(encoded)
         self._recent.append((header.base_offset, _committed(header, records, leader_id=leader_id)))
-        self._kept += len(records)
-        told = self._core.step(
+        self._recent_records += len(records)
+        actions = self._core.step(
             Appended(header.next_offset, header.leader_epoch), trio.current_time()
         )
-        if told:
-            raise InvariantError(f"an append is answered by {told}")
+        if actions:
+            raise InvariantError(f"an append led to {actions}, want no action")
         self._unsynced.set()
 
-    def _forget(self, seen: int = 0) -> None:
-        """What lies below `seen`, and what is too much: the log itself has it."""
+    def _evict(self, below: int = 0) -> None:
+        """Drop cached batches below `below`, and the oldest beyond the limit: the log has them."""
         recent = self._recent
-        while recent and (recent[0][1].next_offset <= seen or self._kept > _RECENT):
-            _, gone = recent.popleft()
-            self._kept -= len(gone.records)
+        while recent and (recent[0][1].next_offset <= below or self._recent_records > _RECENT):
+            _, evicted = recent.popleft()
+            self._recent_records -= len(evicted.records)
 
     async def _read_snapshot(self) -> Sequence[Committed]:
         snapshot = await self.store.read_snapshot()
@@ -318,18 +323,18 @@ class RaftDriver:
             "high_watermark": self._committed.value,
             "end": self.next_offset,
             "syncs": self.syncs,
-            "kept": self._kept,
+            "kept": self._recent_records,
         }
 
     @property
     def role(self) -> Role:
-        """What this node is."""
+        """Role of this node."""
         return self._core.role
 
 
 @frozen
 class _NewBatch:
-    """A batch to be filled by whoever leads."""
+    """Batch that the leader fills and appends."""
 
     _driver: RaftDriver
     _batch: MetadataBatch
@@ -366,11 +371,11 @@ async def open_quorum(
     retention: Retention | None = None,
     durable: int = 0,
 ) -> RaftDriver:
-    """The metadata log in the log directory `root`.
+    """Open the metadata log in the log directory `root`.
 
     directory_id: of its meta.properties. static: the voters in the settings, for kraft.version 0.
     retention: which snapshots are kept. durable: all records below this offset were synced.
-    Raises UnsupportedQuorumError unless this node alone votes; LogDirError.
+    Raises UnsupportedQuorumError unless this node is the only voter; LogDirError.
     """
     store = await open_store(world, root, config, static, retention or Retention(), durable=durable)
     try:
@@ -387,7 +392,7 @@ async def _make_driver(
     if voters is None:
         raise UnsupportedQuorumError(
             f"{store.directory.path} names no voters, want a whole {BOOTSTRAP.name} or a newer"
-            " snapshot: restore it from a backup"
+            " snapshot: restore one from a backup"
         )
     voters.check_alone(node_id, directory_id)
     bootstrap: Sequence[MetadataRecord] = ()

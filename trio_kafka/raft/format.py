@@ -1,9 +1,8 @@
-"""What formatting writes for the metadata log: the directory, and the snapshot a cluster begins
-with.
+"""Formatting of the metadata log: its directory and the bootstrap snapshot of a new cluster.
 
-As `format --standalone` does: kraft.version 1 with this node as the one voter, and the features of
-a metadata.version. `meta.properties` is the log package's. Idempotent: a directory that has its
-snapshot is left alone.
+Equivalent to `format --standalone`: kraft.version 1 with this node as the only voter, and the
+features of a metadata.version. The log package writes `meta.properties`. Idempotent: a directory
+that has the snapshot is left unchanged.
 Source: record format facts of Apache Kafka 4.4.0, KIP-853.
 """
 
@@ -34,7 +33,7 @@ async def format_metadata(
     now_ms: int,
     level: int = LATEST_LEVEL,
 ) -> bool:
-    """Write into a log directory; False if it was there already.
+    """Format the metadata log in a log directory; return False if it existed already.
 
     directory_id: as in its meta.properties. endpoints: of this controller.
     Raises KafkaError(INVALID_UPDATE_VERSION) for an unknown level; OSError.

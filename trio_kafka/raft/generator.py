@@ -1,12 +1,11 @@
-"""When to write a snapshot: after so many bytes of log, or so long after the first record that no
-snapshot has.
+"""Schedule of metadata snapshots: after a number of log bytes, or an interval after new records.
 
-A publisher, as the loader's image is what a snapshot holds; the writing is a task of its own, in
-slices. So is the removal of what is not kept any more: a minute after new records, and when the
-oldest snapshot has become too old. Nothing ticks: without a new record there is nothing to write,
-and a timer only where a snapshot waits to be too old.
+The generator is a metadata publisher, because a snapshot is written from the published image; a
+separate task writes it in slices. The task also removes expired snapshots: a minute after new
+records, and when the oldest snapshot expires. An idle log causes no wake-ups except for that
+expiry.
 Source: metadata.log.max.record.bytes.between.snapshots, metadata.log.max.snapshot.interval.ms;
-KIP-630; Kafka's RaftClient looks for what to remove once a minute.
+KIP-630; Kafka's RaftClient looks for expired snapshots once a minute.
 """
 
 from math import inf
@@ -28,14 +27,14 @@ _CLEAN_S: Final = 60.0
 
 @frozen(kw_only=True)
 class SnapshotSettings:
-    """Names as in the broker's configuration, with `metadata.log.` before. 0 ms: no interval."""
+    """Snapshot settings, named as in the configuration after `metadata.log.`. 0 ms: no interval."""
 
     max_record_bytes_between_snapshots: int = 20 << 20
     max_snapshot_interval_ms: int = 3_600_000
 
 
 class SnapshotGenerator:
-    """Give it to the loader as the last publisher, and run it."""
+    """Publisher and task that write snapshots; add it to the loader as the last publisher."""
 
     def __init__(self, driver: RaftDriver, settings: SnapshotSettings, node: Node) -> None:
         self._driver = driver
@@ -61,7 +60,7 @@ class SnapshotGenerator:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Write and remove when it is time, until cancelled. Raises OSError, LogDirError."""
+        """Write and remove snapshots when due, until cancelled. Raises OSError, LogDirError."""
         with self._node.child("snapshot-generator", "task", self._figures):
             task_status.started()
             while True:
@@ -93,7 +92,7 @@ class SnapshotGenerator:
     async def _clean(self) -> None:
         self._clean_at = inf
         store = self._driver.store
-        next_ms = await store.clean()
+        next_ms = await store.remove_expired()
         if next_ms is not None:
             wait_s = next_ms / 1000 - store.world.clock.wall()
             self._clean_at = min(self._clean_at, trio.current_time() + max(wait_s, _CLEAN_S))

@@ -1,4 +1,4 @@
-"""Where each epoch begins in the log: what a leader and a follower compare to find where they part.
+"""Start offset of each epoch in the log, by which a leader and a follower find their divergence.
 
 Source: KIP-101, KIP-595.
 """
@@ -14,7 +14,7 @@ from trio_kafka.errors import InvariantError
 
 @define
 class History:
-    """Epochs with their first offsets, both ascending, and the end of the log."""
+    """Epochs with their start offsets, both ascending, and the end of the log."""
 
     end: int = 0
     _epochs: list[int] = Factory(list)
@@ -22,7 +22,7 @@ class History:
 
     @classmethod
     def of(cls, epochs: Iterable[tuple[int, int]], end: int) -> "History":
-        """From pairs of epoch and start, ascending."""
+        """Create a history from ascending pairs of epoch and start offset."""
         history = cls(end)
         for epoch, start in epochs:
             history._epochs.append(epoch)
@@ -31,11 +31,11 @@ class History:
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last record, 0 before there is one."""
+        """Epoch of the last record, 0 for an empty log."""
         return self._epochs[-1] if self._epochs else 0
 
     def append(self, end: int, epoch: int) -> None:
-        """The log has grown to `end` by records of `epoch`. InvariantError: the epoch is lower."""
+        """Extend the log to `end` by records of `epoch`. InvariantError: the epoch decreased."""
         if epoch < self.last_epoch:
             raise InvariantError(f"records of epoch {epoch} behind those of {self.last_epoch}")
         if end > self.end and (not self._epochs or epoch > self._epochs[-1]):
@@ -44,21 +44,21 @@ class History:
         self.end = max(self.end, end)
 
     def truncate(self, end: int) -> None:
-        """The log ends at `end`; epochs that begin there or later are forgotten."""
+        """Truncate the log to `end`; epochs that begin there or later are removed."""
         while self._starts and self._starts[-1] >= end:
             self._starts.pop()
             self._epochs.pop()
         self.end = min(self.end, end)
 
     def epoch_at(self, end: int) -> int:
-        """The epoch of the last record below `end`, 0 where there is none."""
+        """Return the epoch of the last record below `end`, 0 if there is none."""
         at = bisect_left(self._starts, end)
         return self._epochs[at - 1] if at else 0
 
     def end_of(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch that is not above `epoch`, and the offset where it ends here.
+        """Return the largest epoch not above `epoch`, and its end offset in this log.
 
-        (epoch, start of the log) where all that is known is younger.
+        (epoch, start of the log) if all known epochs are younger.
         """
         at = bisect_right(self._epochs, epoch)
         if at == 0:

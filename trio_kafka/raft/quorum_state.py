@@ -1,4 +1,4 @@
-"""The file `quorum-state`: an election on the disk.
+"""The `quorum-state` file, which stores an election.
 
 Source: KIP-595, KIP-853 (version 1).
 """
@@ -23,14 +23,14 @@ NAME: Final = "quorum-state"
 
 
 async def load_election(directory: Directory) -> Election:
-    """What was saved last; epoch 0 where nothing was. Raises LogDirError, OSError."""
+    """Return the saved election, epoch 0 if there is none. Raises LogDirError, OSError."""
     content = await read_file(directory, NAME)
     if content is None:
         return Election()
     try:
         found = read_quorum_state(content.decode())
     except (DecodeError, UnicodeDecodeError) as error:
-        # To go on without it could be to vote twice in one epoch.
+        # Continuing without it could mean voting twice in one epoch.
         remedy = (
             f"Restore {directory.path}/{NAME} from a backup, or remove it if no other node votes"
         )
@@ -39,7 +39,7 @@ async def load_election(directory: Directory) -> Election:
 
 
 async def save_election(directory: Directory, election: Election, voters: VoterSet) -> None:
-    """Make it durable. OSError."""
+    """Save an election durably. OSError."""
     version = min(voters.kraft_version, 1)
     state = QuorumStateData(
         leader_id=election.leader, leader_epoch=election.epoch, voted_id=election.voted

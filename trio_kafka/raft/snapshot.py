@@ -1,10 +1,9 @@
-"""Snapshots of the metadata log: `<end offset>-<epoch>.checkpoint`, a log of batches with control
-records around.
+"""Snapshots of the metadata log: `<end offset>-<epoch>.checkpoint` files.
 
-Header (with kraft.version 1 also the voters), records, footer. Written under `.part`, synced,
-renamed: a name without `.part` promises a whole file, and a power loss can still break the promise
-of a name; so a reader checks the footer. The one named 0-0 is what formatting wrote: it holds the
-first voters and the records a cluster begins with.
+A snapshot is a sequence of batches: a header (with kraft.version 1 also the voters), records, a
+footer. It is written under `.part`, synced and renamed. A power loss can still leave the name of an
+incomplete file, so the reader checks the footer. The snapshot 0-0 is written by formatting: it
+holds the first voters and the records that a cluster begins with.
 Source: KIP-630.
 """
 
@@ -39,14 +38,14 @@ from trio_kafka.world.protocols import Directory, File
 
 PART: Final = ".part"
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
-_HEADER: Final = 64 << 10  # bytes that the first batch fits in: header and voters
-_BATCH: Final = 128  # records
-_STEP: Final = 32  # of them: encoded or decoded without letting others run
+_HEADER: Final = 64 << 10  # bytes that hold the first batch: header and voters
+_BATCH: Final = 128  # records per batch
+_STEP: Final = 32  # records encoded or decoded between checkpoints
 
 
 @frozen(order=True)
 class SnapshotId:
-    """The end of the log that a snapshot stands for, and the epoch of the last record there."""
+    """End offset that a snapshot covers, and the epoch of the record before it."""
 
     offset: int
     epoch: int
@@ -61,7 +60,7 @@ BOOTSTRAP: Final = SnapshotId(0, 0)
 
 @define(kw_only=True)
 class Snapshot:
-    """One that was read. voters: None where it has none (kraft.version 0)."""
+    """Content of a snapshot. voters: None if it names none (kraft.version 0)."""
 
     id: SnapshotId
     timestamp_ms: int
@@ -71,7 +70,7 @@ class Snapshot:
 
 
 async def snapshots_in(directory: Directory) -> list[SnapshotId]:
-    """All whole ones by name, ascending."""
+    """Return the snapshots in a directory by name, ascending; without partial files."""
     found = (_NAME.fullmatch(name) for name in await names_in(directory))
     return sorted(SnapshotId(int(match[1]), int(match[2])) for match in found if match)
 
@@ -86,7 +85,7 @@ async def write_snapshot(
     timestamp_ms: int,
     now_ms: int,
 ) -> int:
-    """Write one, durably, in slices; its size in bytes. OSError.
+    """Write a snapshot durably, in slices; return its size in bytes. OSError.
 
     timestamp_ms: of the last record below its offset. level: the metadata.version.
     """
@@ -95,7 +94,7 @@ async def write_snapshot(
         await directory.unlink(part)
     file = await when_free_now(lambda: directory.create(part))
     try:
-        offset = _append_controls(file, 0, at.epoch, now_ms, _opening(voters, timestamp_ms))
+        offset = _append_controls(file, 0, at.epoch, now_ms, _header_controls(voters, timestamp_ms))
         rest = iter(records)
         batch = MetadataBatch(level, now_ms)
         while some := list(islice(rest, _STEP)):
@@ -120,24 +119,22 @@ async def write_snapshot(
 
 
 async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
-    """Read a whole one. Raises KafkaError(CORRUPT_MESSAGE) if it is not whole; OSError."""
+    """Read a snapshot. Raises KafkaError(CORRUPT_MESSAGE) if it is incomplete; OSError."""
     file = await when_free_now(lambda: directory.open(at.name))
     try:
         content = bytearray(file.size)
         size = await file.read(0, content)
     finally:
         file.close()
-    reading = _Reading(memoryview(content)[:size], at)
-    for position, header in iterate_headers(reading.content):
-        for _ in reading.take(position, header):
+    reader = _SnapshotReader(memoryview(content)[:size], at)
+    for position, header in iterate_headers(reader.content):
+        for _ in reader.take(position, header):
             await trio.lowlevel.checkpoint()
-    return reading.done()
+    return reader.done()
 
 
 async def read_timestamp(directory: Directory, at: SnapshotId) -> int:
-    """When the last record that a snapshot stands for was written, in ms; -1 where it does not
-    say, as it is damaged. OSError.
-    """
+    """Return the timestamp (ms) of the last record in a snapshot; -1 if damaged. OSError."""
     file = await when_free_now(lambda: directory.open(at.name))
     try:
         content = memoryview(bytearray(_HEADER))
@@ -155,7 +152,7 @@ async def read_timestamp(directory: Directory, at: SnapshotId) -> int:
     return -1
 
 
-def _opening(voters: VoterSet | None, timestamp_ms: int) -> list[Control]:
+def _header_controls(voters: VoterSet | None, timestamp_ms: int) -> list[Control]:
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=timestamp_ms)
     if voters is None or not voters.kraft_version:
         return [header]
@@ -171,8 +168,8 @@ def _append_controls(
     return offset + len(controls)
 
 
-class _Reading:
-    """What has been read of a snapshot so far."""
+class _SnapshotReader:
+    """State of reader one snapshot."""
 
     def __init__(self, content: memoryview, at: SnapshotId) -> None:
         self.content = content
@@ -181,7 +178,7 @@ class _Reading:
         self._timestamp_ms: int | None = None
         self._kraft_version = 0
         self._voters: VotersRecord | None = None
-        self._end = -1  # where the footer's batch ends
+        self._end = -1  # end position of the footer's batch
 
     def take(self, position: int, header: BatchHeader) -> Steps[None]:
         check_crc(self.content, position, header)
@@ -205,7 +202,10 @@ class _Reading:
     def done(self) -> Snapshot:
         if self._timestamp_ms is None or self._end != len(self.content):
             missing = "header" if self._timestamp_ms is None else "footer"
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self._at.name} has no {missing}")
+            raise KafkaError(
+                ErrorCode.CORRUPT_MESSAGE,
+                f"{self._at.name} has no {missing}, want a whole snapshot",
+            )
         voters = None
         if self._voters is not None:
             voters = VoterSet(self._kraft_version, voters_of(self._voters))

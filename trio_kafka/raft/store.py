@@ -1,8 +1,8 @@
-"""`__cluster_metadata-0` on the disk: the log, its snapshots, the saved election.
+"""Storage of `__cluster_metadata-0`: the log, its snapshots and the saved election.
 
-What may be removed is decided by snapshots alone: the newest two are kept, the log from the older
-one of them on, so that a damaged newest one costs nothing. The start of the log at the next start
-follows from their names.
+Snapshots alone decide what may be removed: at least the newest is kept, and the log from the oldest
+kept snapshot on, so that a damaged newest snapshot loses nothing. At the next start, the snapshot
+names determine the start of the log.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ from trio_kafka.raft.damage import MetadataJudge
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.history import History
 from trio_kafka.raft.quorum_state import load_election, save_election
-from trio_kafka.raft.retention import Facts, Retention, clean
+from trio_kafka.raft.retention import Retention, SnapshotCleaner
 from trio_kafka.raft.snapshot import (
     PART,
     Snapshot,
@@ -46,13 +46,16 @@ from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
 _READ: Final = 1 << 20
-_KEPT: Final = Retention()
+_DEFAULT_RETENTION: Final = Retention()
 _logger: Final = get_logger(__name__)
 
 
 @define
 class Store:
-    """Made by `open_store`. snapshot: the newest readable one; voters: as the log says last."""
+    """Open metadata log; create it with `open_store`.
+
+    snapshot: the newest readable one. voters: the latest ones in the log.
+    """
 
     world: World
     directory: Directory
@@ -61,13 +64,12 @@ class Store:
     voters: VoterSet | None
     history: History
     election: Election
-    facts: Facts
+    cleaner: SnapshotCleaner
     timestamp_ms: int = -1
     size_since_snapshot: int = 0
-    retention: Retention = _KEPT
 
     def append(self, batch: bytes) -> BatchHeader:
-        """Write one batch at the end. KafkaError(RECORD_LIST_TOO_LARGE), LogDirError."""
+        """Append one batch. KafkaError(RECORD_LIST_TOO_LARGE), LogDirError."""
         view = memoryview(batch)
         headers = [header for _, header in iterate_headers(view)]
         self.log.append_as_follower(view, headers)
@@ -75,22 +77,22 @@ class Store:
         return headers[-1]
 
     def note(self, header: BatchHeader) -> None:
-        """Count a batch that is in the log."""
+        """Count a batch that was appended."""
         self.timestamp_ms = header.max_timestamp
         self.size_since_snapshot += header.size
 
     async def save(self, election: Election) -> None:
-        """Make an election durable. OSError."""
+        """Save an election durably. OSError."""
         if self.voters is None:
-            raise InvariantError("an election without voters")
+            raise InvariantError("an election needs voters, found none")
         await save_election(self.directory, election, self.voters)
 
     async def read_batches(
         self, offset: int, end: int
     ) -> tuple[memoryview, list[tuple[int, BatchHeader]]]:
-        """Some batches from the one with `offset` on, all below `end`: content, and where they are.
+        """Return some batches from `offset` on, all below `end`, as content and positions.
 
-        At least one: InvariantError where there is none.
+        At least one: InvariantError if there is none.
         """
         content = memoryview(await read_bytes(self.log, offset, _READ, end))
         found = list(iterate_headers(content))
@@ -99,13 +101,13 @@ class Store:
         return content, found
 
     async def read_snapshot(self) -> Snapshot | None:
-        """The newest one that is whole, None without any."""
+        """Read the newest whole snapshot; None if there is none."""
         return None if self.snapshot is None else await read_snapshot(self.directory, self.snapshot)
 
     async def write_snapshot(
         self, at: SnapshotId, records: Iterable[MetadataRecord], *, level: int, timestamp_ms: int
     ) -> None:
-        """Write one. OSError, LogDirError."""
+        """Write a snapshot. OSError, LogDirError."""
         counted = self.size_since_snapshot
         await write_snapshot(
             self.directory,
@@ -119,9 +121,13 @@ class Store:
         self.snapshot = at
         self.size_since_snapshot -= counted
 
-    async def clean(self) -> int | None:
-        """Remove what is not kept; when (ms, wall time) more will go. OSError, LogDirError."""
-        return await clean(self, int(self.world.clock.wall() * 1000))
+    async def remove_expired(self) -> int | None:
+        """Remove expired snapshots and log; return the time (wall, ms) of the next expiry, if any.
+
+        OSError, LogDirError.
+        """
+        now_ms = int(self.world.clock.wall() * 1000)
+        return await self.cleaner.clean(self.log, self.snapshot, now_ms)
 
 
 async def open_store(
@@ -129,38 +135,47 @@ async def open_store(
     root: Directory,
     config: LogConfig,
     static: VoterSet | None,
-    retention: Retention = _KEPT,
+    retention: Retention = _DEFAULT_RETENTION,
     *,
     durable: int = 0,
 ) -> Store:
-    """Open what formatting, or Kafka, wrote in a log directory; recover after a crash.
+    """Open the metadata log that formatting, or Kafka, created; recover after a crash.
 
     static: the voters of a cluster with kraft.version 0, from the settings. retention: which
     snapshots are kept. durable: all records below this offset were synced.
-    Raises LogDirError for a directory that is not formatted, or whose log cannot be trusted.
+    Raises LogDirError for a directory that is not formatted or whose log is damaged.
     """
     try:
         directory = root.directory(str(METADATA_PARTITION))
     except FileNotFoundError:
-        raise LogDirError(root.path, f"no {METADATA_PARTITION}: format it first") from None
+        raise LogDirError(
+            root.path, f"it has no {METADATA_PARTITION}: format the directory first"
+        ) from None
     for name in await names_in(directory):
         if name.endswith(PART):
             await directory.unlink(name)
     known = await snapshots_in(directory)
-    # What lies below the oldest is superfluous, and may be gone in part: see `retention`.
+    # Log below the oldest snapshot is superfluous and may be partly removed: see `retention`.
     start = known[0].offset if known else 0
     judge = MetadataJudge(root.path, durable)
-    told = Known(start_offset=start, high_watermark=start, judge=judge.judge)
+    expected = Known(start_offset=start, high_watermark=start, judge=judge.judge)
+    cleaner = SnapshotCleaner(directory, retention)
     log = await when_free(
-        partial(open_log, world, directory, METADATA_PARTITION, config, known=told)
+        partial(open_log, world, directory, METADATA_PARTITION, config, known=expected)
     )
     try:
-        store = await _read_store(world, directory, known, log, static)
+        store = await _read_store(
+            world,
+            directory,
+            known,
+            log,
+            static=static,
+            cleaner=cleaner,
+        )
         judge.check_end(store.log.end_offset)
     except BaseException:
         log.abandon()
         raise
-    store.retention = retention
     return store
 
 
@@ -169,9 +184,11 @@ async def _read_store(
     directory: Directory,
     known: list[SnapshotId],
     log: Log,
+    *,
     static: VoterSet | None,
+    cleaner: SnapshotCleaner,
 ) -> Store:
-    """What an open log and its directory say."""
+    """Build the store from an open log and its directory."""
     snapshot = await _newest(directory, known, log)
     if snapshot is not None and log.end_offset < snapshot.id.offset:
         await restart_at(log, snapshot.id.offset)
@@ -187,7 +204,7 @@ async def _read_store(
         voters=(snapshot.voters if snapshot else None) or static,
         history=History(log.start_offset),
         election=Election(),
-        facts=Facts(directory),
+        cleaner=cleaner,
         timestamp_ms=snapshot.timestamp_ms if snapshot else -1,
     )
     await _scan(store, snapshot)
@@ -196,34 +213,42 @@ async def _read_store(
 
 
 async def _load_election(directory: Directory, floor: int) -> Election:
-    """The saved election; the epoch of the log's end where the file is missing or behind.
+    """Load the saved election; use the log's last epoch if the file is missing or older.
 
-    A lower epoch would be written behind a higher one: the next recovery would cut it as torn.
+    A record with a lower epoch than the last one would be truncated as torn by the next recovery.
     """
     saved = await load_election(directory)
     if saved.epoch < floor:
         path, found = directory.path, saved.epoch
-        _logger.warning("quorum-state is behind the log", path=path, epoch=found, log_epoch=floor)
+        _logger.warning(
+            "raised the epoch of quorum-state to that of the log",
+            path=path,
+            epoch=found,
+            log_epoch=floor,
+        )
     return saved.at_least(floor)
 
 
 async def _newest(directory: Directory, known: list[SnapshotId], log: Log) -> Snapshot | None:
-    """The newest whole snapshot; damaged ones are passed over if the log reaches back enough."""
+    """Return the newest whole snapshot; skip damaged ones as far as the log reaches back."""
     for at in reversed(known):
         try:
             return await read_snapshot(directory, at)
         except KafkaError as error:
-            _logger.warning("damaged metadata snapshot", name=at.name, reason=str(error))
+            _logger.warning("skipped a damaged metadata snapshot", name=at.name, reason=str(error))
             if at.offset <= log.start_offset:
                 break
     if log.start_offset > 0:
-        reason = f"the metadata log begins at {log.start_offset}, without a whole snapshot"
+        reason = (
+            f"the metadata log begins at {log.start_offset} and no whole snapshot covers its "
+            "start: restore one from a backup"
+        )
         raise LogDirError(directory.path, reason)
     return None
 
 
 async def _scan(store: Store, snapshot: Snapshot | None) -> None:
-    """Walk the log once: epochs, voters, sizes."""
+    """Scan the log once for epochs, voters and sizes."""
     log = store.log
     if snapshot is not None and snapshot.id.offset == log.start_offset and snapshot.id.offset:
         store.history = History.of([(snapshot.id.epoch, 0)], log.start_offset)
@@ -245,7 +270,7 @@ async def _scan(store: Store, snapshot: Snapshot | None) -> None:
 def _note_voters(
     store: Store, kraft_version: int, content: memoryview, position: int, header: BatchHeader
 ) -> int:
-    """Take the voters in a control batch; the kraft.version from there on."""
+    """Apply the voters of a control batch; return the kraft.version that is valid after it."""
     try:
         for control in read_controls(content, position, header):
             if isinstance(control, KRaftVersionRecord):

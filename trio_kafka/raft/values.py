@@ -1,9 +1,8 @@
-"""What the Raft machine takes and gives: events in, actions out, and the few values that both are
-made of.
+"""Values of the Raft machine: events, actions and what both consist of.
 
-Messages between nodes are events for who receives them and the content of `Send` for who sends
-them; how they travel is the shell's business. A response carries the correlation of its request;
-the shell delivers none to a later life of the node that asked, as a closed connection would.
+A message between nodes is an event for its receiver and the content of `Send` for its sender;
+transport is the driver's job. A response carries the correlation id of its request; the driver must
+not deliver it to a restarted node, just as a closed connection would not.
 Offsets named `end` are exclusive.
 Source: KIP-595 (the protocol), KIP-996 (pre-vote).
 """
@@ -15,26 +14,26 @@ from trio_kafka.model import NO_NODE, NodeId
 
 
 class Role(StrEnum):
-    """What a node is in the present epoch."""
+    """Role of a node in the current epoch."""
 
     UNATTACHED = "unattached"  # knows no leader; may have voted
-    PROSPECTIVE = "prospective"  # asks whether it would be elected, without a new epoch
-    CANDIDATE = "candidate"  # asks to be elected, in an epoch of its own
+    PROSPECTIVE = "prospective"  # asks if it would be elected, without a new epoch
+    CANDIDATE = "candidate"  # asks to be elected, in a new epoch
     FOLLOWER = "follower"
     LEADER = "leader"
-    RESIGNED = "resigned"  # was leader of this epoch and will not be again
+    RESIGNED = "resigned"  # led this epoch and will not lead it again
 
 
 @frozen
 class Election:
-    """What must survive a power loss: the epoch, its leader if known, and whom we voted for."""
+    """Election state that must survive a power loss: epoch, known leader, and this node's vote."""
 
     epoch: int = 0
     leader: NodeId = NO_NODE
     voted: NodeId = NO_NODE
 
     def at_least(self, epoch: int) -> "Election":
-        """This election, or `epoch` without leader and vote where this one is older.
+        """Return this election, or `epoch` without leader and vote if this one is older.
 
         Source: KafkaRaftClient starts unattached in the epoch of its log.
         """
@@ -43,7 +42,10 @@ class Election:
 
 @frozen
 class Timeouts:
-    """Seconds. The election's is doubled at random; unfetched, a leader steps down too."""
+    """Timeouts in seconds. The election timeout gets a random part of up to its own length.
+
+    A leader that receives no fetches from a majority resigns after a multiple of `fetch_s`.
+    """
 
     election_s: float = 1.0
     fetch_s: float = 2.0
@@ -52,7 +54,7 @@ class Timeouts:
 
 @frozen
 class VoteRequest:
-    """`sender` asks for a vote in its epoch; with `pre_vote`, whether it would get one."""
+    """Request of `sender` for a vote in its epoch; with `pre_vote`, a question only."""
 
     sender: NodeId
     epoch: int
@@ -64,7 +66,7 @@ class VoteRequest:
 
 @frozen
 class VoteResponse:
-    """Answer to the VoteRequest of that `correlation`."""
+    """Answer to the VoteRequest with the same `correlation`."""
 
     sender: NodeId
     epoch: int
@@ -76,7 +78,7 @@ class VoteResponse:
 
 @frozen
 class BeginEpoch:
-    """`sender` leads `epoch`: fetch from it."""
+    """Announcement that `sender` leads `epoch`: fetch from it."""
 
     sender: NodeId
     epoch: int
@@ -84,7 +86,7 @@ class BeginEpoch:
 
 @frozen
 class EndEpoch:
-    """`sender` leads `epoch` no more; the first of `successors` should stand first."""
+    """Announcement that `sender` resigned `epoch`; the first of `successors` should stand first."""
 
     sender: NodeId
     epoch: int
@@ -93,7 +95,10 @@ class EndEpoch:
 
 @frozen
 class FetchRequest:
-    """`sender` has all up to `offset` synced, the last of it of `last_epoch`; wants more."""
+    """Request for records from `offset` on; `sender` has synced everything below.
+
+    last_epoch: of the record before `offset`.
+    """
 
     sender: NodeId
     epoch: int
@@ -104,11 +109,11 @@ class FetchRequest:
 
 @frozen
 class FetchResponse:
-    """The leader's answer to the FetchRequest of that `correlation`.
+    """Leader's answer to the FetchRequest with the same `correlation`.
 
-    refused: `sender` does not lead `epoch`, maybe no more: no sign of life from a leader.
-    diverging: (epoch, end) where the asker's log stops being the leader's: cut there and ask again.
-    Records travel beside it and are appended by the shell after `step`, if that gave
+    refused: `sender` does not lead `epoch` (any more), so this proves no living leader.
+    diverging: (epoch, end) where the logs diverge: truncate there and fetch again.
+    Records travel beside the response; the driver appends them after `step` if it returned
     `AcceptRecords`.
     """
 
@@ -127,12 +132,12 @@ Message = VoteRequest | VoteResponse | BeginEpoch | EndEpoch | FetchRequest | Fe
 
 @frozen
 class Tick:
-    """Time has passed: `now` is at or beyond the machine's deadline."""
+    """Passage of time: `now` has reached the machine's deadline."""
 
 
 @frozen
 class Appended:
-    """The log ends at `end`; what was added is of `epoch`."""
+    """Report that the log grew to `end` by records of `epoch`."""
 
     end: int
     epoch: int
@@ -140,14 +145,14 @@ class Appended:
 
 @frozen
 class Synced:
-    """All below `end` is on the disk."""
+    """Report that all records below `end` are durable."""
 
     end: int
 
 
 @frozen
 class Resign:
-    """Leave leadership in order, before shutting down."""
+    """Request to resign leadership in order, before a shutdown."""
 
 
 Event = Message | Tick | Appended | Synced | Resign
@@ -155,7 +160,7 @@ Event = Message | Tick | Appended | Synced | Resign
 
 @frozen
 class Save:
-    """Make `election` durable before any later action is performed."""
+    """Make `election` durable before performing any later action."""
 
     election: Election
 
@@ -176,33 +181,35 @@ class SendRecords:
 
 @frozen
 class AcceptRecords:
-    """Append what came with it; tell `Appended` for each run of one epoch, then `Synced`."""
+    """Append the records of the response; report `Appended` for each run of one epoch, then
+    `Synced`.
+    """
 
     offset: int
 
 
 @frozen
 class Truncate:
-    """Cut the log to `end`; it ends there at once."""
+    """Truncate the log to `end`."""
 
     end: int
 
 
 @frozen
 class Lead:
-    """This node leads `epoch`: append its LeaderChange first, then accept commits."""
+    """Begin to lead `epoch`: append its LeaderChange record first, then accept appends."""
 
     epoch: int
 
 
 @frozen
 class StepDown:
-    """This node leads no more: nothing more may be appended, what is not committed is unknown."""
+    """Stop leading: accept no appends; the fate of uncommitted records is unknown."""
 
 
 @frozen
 class Commit:
-    """All below `high_watermark` is committed, for good."""
+    """Report that all records below `high_watermark` are committed for good."""
 
     high_watermark: int
 

@@ -1,6 +1,6 @@
-"""Who votes, as control records of the metadata log and its snapshots say it (KIP-853).
+"""Voters of the quorum, and their control records in the metadata log and its snapshots (KIP-853).
 
-With kraft.version 0 there are no such records: the voters are a setting of every node, without
+With kraft.version 0 such records do not exist: the voters are a setting of every node, without
 directory ids.
 """
 
@@ -20,12 +20,12 @@ SUPPORTED_KRAFT: Final = (0, 1)
 
 
 class UnsupportedQuorumError(Exception):
-    """A quorum that this software cannot be part of; the message says why."""
+    """Quorum that this software cannot join; the message says why."""
 
 
 @frozen
 class VoterEndpoint:
-    """A listener of a controller."""
+    """Listener of a controller."""
 
     name: str
     host: str
@@ -34,7 +34,7 @@ class VoterEndpoint:
 
 @frozen
 class Voter:
-    """A node that votes, and the directory its vote belongs to."""
+    """Voting node and the directory that its vote belongs to."""
 
     id: NodeId
     directory_id: bytes = NO_DIRECTORY
@@ -43,7 +43,7 @@ class Voter:
 
 @frozen
 class VoterSet:
-    """All voters; `kraft_version` 1: they are written in the log."""
+    """All voters. kraft_version 1: they are recorded in the log."""
 
     kraft_version: int
     voters: tuple[Voter, ...]
@@ -53,14 +53,15 @@ class VoterSet:
         return tuple(voter.id for voter in self.voters)
 
     def directory_of(self, node: NodeId) -> bytes:
-        """The directory id of a voter, zeros for others."""
+        """Return the directory id of a voter, zeros for other nodes."""
         return next((v.directory_id for v in self.voters if v.id == node), NO_DIRECTORY)
 
     def check_alone(self, me: NodeId, directory_id: bytes) -> None:
-        """Raises UnsupportedQuorumError unless `me` is the one voter, with this directory."""
+        """Raise UnsupportedQuorumError unless `me` is the only voter, with this directory."""
         if self.ids != (me,):
             raise UnsupportedQuorumError(
-                f"voters are {list(self.ids)}, this node is {me}: only a quorum of this one node "
+                f"found the voters {list(self.ids)}, this node is {me}: only a quorum of this "
+                "node alone "
                 f"is supported"
             )
         voted = self.directory_of(me)
@@ -72,7 +73,7 @@ class VoterSet:
 
 
 def voters_record(voters: VoterSet) -> VotersRecord:
-    """The control record of a voter set."""
+    """Encode a voter set as a control record."""
     return VotersRecord(
         version=0,
         voters=[
@@ -93,7 +94,7 @@ def voters_record(voters: VoterSet) -> VotersRecord:
 
 
 def voters_of(record: VotersRecord) -> tuple[Voter, ...]:
-    """The voters in a control record."""
+    """Decode the voters of a control record."""
     return tuple(
         Voter(
             NodeId(voter.voter_id),

@@ -7,7 +7,6 @@ answers for it asks `delayed.acknowledged` next: followers, or this broker's dis
 it first.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import trio
@@ -30,6 +29,7 @@ from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.refine import Refinement, refinement
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.protocols import PIECE
 
 ACKS_ALL: Final = -1
@@ -72,7 +72,7 @@ def append(
         if work is not None:
             return _append_refined(partition, log, batch, header, work, acks=acks)
     return _append(
-        partition, log, batch, headers, now_ms=now_ms, acks=acks, between=log.pace.between
+        partition, log, batch, headers, now_ms=now_ms, acks=acks, between=log.pace.yield_point
     )
 
 
@@ -92,14 +92,14 @@ def _append_refined(
     refined = work.at_once(batch, header)
     if refined is None:
         queued = _join_queue(
-            partition, batch, [header], acks=acks, work=work, between=log.pace.between
+            partition, batch, [header], acks=acks, work=work, between=log.pace.yield_point
         )
         if queued is not None:
             return queued
         refined = _refined_without_queue(batch, header, work)
     batch, header = refined
     return _append(
-        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, between=log.pace.between
+        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, between=log.pace.yield_point
     )
 
 
@@ -157,7 +157,7 @@ def _append(
     *,
     now_ms: int,
     acks: int,
-    between: Callable[[], None] | None = None,
+    between: YieldPoint | None = None,
 ) -> Appended | Queued:
     if log.busy or not log.pace.calm:
         queued = _join_queue(partition, records, headers, acks=acks, between=between)
@@ -165,7 +165,7 @@ def _append(
             return queued
     epoch = partition.leader_epoch
     try:
-        if between is None or len(records) <= PIECE:
+        if between is None or not between.bound or len(records) <= PIECE:
             appended = log.append_as_leader(records, headers, epoch, now_ms)
         else:
             appended = append_in_pieces(log, records, headers, epoch, between)
@@ -189,7 +189,7 @@ def _join_queue(
     *,
     acks: int,
     work: Refinement | None = None,
-    between: Callable[[], None] | None,
+    between: YieldPoint | None,
 ) -> Queued | None:
     """See `SlowAppends.join`."""
     item = Queued(

@@ -35,6 +35,7 @@ from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION
 from trio_kafka.replication.slow_appends import SlowAppends
 from trio_kafka.replication.traffic import TrafficByTopic
 from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 T = TypeVar("T")
@@ -67,6 +68,7 @@ class ReplicaManager:
         *,
         session_slots: int = 1000,
         session_partitions: int = MOST_PARTITIONS,
+        yield_point: YieldPoint | None = None,
     ) -> None:
         self.image = MetadataImage()
         self.broker = broker
@@ -88,8 +90,7 @@ class ReplicaManager:
         self.slow_appends = SlowAppends(world, self._node, self.unpacking)
         self.late = LateReplicas()
         self.traffic = TrafficByTopic()
-        self._wide = WIDE
-        self._between: Callable[[], None] | None = None
+        self._yield_point = YieldPoint() if yield_point is None else yield_point
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
@@ -103,14 +104,6 @@ class ReplicaManager:
             await nursery.start(self.late.run, name="late-replicas")
             task_status.started()
             await trio.sleep_forever()
-
-    def let_in(self, between: Callable[[], None]) -> None:
-        """Another plane is to be let in: have this called between the pieces of large appends and
-        of fetches, and fetch in more steps.
-        """
-        self._wide = WIDE_BESIDE
-        self._between = between
-        self.logs.let_in(between)
 
     # Looking up
 
@@ -172,7 +165,7 @@ class ReplicaManager:
         A session error is an answer (`FetchAnswer.error`).
         """
         if session_epoch == FINAL_EPOCH and session_id == NO_SESSION:
-            reads = read_at_once(wanted, limits, resolve or self._resolve, self._between)
+            reads = read_at_once(wanted, limits, resolve or self._resolve, self._yield_point)
             if reads is not None:
                 return make(FetchAnswer(NO_SESSION, reads))
         now = trio.current_time()
@@ -189,7 +182,8 @@ class ReplicaManager:
         except KafkaError as error:
             return make(FetchAnswer(session_id=NO_SESSION, error=error))
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
-        fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=self._wide)
+        wide = WIDE_BESIDE if self._yield_point.bound else WIDE
+        fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
         if fetch.is_wide:
             return self._fetch_in_steps(fetch, make, now, max_wait_s)
         answer = fetch.look()

@@ -16,14 +16,14 @@ import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import IN_STEPS, Request
-from trio_kafka.network.turn import SLICE_S, Turn
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.failures import Failures
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps, advance
+from trio_kafka.scheduling.loop_budget import SLICE_S, LoopBudget
 
 T = TypeVar("T")
 logger: Final = get_logger(__name__)
@@ -42,14 +42,14 @@ class Completions:
         self,
         failures: Failures,
         *,
-        turn: Turn,
+        budget: LoopBudget,
         limiter: Tokens,
         lane: Callable[[Delayed], None],
         start: Callable[..., None],
     ) -> None:
         self._failures = failures
-        self._turn = turn
-        self._rounds = turn.rounds
+        self._budget = budget
+        self._deferred = budget.deferred
         self._limiter = limiter
         self._lane = lane
         self._start = start
@@ -105,15 +105,15 @@ class Completions:
     def _delay(
         self, request: Request, route: Route, message: Any, delayed: Delayed, *, ran: bool
     ) -> None:
-        if delayed.soon and self._rounds.calls is not None:
-            request.stamps.handled = self._turn.elapsed()
-            self._rounds.put_off(partial(self._settle, request, route, message, delayed))
+        if delayed.soon and self._deferred.calls is not None:
+            request.stamps.handled = self._budget.elapsed()
+            self._deferred.defer(partial(self._settle, request, route, message, delayed))
             return
         self._watch(request, route, message, delayed, ran=ran)
 
     def _settle(self, request: Request, route: Route, message: Any, delayed: Delayed) -> None:
         """Complete an operation at the end of the batch, or register it if it is not done yet."""
-        answer = delayed.purgatory.glance(delayed)
+        answer = delayed.purgatory.complete_now(delayed)
         if answer is None:
             self._watch(request, route, message, delayed, ran=True)
         else:
@@ -127,8 +127,8 @@ class Completions:
             delayed.purgatory.drop(delayed)
             request.respond(None)
             return
-        request.stamps.handled = self._turn.elapsed()
-        delayed.since = self._turn.time
+        request.stamps.handled = self._budget.elapsed()
+        delayed.since = self._budget.time
         connection.parked = partial(delayed.purgatory.drop, delayed)
         connection.request, request.waits_for = request, delayed
         request.give_back()
@@ -149,7 +149,7 @@ class Completions:
         A ProtocolError ends the connection. An InvariantError is raised again: it stops the broker.
         """
         if isinstance(error, ProtocolError):
-            request.refuse(events.FORBIDDEN, f"{route.api.name}: {error}")
+            request.refuse(CloseReason.FORBIDDEN, f"{route.api.name}: {error}")
             return
         code, text = self._failures.judge(request, route, error)
         segments = None
@@ -164,7 +164,7 @@ class Completions:
         except Exception:
             logger.exception("error response failed", api=route.api.name)
         if segments is None:
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 
@@ -176,7 +176,7 @@ class Completions:
             segments = yield from route.write_in_steps(request, answer)
         except Exception:
             logger.exception("error response failed", api=route.api.name)
-            request.refuse(events.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
         else:
             request.respond(segments)
 
@@ -187,12 +187,12 @@ class Completions:
 
         Another plane is let in between, and before, as reading the request may have taken as long.
         """
-        elapsed, turn = self._turn.elapsed, self._turn
+        elapsed, budget = self._budget.elapsed, self._budget
         request.waits_for = IN_STEPS
-        turn.between()
+        budget.yield_point()
         ends = elapsed() + _AT_ONCE_S
         while advance(steps, elapsed, elapsed() + SLICE_S) is None:
-            turn.between()
+            budget.yield_point()
             if elapsed() >= ends:
                 request.connection.request = request
                 self._start(self._go_on, request, steps, suffix="slices")
@@ -209,8 +209,8 @@ class Completions:
     async def run_steps(self, steps: Steps[T]) -> T:
         """Run steps and return their result; other tasks run between slices of them."""
         while True:
-            now = self._turn.elapsed()
-            done = advance(steps, self._turn.elapsed, max(self._turn.begin(), now + _SLICE_S))
+            ends = max(self._budget.begin_share(), self._budget.elapsed() + _SLICE_S)
+            done = advance(steps, self._budget.elapsed, ends)
             if done is not None:
                 return done.value
             await trio.lowlevel.checkpoint()

@@ -36,9 +36,8 @@ from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import Endpoint, NodeId
 from trio_kafka.network.admission.limits import ConnectionLimits
-from trio_kafka.network.connection import Connection
 from trio_kafka.network.plane import Plane
-from trio_kafka.network.request import Request
+from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.authority import LocalChanges
@@ -129,7 +128,7 @@ class Context:
         return str(self.request.connection.principal)
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> ConnectionPort:
         """Connection of the client."""
         return self.request.connection
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.size_check import MANY
 from trio_kafka.protocol.versions import covers
-from trio_kafka.protocol.weight import MANY
 from trio_kafka.requests.large_requests import lazily
 
 _CODES: Final = ("error_code", "partition_error_code")

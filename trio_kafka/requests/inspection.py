@@ -11,7 +11,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.network.inflight import Connected, requests_in_hand, stage_of, wait_of
+from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.plane import Plane
 from trio_kafka.requests.loopback.in_process import InProcess
 from trio_kafka.scheduling.chunked_work import Steps
@@ -109,26 +109,26 @@ def _slowness(stamps: Stamps) -> float:
 
 
 def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable[Seen | None]:
-    owners: list[Connected] = [*plane.processors]
+    owners: list[ConnectionOwners] = [*plane.processors]
     if inside is not None:
         owners.append(inside)
-    for request in requests_in_hand(owners):
+    for request in requests_in_flight(owners):
         if request is None or not wanted(request.stamps, request.client_id):
             yield None
             continue
         yield Seen(
             plane=plane.name,
-            api=plane.times.name_of(request.key),
+            api=plane.request_metrics.name_of(request.key),
             stamps=request.stamps,
             client_id=request.client_id,
-            now=plane.times.elapsed(),
+            now=plane.request_metrics.elapsed(),
             stage=stage_of(request).value,
             waits_for=wait_of(request),
         )
 
 
 def _over(plane: Plane, which: Which, wanted: Wanted) -> Iterable[Seen | None]:
-    times = plane.times
+    times = plane.request_metrics
     for stamps in times.latest() if which is Which.LATEST else times.slowest():
         if not wanted(stamps, stamps.client_id):
             yield None

@@ -16,7 +16,7 @@ from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
@@ -142,6 +142,6 @@ class Parts:
     topic_creation: TopicCreation = missing("topic creation")
     tree: Node = missing("tree")
 
-    def data_times(self) -> Times | None:
+    def data_times(self) -> RequestMetrics | None:
         """Where requests of the data plane are counted, if there is one."""
-        return self.planes[0].times if self.planes else None
+        return self.planes[0].request_metrics if self.planes else None

@@ -25,10 +25,9 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import code_of
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import Request
-from trio_kafka.network.turn import Turn
 from trio_kafka.protocol.errors import ManyItemsError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.completions import Completions
@@ -45,11 +44,10 @@ from trio_kafka.requests.routes import API_VERSIONS, Routes
 from trio_kafka.requests.throttling.charging import charging
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps, step
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
 T = TypeVar("T")
 logger = get_logger(__name__)
-_AT_ONCE_S: Final = 0.0005  # of steps, before a task takes the rest
-_SLICE_S: Final = 0.0001  # of steps, in a pass whose budget is used up
 
 
 _SPARE: Final = 500  # about 3 kB each
@@ -63,7 +61,7 @@ class HandlerGroup:
         channel: RequestChannel,
         parts: Parts,
         *,
-        turn: Turn,
+        budget: LoopBudget,
         counters: Counters,
         node: Node,
         size: int = 8,
@@ -73,11 +71,11 @@ class HandlerGroup:
         self.unparked = 0
         self.parked = self.most_parked = 0
         self.spare = 0  # tasks kept above `size`, so that parking starts no task each time
-        self.elapsed: Callable[[], float] = turn.elapsed
+        self.elapsed: Callable[[], float] = budget.elapsed
         self._channel = channel
         self._parts = parts
-        self._turn = turn
-        self._rounds = turn.rounds
+        self._budget = budget
+        self._deferred = budget.deferred
         self._counters = counters
         self._name = name
         self._started = 0
@@ -87,7 +85,7 @@ class HandlerGroup:
         self.complete: Callable[[Delayed], None] = channel.complete
         failures = Failures(counters)
         self._completions = Completions(
-            failures, turn=turn, limiter=self.limiter, lane=channel.complete, start=self._start
+            failures, budget=budget, limiter=self.limiter, lane=channel.complete, start=self._start
         )
         chains = Chains(
             interceptors=parts.interceptors,
@@ -180,21 +178,21 @@ class HandlerGroup:
 
     async def _serve(self) -> None:
         """One handler task."""
-        channel, turn, elapsed = self._channel, self._turn, self.elapsed
+        channel, budget, elapsed = self._channel, self._budget, self.elapsed
         ends = 0.0
         try:
             while self.unparked <= self.size + self.spare:
                 item = channel.take_nowait()
                 if item is None:
                     item = await channel.take()
-                    ends = turn.begin()
+                    ends = budget.begin_share()
                 waits = self._serve_some(item, ends)
                 if waits is not None:
                     await self._perform_async(waits, waits.route)
                     waits = None  # or it would be held while there is nothing to do
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
-                    ends = turn.begin()
+                    ends = budget.begin_share()
             channel.pass_on()
         finally:
             self.unparked -= 1
@@ -203,12 +201,12 @@ class HandlerGroup:
         """A round: `item`, and what there is besides until `ends`, or until there is a request
         whose handler waits: that one.
         """
-        elapsed, rounds = self.elapsed, self._rounds
-        outer = rounds.begin()
+        elapsed, deferred = self.elapsed, self._deferred
+        outer = deferred.begin()
         try:
             while item is not None:
                 if isinstance(item, Delayed):
-                    item.purgatory.look(item)
+                    item.purgatory.check(item)
                 else:
                     item.stamps.begun = elapsed()
                     if not self.perform(item):
@@ -217,7 +215,7 @@ class HandlerGroup:
                 item = None if over else self._channel.take_nowait()
             return None
         finally:
-            rounds.end(outer)
+            deferred.end(outer)
 
     async def _perform_async(self, request: Request, route: Route) -> None:
         request.waits_for = None
@@ -256,7 +254,7 @@ class HandlerGroup:
             self._completions.in_steps(request, self._serve_large(request, route))
             return None
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(events.UNDECODABLE, str(error))
+            request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
     def _serve_large(self, request: Request, route: Route) -> Steps[None]:
@@ -279,7 +277,7 @@ class HandlerGroup:
                     return route.read(frame, length)
             return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(events.UNDECODABLE, str(error))
+            request.refuse(CloseReason.UNDECODABLE, str(error))
             return None
 
     # --- errors
@@ -292,7 +290,7 @@ class HandlerGroup:
         """
         route = self._routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
         if route is None:
-            request.refuse(events.UNKNOWN_API, f"key {request.key} version {request.version}")
+            request.refuse(CloseReason.UNKNOWN_API, f"key {request.key} version {request.version}")
         else:
             self._completions.fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
 

@@ -12,7 +12,7 @@ from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder_of_few, encoder
 from trio_kafka.protocol.headers import request_header_version, response_header_version
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.protocol.weight import weigher
+from trio_kafka.protocol.size_check import size_check
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.error_answers import generic_error_answer
 from trio_kafka.requests.large_requests import decode_in_steps, encode_in_steps
@@ -111,7 +111,7 @@ def make_route(api: Api, version: int) -> Route:
         waits=api.waits,
         decode=decoder_of_few(api.request, version),
         encode=encoder(api.response, version),
-        is_large=weigher(api.response),
+        is_large=size_check(api.response),
         flexible_request=request_header_version(message_of(api.request), version) >= 2,
         flexible_response=response_header_version(message_of(api.response), version) >= 1,
     )

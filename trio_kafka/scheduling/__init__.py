@@ -1,1 +1,9 @@
 """How the event loop is shared: loop budget, deferred batches, chunked work, yield points."""
+
+__all__ = [
+    "chunked_task",
+    "chunked_work",
+    "deferred_batch",
+    "loop_budget",
+    "yield_point",
+]

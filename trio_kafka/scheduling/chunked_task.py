@@ -1,4 +1,4 @@
-"""Work in steps, taken by an async function: other tasks run after each step."""
+"""Chunked work in a task. Apart from `chunked_work`, which sans-IO packages import."""
 
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def in_steps(steps: Steps[T]) -> T:
-    """Take steps to their end and return their result. Raises what they raise."""
+    """Run steps to their end, with a checkpoint after each; return their result."""
     while (done := step(steps)) is None:
         await trio.lowlevel.checkpoint()
     return done.value

@@ -1,6 +1,6 @@
-"""Work in steps: a generator that pauses where others may run, and returns its result.
+"""Chunked work: generators that pause where other tasks may run, and return a result.
 
-A step is short, some 10 µs to a millisecond; whoever drives steps looks at the clock after each.
+A step takes some 10 µs, a millisecond at most. The caller reads the clock after each.
 """
 
 from bisect import bisect_right
@@ -14,21 +14,21 @@ from trio_kafka.attributes import frozen
 K = TypeVar("K")
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-_COUNTED: Final = 200  # items that are counted in one step: 0.1 ms
-_FREED: Final = 100  # objects, with what they hold: 0.1 ms
-_SORTED: Final = 1000  # texts that are sorted in one step: 0.3 ms
-_SAMPLES: Final = 8  # of each thousand: tell where to part the whole
+_COUNTED: Final = 200  # items counted in one step: 0.1 ms
+_FREED: Final = 100  # objects freed in one step: 0.1 ms
+_SORTED: Final = 1000  # texts sorted in one step: 0.3 ms
+_SAMPLES: Final = 8  # of each thousand texts
 
 
 @frozen
 class Done(Generic[T]):
-    """What steps gave at their end."""
+    """Result of steps that have ended."""
 
     value: T
 
 
 def advance(steps: Steps[T], elapsed: Callable[[], float], ends: float) -> Done[T] | None:
-    """Go on until the end, or until `elapsed` has reached `ends`: then None. At least one step."""
+    """Run at least one step, until the end or until `elapsed` reaches `ends`; then None."""
     try:
         while True:
             next(steps)
@@ -39,7 +39,7 @@ def advance(steps: Steps[T], elapsed: Callable[[], float], ends: float) -> Done[
 
 
 def step(steps: Steps[T]) -> Done[T] | None:
-    """One step: None, or the end."""
+    """Run one step; return the result if it was the last."""
     try:
         next(steps)
     except StopIteration as end:
@@ -48,7 +48,7 @@ def step(steps: Steps[T]) -> Done[T] | None:
 
 
 def whole(steps: Steps[T]) -> T:
-    """All of the steps, now."""
+    """Run all steps at once; return the result."""
     try:
         while True:
             next(steps)
@@ -58,14 +58,14 @@ def whole(steps: Steps[T]) -> T:
 
 
 def in_slices(items: Iterable[T], size: int = 100) -> Iterator[list[T]]:
-    """The items in lists of `size`: a step each, for what takes about 0.1 µs."""
+    """Yield the items in lists of `size`, to work on one list in a step."""
     rest = iter(items)
     while slice_ := list(islice(rest, size)):
         yield slice_
 
 
 def counted(items: Iterable[K]) -> Steps[Counter[K]]:
-    """Count how often each item occurs."""
+    """Count how often each item occurs, in steps."""
     counts: Counter[K] = Counter()
     for some in in_slices(items, _COUNTED):
         counts.update(some)
@@ -74,9 +74,7 @@ def counted(items: Iterable[K]) -> Steps[Counter[K]]:
 
 
 def emptied(table: dict[Any, Any]) -> Steps[None]:
-    """Take all out of a table, and out of the tables in it: 100,000 objects that are freed at once
-    take 10 ms.
-    """
+    """Clear a table and the tables in it: freeing 100,000 objects at once takes 10 ms."""
     tables, freed = [table], 0
     while tables:
         while tables[-1]:
@@ -90,9 +88,9 @@ def emptied(table: dict[Any, Any]) -> Steps[None]:
 
 
 def sorted_in_steps(texts: Iterable[str]) -> Steps[list[str]]:
-    """The texts, ascending; half as quick as `sorted`, which takes 40 ms for 100,000.
+    """Sort texts in steps, at half the speed of `sorted`, which takes 40 ms for 100,000.
 
-    They are parted by a sample of them into thousands, and these are sorted one by one.
+    A sample divides the texts into parts of about a thousand, which are sorted one by one.
     """
     rest, found = iter(texts), list[str]()
     while some := list(islice(rest, _SORTED)):
@@ -113,7 +111,7 @@ def _sorted(texts: list[str]) -> Steps[list[str]]:
             yield
     found: list[str] = []
     for part in parts:
-        # A part as large as the whole is of equal texts: there is nothing to part.
+        # A part as large as the whole consists of equal texts.
         uneven = len(part) > 4 * _SORTED and len(part) < len(texts)
         found += (yield from _sorted(part)) if uneven else sorted(part)
         yield

@@ -1,7 +1,7 @@
-"""What is put off to the end of a round: of what a reader, or a handler, serves in one go.
+"""Deferred batch: calls put off to the end of a round.
 
-Its answers are sent when the round ends. So what has to be done before anybody is told is done
-once for all of them: records of several requests become one batch.
+A round is what one task serves in one go. Its answers are sent when it ends, so work that only has
+to precede them is done once for all: records of several requests become one batch.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,11 @@ from trio_kafka.errors import InvariantError
 Calls: TypeAlias = list[Callable[[], None]]
 
 
-class Rounds:
-    """Of all tasks of a broker that serve; one may come in between two items of another one. calls:
-    what is put off, None while nobody serves. number: of the round that goes on.
+class DeferredBatch:
+    """Deferred calls of the round that is running, shared by all tasks that serve requests.
+
+    DeferredBatch nest: one task may serve at a yield point of another.
+    calls: None while no round is running. number: of the round; grows with each.
     """
 
     __slots__ = ("calls", "number")
@@ -24,25 +26,28 @@ class Rounds:
         self.number = 1
 
     def begin(self) -> Calls | None:
-        """A task's turn: round after round. `end` takes what this returns."""
+        """Begin a round. Pass the result, the calls of the enclosing round, to `end`."""
         outer, self.calls = self.calls, []
         return outer
 
-    def put_off(self, call: Callable[[], None]) -> None:
-        """Have it called at the end of the round, before anybody is told. It must not raise."""
+    def defer(self, call: Callable[[], None]) -> None:
+        """Make `call` at the end of the round, before answers are sent. It must not raise.
+
+        Raises InvariantError outside of a round.
+        """
         if self.calls is None:
-            raise InvariantError("no round goes on")
+            raise InvariantError("deferred call outside of a round: begin one first")
         self.calls.append(call)
 
-    def settle(self) -> None:
-        """The end of a round: make the calls, in order, those too that they put off."""
+    def flush(self) -> None:
+        """Make the deferred calls, in order, and those that they defer themselves."""
         while self.calls:
             calls, self.calls = self.calls, []
             for call in calls:
                 call()
 
     def end(self, outer: Calls | None) -> None:
-        """The turn is over, and its last round; the one that it came into goes on."""
-        self.settle()
+        """Flush, then go back to the enclosing round."""
+        self.flush()
         self.number += 1
         self.calls = outer

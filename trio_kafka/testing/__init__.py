@@ -1,1 +1,17 @@
-"""The kit for tests: of this project, and of what others build on it."""
+"""Test kit for this project and for code built on it."""
+
+__all__ = [
+    "asgi",
+    "broker",
+    "direct",
+    "fault_rules",
+    "faults",
+    "harness",
+    "interceptors",
+    "machines",
+    "planes",
+    "processes",
+    "sample_apis",
+    "scripted_client",
+    "simulation",
+]

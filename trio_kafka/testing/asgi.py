@@ -1,6 +1,6 @@
-"""Requests to an ASGI app, without a server: for apps that plugins mount, in any world.
+"""Requests to an ASGI app without a server, for apps that plugins mount, in any World.
 
-The app is called in the caller's task, with the whole body at once; what it sends is gathered.
+The app runs in the caller's task and receives the whole body at once; its output is collected.
 """
 
 import json
@@ -22,12 +22,14 @@ HOST: Final = "localhost"
 
 
 class IncompleteAnswerError(Exception):
-    """The app returned before it had answered."""
+    """App that returned before it completed its response."""
 
 
 @define(kw_only=True, eq=False)
 class Answer:
-    """What came; `ended`: with its end. Header names are lower case, the last of a name counts."""
+    """Response of an app. ended: it is complete. Header names are lower case; the last of a name
+    counts.
+    """
 
     status: int = 0
     headers: dict[str, str] = field(factory=dict)
@@ -39,7 +41,7 @@ class Answer:
         return b"".join(self.chunks)
 
     def json(self) -> Any:
-        """Raises ValueError."""
+        """Return the body as JSON. Raises ValueError."""
         return json.loads(self.body)
 
 
@@ -53,11 +55,12 @@ async def ask(
     http_version: str = "1.1",
     extensions: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """The answer to one request. Raises IncompleteAnswerError, and what the app raises.
+    """Send a request to an app and return the response. The client stays until the app returns.
 
-    target: path and query. headers: `host` is `HOST` where none is given. body: bytes, or the
-    pieces in which it comes. extensions: of the scope, such as what the plane says of who had
-    its token: {"trio_kafka": {"authorized": True}}. The client stays until the app has returned.
+    target: path and query. headers: `host` is `HOST` unless given. body: bytes, or the pieces in
+    which they arrive.
+    extensions: of the scope, such as the plane's {"trio_kafka": {"authorized": True}}.
+    Raises IncompleteAnswerError, and whatever the app raises.
     """
     pieces = [body] if isinstance(body, bytes) else list(body)
     coming = [
@@ -86,7 +89,9 @@ async def ask(
     scope["extensions"] = dict(extensions or {})
     await app(scope, receive, send)
     if not answer.ended:
-        raise IncompleteAnswerError(f"{method} {target}: {answer}")
+        raise IncompleteAnswerError(
+            f"{method} {target}: the app returned before the response ended: {answer}"
+        )
     return answer
 
 

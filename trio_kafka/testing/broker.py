@@ -1,8 +1,8 @@
-"""A whole broker in a test: started when the block begins, stopped in order when it ends.
+"""A whole broker in a test: started at the begin of a block, stopped in order at its end.
 
-On any World: `simulated_world()` for virtual time and faults, `RealWorld()` for real sockets on a
-port that the system chooses. It has every handler that is installed, and data directories of its
-own. Starting another one on the same world's disk is a restart.
+It runs on any World: `simulated_world()` for virtual time and faults, `RealWorld()` for real
+sockets on a port that the system chooses. It has every installed handler and its own data
+directories. A second broker on the same world's disk is a restart.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.broker import Broker, running_broker
 from trio_kafka.config.load import load, options
 from trio_kafka.model import TopicId
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -36,23 +36,21 @@ _LOOK_S: Final = 0.02
 
 @define(eq=False, kw_only=True)
 class ServedBroker:
-    """A running broker, and one connection to its first listener.
+    """Running broker and a connection to its first listener.
 
-    Answers of one connection come one after the other: for requests at once, `connect` more.
+    Responses on one connection come in order: use `connect` for concurrent requests.
     """
 
     broker: Broker
     client: ScriptedClient
 
     async def ask(self, request: object, version: int | None = None) -> Any:
-        """The answer to a request, as the message that belongs to it; None: in the newest stable
-        version.
-        """
+        """Send a request and return the response. version: None: the newest stable one."""
         return await self.client.ask(request, newest(type(request)) if version is None else version)
 
     @asynccontextmanager
     async def connect(self, listener: str | None = None) -> AsyncIterator[ScriptedClient]:
-        """Another connection, to the listener of that name."""
+        """Open another connection, to the listener of that name."""
         broker = self.broker
         address = broker.endpoint if listener is None else broker.endpoints[listener]
         async with connected(broker.world, address) as client:
@@ -61,7 +59,9 @@ class ServedBroker:
     async def create_topic(
         self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
     ) -> TopicId:
-        """A new topic, led when this returns. Raises AssertionError if it is refused."""
+        """Create a topic and return its id once it has leaders. Raises AssertionError
+        if rejected.
+        """
         given = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
         topic = CreatableTopic(name, partitions, 1, configs=given)
         (made,) = (await self.ask(CreateTopicsRequest([topic]))).topics
@@ -70,17 +70,17 @@ class ServedBroker:
         return TopicId(made.topic_id)
 
     async def serve_groups(self, *group_ids: str) -> None:
-        """Return when these groups have a coordinator that has loaded them: as clients find it."""
+        """Wait, as clients do, until these groups have a coordinator that has loaded them."""
         for group_id in group_ids:
             asked = FindCoordinatorRequest(coordinator_keys=[group_id])
-            while (await self.ask(asked)).coordinators[0].error_code:  # noqa: ASYNC110 - as clients do
+            while (await self.ask(asked)).coordinators[0].error_code:  # noqa: ASYNC110 - clients poll too
                 await trio.sleep(_LOOK_S)
             offsets = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id, topics=[])])
-            while (await self.ask(offsets)).groups[0].error_code:  # noqa: ASYNC110 - as clients do
+            while (await self.ask(offsets)).groups[0].error_code:  # noqa: ASYNC110 - clients poll too
                 await trio.sleep(_LOOK_S)
 
     def closed(self, reason: str) -> int:
-        """How many connections to the first listener were closed for that reason."""
+        """Return how many connections to the first listener were closed for a reason."""
         listener = next(iter(self.broker.endpoints))
         return self.broker.counters.value("connections_closed", listener=listener, reason=reason)
 
@@ -93,12 +93,12 @@ async def served_broker(
     apis: Registry | None = None,
     plugins: Sequence[Plugin] | None = (),
 ) -> AsyncIterator[ServedBroker]:
-    """A broker and a connection to it.
+    """Run a broker with a connection to it.
 
-    settings: texts by Kafka's names, over one listener on a free port of the loopback and one data
-    directory, `DATA` (give `log.dirs` in the real world). apis: None: the installed ones. plugins:
-    these alone.
-    Raises ConfigError, and what `running_broker` raises.
+    settings: texts by Kafka's names. Defaults are one listener on a free loopback port and the data
+    directory `DATA`; set `log.dirs` in the real world.
+    apis: None: the installed ones. plugins: only these; None: the installed ones.
+    Raises ConfigError, and whatever `running_broker` raises.
     """
     given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": DATA, **(settings or {})}
     config = load(options(f"{name}={text}" for name, text in given.items())).config

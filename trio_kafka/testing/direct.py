@@ -17,17 +17,17 @@ from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.connection import Connection
-from trio_kafka.network.processor import Processor
+from trio_kafka.network.connection import Connection, ConnectionOwner
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.turn import Turn
 from trio_kafka.protocol.compiler import decoder
 from trio_kafka.protocol.headers import response_header_version
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import Timers
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.wire.frame import Buffers, Framer
 from trio_kafka.wire.server import HEAD, Segments
@@ -56,7 +56,7 @@ class DirectGroup:
     node: Node = field(factory=lambda: Node("harness", "broker"))
     threads: int = 8
     listener: ListenerSettings = field(factory=ListenerSettings)
-    turn: Turn = field(init=False)
+    budget: LoopBudget = field(init=False)
     channel: RequestChannel = field(init=False)
     timers: Timers = field(init=False)
     group: HandlerGroup = field(init=False)
@@ -65,14 +65,14 @@ class DirectGroup:
 
     def __attrs_post_init__(self) -> None:
         elapsed = self.world.clock.elapsed
-        self.turn = Turn(elapsed)
+        self.budget = LoopBudget(elapsed)
         self.channel = RequestChannel(500, self.node, elapsed)
         self.timers = Timers(self.node)
         self.buffers = Buffers(self.world.buffer)
         self.group = HandlerGroup(
             self.channel,
             self.parts,
-            turn=self.turn,
+            budget=self.budget,
             counters=self.counters,
             node=self.node,
             size=self.threads,
@@ -80,13 +80,13 @@ class DirectGroup:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled."""
-        trio.lowlevel.add_instrument(self.turn)
+        trio.lowlevel.add_instrument(self.budget)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self.timers.run)
                 await self.group.run(task_status=task_status)
         finally:
-            trio.lowlevel.remove_instrument(self.turn)
+            trio.lowlevel.remove_instrument(self.budget)
 
     def client(self, client_id: str | None = "harness") -> "DirectClient":
         """A new connection."""
@@ -110,12 +110,12 @@ class DirectClient:
         self.client_id = client_id
         self.listener = group.listener
         self._group = group
-        self._elapsed = group.turn.elapsed
+        self._elapsed = group.budget.elapsed
         here = Endpoint("127.0.0.1", 9092)
         there = Endpoint("127.0.0.1", 50000 + number % 15000)
         socket = cast("Socket", _NoSocket(number, there, here))
         framer = Framer(group.buffers, self.listener.largest_frame)
-        self.connection = Connection(socket, cast("Processor", self), framer)
+        self.connection = Connection(socket, cast("ConnectionOwner", self), framer)
         self._answered = trio.Event()
         self._segments: Segments | None = None
         self._closed: ClosedError | None = None
@@ -189,7 +189,7 @@ class DirectClient:
 
     # --- as the processor of the connection
 
-    def answer(self, request: Request, segments: Segments | None) -> None:
+    def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
         """Keep the answer. Raises RuntimeError for a second one."""
         stamps = request.stamps
         if not self._in_hand:
@@ -197,14 +197,16 @@ class DirectClient:
         self._in_hand = False
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
-        self.connection.framer.done()
+        connection.framer.done()
         self._segments = segments
         self._answered.set()
 
-    def refuse(self, request: Request, reason: str, detail: str) -> None:
+    def refuse(
+        self, connection: Connection, request: Request, reason: CloseReason, detail: str
+    ) -> None:
         """The connection ends instead."""
         del request
-        self.connection.closed = True
-        self.connection.framer.drop()
+        connection.closed = True
+        connection.framer.drop()
         self._closed = ClosedError(reason, detail)
         self._answered.set()

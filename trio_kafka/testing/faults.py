@@ -136,7 +136,7 @@ class _Nobody:
     """Owns faults that nobody else does; they do not fail."""
 
     name: str = "faults"
-    in_hand: None = None
+    in_flight: None = None
 
     def failed(self, error: BaseException, where: str) -> None:
         """Whoever put them on sees the answers."""

@@ -22,14 +22,14 @@ from trio_kafka.errors import leaves
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
 from trio_kafka.model import NodeId
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.host import PluginHost
-from trio_kafka.plugin_host.hosted import Hosted
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.hosted_plugin import HostedPlugin
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.plugin_host.mounts import Mounts
 from trio_kafka.plugin_host.settings import full_name
-from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.purgatory import Timers
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.interceptors.registry import Interceptors
@@ -155,10 +155,10 @@ class PluginHarness:
     @property
     def mounts(self) -> Mounts:
         """The ASGI apps of the plugin."""
-        return self.host.site.mounts
+        return self.host.dependencies.mounts
 
     @property
-    def hosted(self) -> Hosted:
+    def hosted(self) -> HostedPlugin:
         """The plugin, or the first of them, as the host keeps it: its state, its failures."""
         return self.host.find(self._plugins[0].name)
 
@@ -177,7 +177,7 @@ class PluginHarness:
         self._group = DirectGroup(self.world, self.parts, self.counters, self.node)
         async with trio.open_nursery() as nursery:
             await nursery.start(self._group.run)
-            self.host = PluginHost(self._site(nursery), self._plugins)
+            self.host = PluginHost(self._dependencies(nursery), self._plugins)
             await nursery.start(self.host.run)
             self._check_ready()
             try:
@@ -188,12 +188,12 @@ class PluginHarness:
                     await self.host.stop()
                 nursery.cancel_scope.cancel()
 
-    def _site(self, nursery: trio.Nursery) -> HostSite:
+    def _dependencies(self, nursery: trio.Nursery) -> PluginHostDependencies:
         async def fail(error: Exception) -> None:
             raise error
 
         given: Layer = options(f"{name}={text}" for name, text in self._settings.items())
-        return HostSite(
+        return PluginHostDependencies(
             parts=self.parts,
             world=self.world,
             node=self.node,

@@ -3,7 +3,7 @@
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.requests.interceptors.registry import InHand
+from trio_kafka.requests.interceptors.registry import InFlight
 
 
 @define(eq=False)
@@ -11,7 +11,7 @@ class Blamed:
     """An owner that only keeps what it is told: the failures and where they were."""
 
     name: str = "blamed"
-    in_hand: InHand | None = None
+    in_flight: InFlight | None = None
     failures: list[tuple[BaseException, str]] = field(factory=list)
 
     def failed(self, error: BaseException, where: str) -> None:

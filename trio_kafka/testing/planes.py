@@ -1,27 +1,29 @@
-"""A plane with a few handlers, on any World: all of a broker that tests of the planes need."""
+"""A plane with a few handlers on any World: the part of a broker that plane tests need."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import trio
 
 from trio_kafka.attributes import define
 from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Node
-from trio_kafka.model import Endpoint, NodeId
+from trio_kafka.model import Endpoint, NodeId, code_of
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
+from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.network.turn import Turn
 from trio_kafka.purgatory import Purgatory, Timers
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
+from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.wire.frame import SMALL
 from trio_kafka.wire.memory import MemoryPool
@@ -33,14 +35,14 @@ class RunningPlane:
     world: World
     plane: Plane
     endpoint: Endpoint
-    others: Sequence[Endpoint]  # of `more`
+    others: Sequence[Endpoint]  # endpoints of `more`
     limits: ConnectionLimits
     group: HandlerGroup
     channel: RequestChannel
     parts: Parts
     counters: Counters
     node: Node
-    turn: Turn
+    budget: LoopBudget
     timers: Timers
     purgatory: Purgatory
     nursery: trio.Nursery
@@ -55,8 +57,8 @@ class RunningPlane:
 
     @property
     def buffers_out(self) -> int:
-        """Bytes of the pooled buffers that somebody holds, if all are of the small size."""
-        buffers = self.processor._shared.buffers  # noqa: SLF001 - what no figure needs to tell
+        """Bytes of pooled buffers in use, if all have the small size."""
+        buffers = self.processor.resources.buffers
         return buffers.fresh * SMALL - buffers.kept
 
     def closed(self, reason: str) -> int:
@@ -77,7 +79,9 @@ async def running_plane(
     protected: Sequence[str] = (),
     more: Sequence[ListenerSettings] = (),
 ) -> AsyncIterator[RunningPlane]:
-    """memory: of requests, in bytes; more: listeners beside the first one."""
+    """Run a plane with these handlers. memory: request memory in bytes. more:
+    additional listeners.
+    """
     registry = Registry()
     for handler in handlers:
         made = api_of(handler)
@@ -86,9 +90,9 @@ async def running_plane(
     root = Node("plane data", "plane")
     channel = RequestChannel(queued, root, world.clock.elapsed)
     counters = Counters()
-    turn = Turn(world.clock.elapsed, limit_s=max(0.002, share_s), share_s=share_s)
+    budget = LoopBudget(world.clock.elapsed, limit_s=max(0.002, share_s), share_s=share_s)
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
-    group = HandlerGroup(channel, parts, turn=turn, counters=counters, node=root, size=threads)
+    group = HandlerGroup(channel, parts, budget=budget, counters=counters, node=root, size=threads)
     timers = Timers(root)
     limits = ConnectionLimits(world.network, counters, root, protected=protected)
     plane = Plane(
@@ -96,7 +100,7 @@ async def running_plane(
         world,
         channel,
         group,
-        turn=turn,
+        budget=budget,
         counters=counters,
         node=root,
         limits=limits,
@@ -121,7 +125,7 @@ async def running_plane(
             parts=parts,
             counters=counters,
             node=root,
-            turn=turn,
+            budget=budget,
             timers=timers,
             purgatory=Purgatory("Test", timers, root),
             nursery=nursery,
@@ -130,7 +134,7 @@ async def running_plane(
 
 
 async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
-    """Wait for what no event tells."""
+    """Poll for a condition that no event announces."""
     with trio.fail_after(limit_s):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await trio.sleep(0.001)
@@ -140,9 +144,20 @@ async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
 async def asked_plane(
     world: World, handlers: Iterable[Callable[..., Any]], **how: Any
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
-    """A plane as `running_plane` makes it, and a connection to it."""
+    """Run a plane as `running_plane` does, with a client connection."""
     async with (
         running_plane(world, handlers, **how) as plane,
         connected(world, plane.endpoint) as client,
     ):
         yield plane, client
+
+
+def bare_request(number: int = 0, connection: object = None) -> Request:
+    """Return a request with correlation id `number`, without a connection to answer on."""
+    no_connection = cast("Connection", connection)
+    return Request(memoryview(b""), code_of(18, 0), number, -1, no_connection, Stamps(0.0, 0.0))
+
+
+def numbers(requests: list[Any]) -> list[int]:
+    """Return the correlation ids of requests."""
+    return [request.correlation for request in requests]

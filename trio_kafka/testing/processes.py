@@ -1,7 +1,7 @@
-"""Brokers as processes of their own, for tests with real clients and for measurements.
+"""Brokers as separate processes, for tests with real clients and for measurements.
 
-Blocking, as the clients are. A process is a child, is known by its id and is gone when its block
-ends; what it printed stays in a file. It is ready when it has answered ApiVersions, not when its
+Calls block, as those of the clients do. A process is a child, identified by its id, and ends with
+its block; its output stays in a file. It is ready when it has answered ApiVersions, not when its
 port is open.
 """
 
@@ -20,7 +20,7 @@ from typing import Final
 from trio_kafka.attributes import frozen
 
 Address = tuple[str, int]
-# From (port, data directory, settings as NAME=VALUE) to what is executed.
+# From (port, data directory, settings as NAME=VALUE) to the command line.
 Command = Callable[[int, Path, Sequence[str]], list[str]]
 
 LOOPBACK: Final = "127.0.0.1"
@@ -29,25 +29,29 @@ _RETRY_S: Final = 0.01
 
 
 class ProcessError(Exception):
-    """A process ended too early, or did not answer or stop in time; says what it printed last."""
+    """Process that ended too early, or did not answer or stop in time; includes its last output."""
 
 
 def unused_port() -> int:
-    """A port that was free a moment ago, chosen by the kernel: for servers that must be told."""
+    """Return a port that was free a moment ago, for servers that must be given one."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
 def trio_kafka_command(port: int, data: Path, settings: Sequence[str]) -> list[str]:
-    """This interpreter's trio-kafka, which formats an empty data directory."""
+    """Return the command of this interpreter's trio-kafka, which formats an empty data
+    directory.
+    """
     named = [f"listeners=PLAINTEXT://{LOOPBACK}:{port}", f"log.dirs={data}", *settings]
     options = [word for setting in named for word in ("-c", setting)]
     return [sys.executable, "-m", "trio_kafka", "start", *options, "--format-if-empty"]
 
 
 def ask_api_versions(address: Address, timeout_s: float = 5.0) -> dict[int, tuple[int, int]]:
-    """Versions of each API key, by ApiVersions 0. OSError; ValueError: the answer is an error."""
+    """Return versions by API key, through ApiVersions 0. OSError; ValueError for an
+    error response.
+    """
     with socket.create_connection(address, timeout_s) as connection:
         connection.sendall(_API_VERSIONS_V0)
         with connection.makefile("rb") as answers:
@@ -66,7 +70,7 @@ def ask_api_versions(address: Address, timeout_s: float = 5.0) -> dict[int, tupl
 
 @frozen(kw_only=True)
 class BrokerProcess:
-    """A broker that answers."""
+    """Serving broker process."""
 
     process: subprocess.Popen[bytes]
     address: Address
@@ -79,7 +83,9 @@ class BrokerProcess:
         return f"{self.address[0]}:{self.address[1]}"
 
     def stop(self, timeout_s: float = 30.0) -> int:
-        """SIGTERM, and the exit status. SIGKILL and ProcessError when time is up. Idempotent."""
+        """Send SIGTERM and return the exit status. On timeout SIGKILL and ProcessError.
+        Idempotent.
+        """
         return _stop(self.process, self.log, timeout_s)
 
 
@@ -92,11 +98,11 @@ def broker_process(
     start_timeout_s: float = 60.0,
     stop_timeout_s: float = 30.0,
 ) -> Iterator[BrokerProcess]:
-    """A broker on loopback that keeps its data in `directory`/data, until the block ends.
+    """Run a broker on loopback for the duration of the block, with its data in `directory`/data.
 
-    settings: NAME=VALUE, after the address and the data directory. A data directory that is
-        there already is used again.
-    port: for one that lives again where its clients look for it; else one that is unused.
+    settings: NAME=VALUE, after the address and the data directory. An existing data directory is
+    used again.
+    port: for a broker that restarts on the address its clients know; None: an unused one.
     """
     directory = directory.resolve()
     port = unused_port() if port is None else port
@@ -118,11 +124,11 @@ def broker_process(
 def child_process(
     command: Sequence[str], log: Path, stop_timeout_s: float = 30.0
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child until the block ends; what it prints is added to `log`, in whose directory it runs.
+    """Run a child for the duration of the block; its output is appended to `log`.
 
-    So no child finds modules in the directory that its parent happens to be in. It has a session
-    of its own: Ctrl-C ends the block, which stops it in order. It may keep bytecode: without, each
-    start compiles all that it imports.
+    It runs in the directory of `log`, so that it finds no modules in the parent's directory. It has
+    its own session, so that Ctrl-C ends the block, which stops the child in order. It may write
+    bytecode, because otherwise each start would compile all imports.
     """
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with log.open("ab") as output:
@@ -144,18 +150,18 @@ def child_process(
 def wait_until_serving(
     address: Address, process: subprocess.Popen[bytes], log: Path, timeout_s: float
 ) -> None:
-    """Return with the first answer. ProcessError if the process ends before, or the time does."""
+    """Wait for the first answer. ProcessError if the process ends or the time expires before."""
     deadline = time.monotonic() + timeout_s
     while True:
         left = deadline - time.monotonic()
         if process.poll() is not None:
             raise ProcessError(_report(f"ended with status {process.returncode}", process, log))
         if left <= 0:
-            raise ProcessError(_report(f"no answer in {timeout_s:g} s", process, log))
+            raise ProcessError(_report(f"did not answer within {timeout_s:g} s", process, log))
         try:
             ask_api_versions(address, timeout_s=left)
         except OSError:
-            time.sleep(_RETRY_S)  # nothing tells a parent when a port opens
+            time.sleep(_RETRY_S)  # a parent is not notified when a port opens
         else:
             return
 
@@ -166,7 +172,7 @@ def _stop(process: subprocess.Popen[bytes], log: Path, timeout_s: float) -> int:
         try:
             process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            # With all it started: its group has its id, which is ours until it is waited for.
+            # Kill its process group, which has its id; the id stays ours until `wait`.
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise ProcessError(_report(f"did not stop in {timeout_s:g} s", process, log)) from None
@@ -175,4 +181,4 @@ def _stop(process: subprocess.Popen[bytes], log: Path, timeout_s: float) -> int:
 
 def _report(what: str, process: subprocess.Popen[bytes], log: Path) -> str:
     last = log.read_text(errors="replace").splitlines()[-20:]
-    return "\n".join([f"{process.args!r}: {what}; it printed last:", *last])
+    return "\n".join([f"{process.args!r}: {what}; its last output:", *last])

@@ -1,6 +1,6 @@
-"""Three small APIs of no product, for tests of what moves requests: keys 10100 to 10102.
+"""Three small APIs with keys 10100 to 10102, for tests of request processing.
 
-What they do is for each test to say, by handlers of its own.
+Each test supplies its own handlers.
 """
 
 from trio_kafka.protocol.schema import int16, int32, records, request, response, string
@@ -8,7 +8,7 @@ from trio_kafka.protocol.schema import int16, int32, records, request, response,
 
 @request(key=10100, versions="0-1", flexible="1+")
 class EchoRequest:
-    """A text, and a number to tell one from the other."""
+    """Text with a number that identifies the request."""
 
     text: str = string()
     number: int = int32()
@@ -24,7 +24,7 @@ class EchoResponse:
 
 @request(key=10101, versions="0")
 class WaitRequest:
-    """Waits for something, at most so long."""
+    """Request that waits up to a timeout."""
 
     timeout_ms: int = int32()
 
@@ -37,7 +37,7 @@ class WaitResponse:
 
 @request(key=10102, versions="0")
 class ReadRequest:
-    """Wants bytes of a file."""
+    """Request for bytes of a file."""
 
     position: int = int32()
     size: int = int32()
@@ -45,6 +45,6 @@ class ReadRequest:
 
 @response(ReadRequest)
 class ReadResponse:
-    """Without an error code: this API has no error answer of its own."""
+    """Response without an error code: this API has no error response of its own."""
 
     data: memoryview | None = records(nullable="0+")

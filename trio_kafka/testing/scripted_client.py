@@ -1,7 +1,7 @@
-"""A client that sends exactly what it is told: whole requests, half frames, garbage.
+"""Client that sends exactly what the test says: whole requests, partial frames, invalid bytes.
 
-Works on any World. `ask` sends a message and decodes its answer; `send` and `receive_frame` are for
-what no message says. One task at a time receives.
+It works on any World. `ask` sends a message and decodes the response; `send` and `receive_frame`
+handle raw bytes. Only one task may receive at a time.
 """
 
 import struct
@@ -32,7 +32,7 @@ def frame(
     client_id: str | None = "scripted",
     flexible: bool = False,
 ) -> bytes:
-    """A whole request frame with its size; flexible: header 2, with no tagged fields."""
+    """Return a request frame with its size. flexible: header 2, without tagged fields."""
     client = b"" if client_id is None else client_id.encode()
     size = -1 if client_id is None else len(client)
     tags = b"\0" if flexible else b""
@@ -43,10 +43,10 @@ def frame(
 def request_frame(
     request: object, version: int, *, correlation: int = 0, client_id: str | None = "scripted"
 ) -> bytes:
-    """The frame of a message."""
+    """Return the frame of a request message."""
     message = message_of(type(request))
     if message.key is None:
-        raise TypeError(f"{message.name} is no request")
+        raise TypeError(f"{message.name} is not a request")
     return frame(
         message.key,
         version,
@@ -58,7 +58,7 @@ def request_frame(
 
 
 def newest(request: type[Any]) -> int:
-    """The newest stable version of a request."""
+    """Return the newest stable version of a request."""
     message = message_of(request)
     last, (first_unstable, last_unstable) = message.versions[1], message.unstable
     return min(last, first_unstable - 1) if first_unstable <= last_unstable else last
@@ -74,7 +74,7 @@ class ScriptedClient:
         self._correlation = 0
 
     async def send(self, data: bytes | bytearray | memoryview) -> None:
-        """Send all of it."""
+        """Send all bytes."""
         view = memoryview(data)
         while view:
             try:
@@ -84,7 +84,7 @@ class ScriptedClient:
         await trio.lowlevel.checkpoint()
 
     async def receive(self, size: int) -> bytes:
-        """Exactly so many bytes. Raises EOFError where the stream ends before."""
+        """Receive exactly `size` bytes. Raises EOFError if the stream ends before."""
         while len(self._received) < size:
             if not await self._receive_some(max(size - len(self._received), 1 << 16)):
                 raise EOFError(f"the stream ended after {len(self._received)} of {size} bytes")
@@ -94,21 +94,21 @@ class ScriptedClient:
         return data
 
     async def receive_frame(self) -> bytes:
-        """The next frame without its size."""
+        """Receive the next frame, without its size."""
         (size,) = _SIZE.unpack(await self.receive(4))
         return await self.receive(size)
 
     async def receive_answer(self, response: type[T], version: int) -> tuple[int, T]:
-        """Correlation id and message of the next answer."""
+        """Receive the next response: correlation id and message."""
         data = await self.receive_frame()
         position = 4 + response_header_version(message_of(response), version)
         answer, end = decoder(response, version)(data, position)
         if end != len(data):
-            raise ValueError(f"{len(data) - end} bytes behind the answer")
+            raise ValueError(f"{len(data) - end} unexpected bytes after the response")
         return _SIZE.unpack_from(data)[0], answer
 
     async def ask(self, request: object, version: int) -> Any:
-        """Send a request and wait for its answer. Raises ValueError if another one comes."""
+        """Send a request and return its response. Raises ValueError for an unexpected response."""
         message = message_of(type(request))
         if message.response is None:
             raise TypeError(f"{message.name} has no response")
@@ -119,11 +119,13 @@ class ScriptedClient:
         await self.send(data)
         correlation, answer = await self.receive_answer(message.response, version)
         if correlation != self._correlation:
-            raise ValueError(f"answer {correlation}: want {self._correlation}")
+            raise ValueError(f"response has correlation id {correlation}, want {self._correlation}")
         return answer
 
     async def wait_closed(self) -> bool:
-        """Until the server has ended the stream. True: in order; False: by a reset."""
+        """Wait for the server to end the stream. Returns True for an orderly end, False for a
+        reset.
+        """
         try:
             while await self._receive_some(1 << 16):
                 pass
@@ -149,13 +151,13 @@ class ScriptedClient:
 async def connect(
     network: Network, address: Endpoint, *, client_id: str | None = "scripted"
 ) -> ScriptedClient:
-    """A new connection; whoever asks closes it."""
+    """Open a connection; the caller must close it."""
     return ScriptedClient(await network.connect(address.host, address.port), client_id)
 
 
 @asynccontextmanager
 async def connected(world: World, address: Endpoint) -> AsyncIterator[ScriptedClient]:
-    """A connection for as long as the block runs."""
+    """Open a connection for the duration of the block."""
     client = await connect(world.network, address)
     try:
         yield client

@@ -1,9 +1,8 @@
 """Simulated worlds for tests.
 
-Two ways. `run_simulated(main, seed)` runs `main(universe)` in a run of its own, in virtual time and
-in an order that the seed decides: for scenarios that are tried at many seeds; its tests are plain
-functions. `simulated_world()` gives a machine inside any Trio test, on that test's clock
-(`autojump_clock`).
+`run_simulated(main, seed)` runs `main(universe)` in its own Trio run, in virtual time and in a task
+order that the seed decides. Use it in plain test functions, for scenarios with many seeds.
+`simulated_world()` makes a machine inside any Trio test, on that test's clock (`autojump_clock`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,7 +11,7 @@ from typing import TypeVar
 import trio
 
 from trio_kafka.world.simulated import SimulatedWorld, Universe
-from trio_kafka.world.simulated.universe import Verdict
+from trio_kafka.world.simulated.run import Verdict
 from trio_kafka.world.world import Crashed
 
 T = TypeVar("T")
@@ -21,21 +20,21 @@ T = TypeVar("T")
 def run_simulated(
     main: Callable[[Universe], Awaitable[T]], seed: object = 0, *, moody: bool = False
 ) -> T:
-    """The result of `main(universe)`; Deadlock where it would wait for ever."""
+    """Run `main(universe)` and return its result; raises Deadlock if it would wait forever."""
     return Universe(seed, moody=moody).run(main)
 
 
 def simulated_world(
     name: str = "broker", *, seed: object = 0, moody: bool = False
 ) -> SimulatedWorld:
-    """A machine in a universe of its own; `world.universe` has faults, links and other machines."""
+    """Make a machine in its own universe; `world.universe` has faults, links and other machines."""
     return Universe(seed, moody=moody).machine(name)
 
 
 def fault_on(call: str, verdict: Verdict, target: str = "") -> Callable[[str, str, str], Verdict]:
-    """A rule for `universe.fault`: `verdict` for that call on what has `target` in its name."""
+    """Return a rule for `universe.fault`: a verdict for a call on names that contain `target`."""
 
-    def rule(machine: str, name: str, place: str) -> Verdict:  # noqa: ARG001 - a rule's signature
+    def rule(machine: str, name: str, place: str) -> Verdict:  # noqa: ARG001 - signature of a rule
         return verdict if name == call and target in place else None
 
     return rule
@@ -49,9 +48,9 @@ async def run_until_crash(
     power: bool = True,
     kept: float = 0.5,
 ) -> None:
-    """Run `life(world)` and crash the machine after `after_s`, or at its end if that is earlier.
+    """Run `life(world)` and crash the machine after `after_s`, or at its end if earlier.
 
-    Returns when all its tasks are gone; `world.universe.machine(world.name)` is the next life.
+    Returns when all tasks have ended; `world.universe.machine(world.name)` restarts the machine.
     """
     try:
         async with trio.open_nursery() as nursery:

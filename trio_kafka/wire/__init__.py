@@ -1,1 +1,3 @@
-"""The bytes of a connection, sans-IO: frames, heads and answers. No trio and no clock in here."""
+"""Bytes of a connection, sans-IO: frames, headers and answers. Imports no trio and no clock."""
+
+__all__ = ["client", "frame", "memory", "metered", "server"]

@@ -1,11 +1,10 @@
-"""A client's side of the wire: frames of requests, and answers in the order of what was asked.
+"""Client side of a connection: frames of requests, and their answers in order.
 
-It does no I/O: `ask` gives bytes to send, `received` takes bytes that came, `next` gives answers.
-So it serves a task, a blocking socket or a test alike. A caller that reads large answers straight
-into a buffer of their size uses `size_of` and `answer_in` instead: nothing is copied then. Which
-versions a server has is asked by ApiVersions; `common_version` chooses. Source: Kafka's request
-headers 1 and 2, response headers 0 and 1 (KIP-482); KIP-511 for an answer to ApiVersions in
-version 0.
+Does no I/O: `ask` returns bytes to send, `received` takes received bytes, `next` returns answers.
+So it works with a task, a blocking socket or a test. A caller that receives large answers into its
+own buffer uses `size_of` and `answer_in`, which copy nothing. `common_version` chooses a version
+from the answer to ApiVersions. Source: Kafka's request headers 1 and 2, response headers 0 and 1
+(KIP-482); KIP-511 for an answer to ApiVersions in version 0.
 """
 
 import struct
@@ -28,14 +27,14 @@ from trio_kafka.protocol.schema import message_of
 
 LARGEST: Final = 100 << 20
 _SIZE: Final = struct.Struct(">i")
-_HEAD: Final = 4  # bytes of the smallest answer: its correlation id
+_HEAD: Final = 4  # bytes of the smallest answer, a correlation id
 _LAST_ID: Final = 0x7FFFFFFF
 _UNSUPPORTED: Final = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
 
 
 @frozen
 class _Asked:
-    """A request that waits for its answer."""
+    """A request in flight."""
 
     correlation: int
     response: type[Any]
@@ -43,9 +42,9 @@ class _Asked:
 
 
 class ClientSide:
-    """The bytes of one connection. A ProtocolError is its end: nothing after it can be trusted.
+    """Client side of one connection. After a ProtocolError it must not be used.
 
-    client_id: what the server calls this client. largest: the largest answer that is read.
+    client_id: sent with each request. largest: bytes of the largest answer that is accepted.
     """
 
     __slots__ = ("_asked", "_client_id", "_correlation", "_largest", "_received")
@@ -59,14 +58,14 @@ class ClientSide:
 
     @property
     def waiting(self) -> int:
-        """Requests without their answer yet."""
+        """Number of requests in flight."""
         return len(self._asked)
 
     def ask(self, request: object, version: int, *, answered: bool = True) -> bytes:
-        """The frame of a request, with its size.
+        """Return the frame of a request, with its size.
 
-        answered: False for one that gets no answer (Produce with acks=0).
-        Raises TypeError for what is no request, EncodeError for a value the version cannot carry.
+        answered: False for a request without an answer (Produce with acks=0).
+        Raises TypeError if it is no request, EncodeError for a value that the version lacks.
         """
         message = message_of(type(request))
         if message.key is None or message.response is None:
@@ -80,47 +79,47 @@ class ClientSide:
         return b"".join([_SIZE.pack(len(head) + len(body)), head, body])
 
     def received(self, data: bytes | bytearray | memoryview) -> None:
-        """Take bytes that came, however they were cut."""
+        """Take received bytes, of any number of frames or parts of them."""
         self._received += data
 
     def next(self) -> Any | None:
-        """The answer to the oldest request that waits; None: it is not whole.
+        """Return the answer to the oldest request in flight; None: it is not complete.
 
-        Its records are views of bytes that nobody changes. Raises ProtocolError.
+        Its records are views of immutable bytes. Raises ProtocolError.
         """
         frame = self._next_frame()
         return None if frame is None else self.answer_in(frame)
 
     def size_of(self, head: Buffer) -> int:
-        """Bytes of the answer behind `head`, which is four bytes. Raises ProtocolError."""
+        """Return the size of the answer that follows `head`, four bytes. Raises ProtocolError."""
         (size,) = _SIZE.unpack_from(head)
         if not _HEAD <= size <= self._largest:
             raise ProtocolError(f"answer of {size} bytes: want {_HEAD} to {self._largest}")
         return int(size)
 
     def answer_in(self, frame: Buffer) -> Any:
-        """The answer to the oldest request that waits, from a whole frame without its size.
+        """Return the answer to the oldest request in flight, from a frame without its size.
 
-        Its records are views of `frame`, which must not change from now on. Raises ProtocolError.
+        Its records are views of `frame`, which must not change afterwards. Raises ProtocolError.
         """
         (correlation,) = _SIZE.unpack_from(frame)
         if not self._asked:
-            raise ProtocolError(f"answer {correlation}, and nothing was asked")
+            raise ProtocolError(f"answer {correlation}: want none, as no request is in flight")
         asked = self._asked.popleft()
         if correlation != asked.correlation:
             raise ProtocolError(f"answer {correlation}: want {asked.correlation}")
         return _decode(asked, frame)
 
     def end(self) -> None:
-        """The server has ended the stream. Raises ProtocolError if something is missing."""
+        """Note the end of the stream. Raises ProtocolError if an answer is missing."""
         if self._asked or self._received:
             raise ProtocolError(
-                f"the stream ended with {len(self._received)} bytes of an answer,"
-                f" {len(self._asked)} requests are not answered"
+                f"stream ended after {len(self._received)} bytes of an answer: want answers to"
+                f" {len(self._asked)} requests"
             )
 
     def _next_frame(self) -> bytes | None:
-        """The next frame without its size."""
+        """Return the next frame without its size; None: it is not complete."""
         received = self._received
         if len(received) < _SIZE.size:
             return None
@@ -133,22 +132,22 @@ class ClientSide:
 
 
 def _decode(asked: _Asked, frame: Buffer) -> Any:
-    """The message of a frame. Raises ProtocolError."""
+    """Return the message of a frame. Raises ProtocolError."""
     version = asked.version
     header = response_header_version(message_of(asked.response), version)
     _, position = decoder(ResponseHeader, header)(frame, 0)
     if asked.response is ApiVersionsResponse and frame[4:6] == _UNSUPPORTED:
-        version = 0  # the server does not know ours, and says so in the one that everybody reads
+        version = 0  # the server lacks our version, and says so in version 0 (KIP-511)
     answer, end = decoder(asked.response, version)(frame, position)
     if end != len(frame):
-        raise ProtocolError(f"{len(frame) - end} bytes behind {asked.response.__name__}")
+        raise ProtocolError(f"{asked.response.__name__} of {len(frame)} bytes: want {end}")
     return answer
 
 
 def common_version(request: type[Any], served: Iterable[ApiVersion]) -> int | None:
-    """The highest version of a request that both sides know; None: there is none.
+    """Return the highest stable version of a request that both sides know; None: there is none.
 
-    served: `api_keys` of an ApiVersionsResponse. Unstable versions are not chosen.
+    served: `api_keys` of an ApiVersionsResponse.
     """
     message = message_of(request)
     first, last = message.versions

@@ -1,12 +1,11 @@
-"""Bytes to frames, and the pool of buffers that frames are received into.
+"""Framers: received bytes become frames, in buffers of a pool.
 
-A connection owns a buffer only while it holds bytes. A frame is a view into the buffer, valid until
-`done()`: one request of a connection is in hand at a time, so nothing is received behind it and
-nothing is copied. Views of a frame must not outlive `done()`: the pool gives the bytes to others.
-Only a short frame is copied: that costs less than to keep the buffer for it, and bytes of its own
-are read faster than a view. A buffer larger than those kept comes from the allocator, whose pages
-cost when they are written: a frame that is only promised costs what was sent of it.
-Source: Kafka's wire format: int32 size, then as many bytes.
+A connection owns a buffer only while it holds bytes. A frame is a view of the buffer, valid until
+`done()`. One request of a connection is in flight at a time, so nothing is received after it, and
+nothing is copied. Views of a frame must not outlive `done()`, as the buffer is reused. Only a short
+frame is copied, which costs less than keeping the buffer for it. Large buffers come from an
+allocator whose pages cost when they are written, so a size that a peer only announces costs
+nothing. Source: Kafka's wire format: int32 size, then as many bytes.
 """
 
 import struct
@@ -22,23 +21,23 @@ from trio_kafka.errors import ProtocolError
 SMALL: Final = 64 << 10
 LARGE: Final = 1 << 20
 LEAST: Final = 10  # key, version, correlation id and the length of the client id
-SHORT: Final = 1 << 10  # bytes of a frame that is copied out of its buffer
-_NAMED: Final = 2  # bytes of a frame that name its API
+SHORT: Final = 1 << 10  # frames up to this size are copied
+_NAMED: Final = 2  # bytes of a frame with its API key
 Frame = memoryview | bytearray
 _SIZE: Final = struct.Struct(">i").unpack_from
 _KEY: Final = struct.Struct(">h").unpack_from
 
 
 class FrameSizeError(ProtocolError):
-    """A peer promised a frame of a size that is never read."""
+    """A frame is too small or too large."""
 
 
 @frozen(kw_only=True)
 class Largest:
-    """The largest frames that are read.
+    """Largest frames that are accepted.
 
-    whole: bytes of any frame. common: bytes of a frame of an API that declares no size of its own.
-    declared: from an API key to the size that it declares, or 0.
+    whole: bytes of any frame. common: bytes of a frame of an API that declares no size.
+    declared: returns the size that an API declares, by key, or 0.
     """
 
     whole: int
@@ -47,13 +46,13 @@ class Largest:
 
     @property
     def sure(self) -> int:
-        """A frame up to this size is read whatever its key is."""
+        """Size up to which a frame is accepted whatever its key is."""
         return min(self.whole, self.common)
 
     def check(self, size: int, frame: memoryview) -> None:
         """Raise FrameSizeError for a frame that is too small or too large.
 
-        frame: what is there of it; without a key only `whole` holds.
+        frame: what was received of it; without a key only `whole` applies.
         """
         if not LEAST <= size <= self.whole:
             raise FrameSizeError(f"frame of {size} bytes: want {LEAST} to {self.whole}")
@@ -68,18 +67,21 @@ class Largest:
 
 
 def any_up_to(size: int) -> Largest:
-    """The same limit for all frames."""
+    """Return the same limit for all frames."""
     return Largest(whole=size, common=size, declared=lambda _: 0)
 
 
 @define(eq=False)
 class Buffers:
-    """Views of 64 KiB and 1 MiB are kept, last used first; larger ones are the caller's alone."""
+    """Pool of buffers of 64 KiB and 1 MiB, last used first; larger ones are not kept.
+
+    small, large: how many are kept at most. fresh: allocations so far.
+    """
 
     _allocate: Callable[[int], memoryview]
-    small: int = 256  # how many are kept at most
+    small: int = 256
     large: int = 16
-    fresh: int = 0  # allocations so far
+    fresh: int = 0
     kept_small: deque[memoryview] = field(init=False)
     _kept_large: list[memoryview] = field(factory=list, init=False)
 
@@ -88,7 +90,7 @@ class Buffers:
         return deque(maxlen=self.small)
 
     def take(self, size: int) -> memoryview:
-        """A view of at least `size` bytes, with anything in it."""
+        """Return a buffer of at least `size` bytes, with any content."""
         if size <= SMALL:
             if self.kept_small:
                 return self.kept_small.pop()
@@ -101,7 +103,7 @@ class Buffers:
         return self._allocate(size)
 
     def give(self, view: memoryview) -> None:
-        """Give back what `take` gave."""
+        """Return a buffer to the pool."""
         size = len(view)
         if size == SMALL:
             self.kept_small.append(view)
@@ -110,15 +112,15 @@ class Buffers:
 
     @property
     def kept(self) -> int:
-        """Bytes that wait to be used again."""
+        """Bytes of the buffers that are kept."""
         return len(self.kept_small) * SMALL + len(self._kept_large) * LARGE
 
 
 class Framer:
-    """One connection's bytes on their way in; `largest` says which frames are read.
+    """Framer of one connection. largest: which frames are accepted.
 
-    buffer: what the bytes are in, None where there are none. Bytes are received into the small
-    buffer that is used next: it is taken when some of them stay in it.
+    buffer: None: no bytes are here. Bytes are received into the small buffer that is used next, and
+    which is taken from the pool only if some of them stay in it.
     """
 
     __slots__ = (
@@ -140,15 +142,14 @@ class Framer:
         self._sure = self._largest.sure
         self.buffer: memoryview | None = None
         self._start = self._end = self._frame = 0
-        # A peer that sent a large frame will probably send another of that size.
+        # After a large frame, another one of that size is likely.
         self._guess = SMALL
 
     def room(self) -> memoryview:
-        """Where to receive the next bytes; never empty. A large frame is received up to its end and
-        no further.
+        """Return where to receive the next bytes; never empty, and not beyond a large frame.
 
-        Call `next` before, which refuses a size that is never read; and `received` with what came
-        before anybody else asks for room.
+        Call `next` before, which checks the size, and `received` afterwards, before any other
+        framer is used.
         """
         view = self.buffer
         if view is None:
@@ -160,7 +161,7 @@ class Framer:
         start, end = self._start, self._end
         need = 4 + _SIZE(view, start)[0] if end - start >= 4 else 4
         if need - 4 > self._sure and end - start < 4 + LEAST:
-            need = 4 + LEAST  # first the key: it says whether the rest is ever read
+            need = 4 + LEAST  # first the key, which decides whether the frame is accepted
         if start + need > len(view):
             target = view if need <= len(view) else self._buffers.take(need)
             target[: end - start] = view[start:end]
@@ -171,15 +172,14 @@ class Framer:
         return view[end : start + need] if need > SMALL else view[end:]
 
     def next(self) -> Frame | None:
-        """The next frame without its size, or None: it is not whole. Each is given once; it stays
-        until `done`, which comes before one asks for another.
+        """Return the next frame without its size, once; None: it is not complete.
 
-        Raises FrameSizeError for a size below that of the smallest head or above the largest frame.
+        It is valid until `done`, which must precede the next call. Raises FrameSizeError.
         """
         return self.received(0)
 
     def received(self, n: int) -> Frame | None:
-        """`n` bytes were put into `room()`: as `next`."""
+        """Take the `n` bytes that were received into `room()`; return as `next`."""
         view = self.buffer
         if view is None:
             if not n:
@@ -187,7 +187,7 @@ class Framer:
             view = self._small[-1]
             (size,) = _SIZE(view, 0)
             if size + 4 == n and LEAST <= size <= SHORT and size <= self._sure:
-                # Nearly always: one frame, and no byte more.
+                # Nearly always: exactly one frame.
                 return bytearray(view[4:n])
             self.buffer = self._small.pop()
         start = self._start + 4
@@ -210,7 +210,7 @@ class Framer:
         return frame
 
     def done(self) -> None:
-        """The frame in hand is not needed any more. Idempotent."""
+        """Release the current frame. Idempotent."""
         frame = self._frame
         if frame:
             self._guess = SMALL if frame <= SMALL else min(frame, LARGE)
@@ -219,7 +219,7 @@ class Framer:
             self.rest()
 
     def rest(self) -> None:
-        """Give the buffer back if it is empty."""
+        """Return the buffer to the pool if it is empty."""
         if self._start == self._end and not self._frame:
             self._give()
 
@@ -230,22 +230,22 @@ class Framer:
             self._buffers.give(view)
 
     def drop(self) -> None:
-        """Forget all bytes, the frame in hand too. Idempotent."""
+        """Discard all bytes, the current frame too. Idempotent."""
         self._start, self._frame = self._end, 0
         self.rest()
 
     @property
     def pending(self) -> bool:
-        """Bytes are here that no `done` has taken."""
+        """Whether there are bytes that `done` has not released."""
         return self._end > self._start
 
     @property
     def missing(self) -> int:
-        """Bytes of the frame that has begun which are not here; 0 where its size is not known."""
+        """Bytes that the current frame lacks; 0 if its size is unknown."""
         view, start, have = self.buffer, self._start, self._end - self._start
         return 0 if view is None or have < 4 else 4 + int(_SIZE(view, start)[0]) - have
 
     @property
     def held(self) -> int:
-        """Bytes of buffer that this connection owns now."""
+        """Bytes of the buffer that this connection owns."""
         return 0 if self.buffer is None else len(self.buffer)

@@ -1,9 +1,9 @@
-"""The memory that requests may take together, from the promise of their size until they are done.
+"""Memory pool for requests, from the receipt of their size until they are answered.
 
-As long as anything is left a request gets all that it needs, so the last one overdraws the pool,
-and a large one gets through however small the pool is. Who finds nothing left waits in a line; what
-is given back goes to the first of it, so that nobody overtakes and nobody starves. Source:
-SimpleMemoryPool of Apache Kafka 4.4.0, not strict; its Selector has no line and shuffles instead.
+A request gets all that it needs while any memory is left, so the last one may overdraw the pool,
+and a large one is served however small the pool is. Others wait in order: returned memory goes to
+the first. Source: SimpleMemoryPool of Apache Kafka 4.4.0, not strict; its Selector shuffles
+connections instead of queueing them.
 """
 
 from collections import OrderedDict
@@ -17,69 +17,73 @@ _WINDOW_MS: Final = 30_000  # metrics.sample.window.ms
 
 
 class Taker(Protocol):
-    """Who takes from a pool."""
+    """A waiting framer."""
 
     @property
     def wanted(self) -> int:
-        """Bytes."""
+        """Bytes that it waits for."""
 
     def granted(self) -> None:
-        """They were taken for it."""
+        """Note that its bytes were taken."""
 
 
 class MemoryPool:
-    """size: bytes, queued.max.request.bytes; elapsed: the clock of what it measures, in seconds."""
+    """Pool of `size` bytes (queued.max.request.bytes). elapsed: clock for its metrics.
+
+    least: smallest number of free bytes so far; below 0: overdrawn.
+    depleted, depleted_s: how often, and for how long, requests had to wait.
+    """
 
     def __init__(self, size: int, elapsed: Callable[[], float]) -> None:
         self.size = size
         self.free = size
-        self.least = size  # that was ever free; below 0: overdrawn
-        self.depleted = 0  # how often somebody found nothing left when nobody waited
-        self.depleted_s = 0.0  # for how long somebody waited
+        self.least = size
+        self.depleted = 0
+        self.depleted_s = 0.0
         self._elapsed = elapsed
         self._line: OrderedDict[Taker, Callable[[], None]] = OrderedDict()
-        self._since = 0.0  # the first of the line came
+        self._since = 0.0  # the line began
         self._lately = Rate(_WINDOWS, _WINDOW_MS)
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Number of waiting takers."""
         return len(self._line)
 
     def take(self, size: int) -> bool:
-        """Take so many bytes, if any are left."""
+        """Take bytes if any are left; return whether they were taken."""
         if self.free <= 0:
             return False
         self.free -= size
         self.least = min(self.least, self.free)
         return True
 
-    def wait(self, taker: Taker, tell: Callable[[], None]) -> None:
-        """Take what a taker wants when it is its turn; `tell` is called after that."""
+    def wait(self, taker: Taker, granted: Callable[[], None]) -> None:
+        """Queue a taker; call `granted` when its bytes were taken."""
         if not self._line:
             self.depleted += 1
             self._since = self._elapsed()
-        self._line[taker] = tell
+        self._line[taker] = granted
 
     def forget(self, taker: Taker) -> None:
-        """It does not wait any more. Idempotent."""
+        """Remove a taker from the queue. Idempotent."""
         if self._line.pop(taker, None) is not None and not self._line:
             self._measure()
 
     def give(self, size: int) -> None:
-        """Give back what was taken: whose turn it is has it at once."""
+        """Return bytes, to the first takers in the queue."""
         self.free += size
         if not self._line or self.free <= 0:
             return
         while self._line and self.free > 0:
-            taker, tell = self._line.popitem(last=False)
+            taker, granted = self._line.popitem(last=False)
             self.take(taker.wanted)
             taker.granted()
-            tell()
+            granted()
         if not self._line:
             self._measure()
 
     def figures(self) -> Mapping[str, float]:
-        """Under the names of Kafka's beans where it has them; times in ms, shares up to 1."""
+        """Return figures, with the names of Kafka's beans where they exist; times in ms."""
         return {
             "size": self.size,
             "MemoryPoolAvailable": self.free,
@@ -92,7 +96,7 @@ class MemoryPool:
         }
 
     def _measure(self) -> None:
-        """The line is empty."""
+        """Measure how long takers waited; the queue is empty now."""
         took = self._elapsed() - self._since
         self.depleted_s += took
         self._lately.record(took * 1000, self._now_ms())

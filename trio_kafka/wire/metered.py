@@ -1,10 +1,9 @@
-"""Frames whose memory comes from a pool: the size is read first, the rest when there is memory.
+"""Framers with a memory pool: the size of a frame is read first, the rest when there is memory.
 
-The key of a large frame is read with its size: it says whether the rest is ever read.
-
-Nothing is read ahead, so a connection that waits for memory owns four bytes; a request costs one
-system call more than without a pool. Small frames have buffers of their own size: what is taken
-from the pool is what is used. Source: NetworkReceive of Apache Kafka 4.4.0.
+The key of a large frame is read with its size, as it decides whether the frame is accepted. Nothing
+is read ahead, so a connection that waits for memory owns four bytes; a request costs one system
+call more than without a pool. Small frames get buffers of their own size, so the pool counts what
+is used. Source: NetworkReceive of Apache Kafka 4.4.0.
 """
 
 import struct
@@ -17,25 +16,25 @@ from trio_kafka.wire.memory import MemoryPool
 
 _SIZE: Final = struct.Struct(">i").unpack_from
 _HEAD: Final = 4
-_LARGE_HEAD: Final = 8  # of a frame that may be too large for its API: key and version too
+_LARGE_HEAD: Final = 8  # with key and version, of a frame that may be too large for its API
 
 
 class MemoryFullError(Exception):
-    """There is no memory for a frame now."""
+    """The pool has no memory for a frame now."""
 
     def __init__(self, framer: "MeteredFramer") -> None:
         super().__init__()
         self._framer = framer
 
-    def wait(self, tell: Callable[[], None]) -> None:
-        """Call `tell` when the frame has its memory; never, if the framer drops it before."""
-        self._framer.wait(tell)
+    def wait(self, granted: Callable[[], None]) -> None:
+        """Call `granted` when the frame has its memory, unless it is dropped before."""
+        self._framer.wait(granted)
 
 
 class MeteredFramer(Framer):
-    """As `Framer`, but that `room` raises MemoryFullError."""
+    """Framer whose `room` raises MemoryFullError if the pool is empty."""
 
-    __slots__ = ("_got", "_head", "_in_hand", "_pool", "_size", "_taken", "_waits")
+    __slots__ = ("_got", "_head", "_in_flight", "_pool", "_size", "_taken", "_waits")
 
     def __init__(self, pool: MemoryPool, buffers: Buffers, largest: Largest | int) -> None:
         super().__init__(buffers, largest)
@@ -45,7 +44,7 @@ class MeteredFramer(Framer):
         self._size = 0
         self._taken = 0  # from the pool
         self._waits = False
-        self._in_hand = False
+        self._in_flight = False
 
     def room(self) -> memoryview:
         head = len(self._head)
@@ -82,15 +81,15 @@ class MeteredFramer(Framer):
             self._largest.check(size, body[_HEAD : self._got])
         if self._end < size:
             return None
-        self._in_hand = True
+        self._in_flight = True
         return body[:size]
 
     def done(self) -> None:
-        if self._in_hand:
+        if self._in_flight:
             self.drop()
 
     def rest(self) -> None:
-        """Nothing is kept that a frame does not need."""
+        """Do nothing: no buffer is kept without a frame."""
 
     def drop(self) -> None:
         body, self.buffer = self.buffer, None
@@ -99,7 +98,7 @@ class MeteredFramer(Framer):
         taken, self._taken = self._taken, 0
         self._got = self._end = self._size = 0
         self._head = self._head[:_HEAD]
-        self._in_hand = False
+        self._in_flight = False
         if self._waits:
             self._waits = False
             self._pool.forget(self)
@@ -116,10 +115,10 @@ class MeteredFramer(Framer):
     def wanted(self) -> int:
         return self._size
 
-    def wait(self, tell: Callable[[], None]) -> None:
+    def wait(self, granted: Callable[[], None]) -> None:
         """See MemoryFullError."""
         self._waits = True
-        self._pool.wait(self, tell)
+        self._pool.wait(self, granted)
 
     def granted(self) -> None:
         self._waits = False
@@ -134,7 +133,7 @@ class MeteredFramer(Framer):
 def framers(
     pool: MemoryPool | None, buffers: Buffers, largest: Largest | int
 ) -> Callable[[], Framer]:
-    """Makes the framers of connections; without a pool nothing is paid for one."""
+    """Return a factory of framers for connections, metered if there is a pool."""
     if pool is None:
         return partial(Framer, buffers, largest)
     return partial(MeteredFramer, pool, buffers, largest)

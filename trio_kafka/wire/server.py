@@ -1,8 +1,8 @@
-"""A server's side of the wire: the head of a request, and the segments of an answer.
+"""Server side of a connection: heads of requests, and segments of answers.
 
-An answer is a sequence of segments: bytes, and ranges of files that only the socket makes real.
-Whatever is bytes is joined as long as that is cheaper than another system call. Source: Kafka's
-request headers 1 and 2 (KIP-482), response headers 0 and 1.
+An answer is a sequence of segments: bytes, and ranges of files that are sent by the socket. Bytes
+are joined where that is cheaper than another system call. Source: Kafka's request headers 1 and 2
+(KIP-482), response headers 0 and 1.
 """
 
 import struct
@@ -13,30 +13,30 @@ from trio_kafka.errors import ProtocolError
 from trio_kafka.protocol.primitives import MOST_TAGS
 from trio_kafka.wire.frame import Frame
 
-# Key and version as one number: it is what routes are looked up by.
+# Key and version are read as one number, by which routes are found.
 HEAD: Final = struct.Struct(">Iih").unpack_from
 _PLAIN: Final = struct.Struct(">ii").pack
 _FLEXIBLE: Final = struct.Struct(">iix").pack
-JOINED: Final = 256 << 10  # larger neighbours are handed to the socket one by one
+JOINED: Final = 256 << 10  # more bytes are passed to the socket as they are
 
-_VIEWS: Final = (memoryview, bytearray)  # made once: `a | b` is made anew each time
+_VIEWS: Final = (memoryview, bytearray)  # a tuple: `a | b` would be made for each call
 Segments = Sequence[Any]  # bytes-like, or anything with len() that the socket knows how to send
 
 
 def raw_client_id(frame: Frame, length: int) -> bytes | None:
-    """The client id as sent; None where it is null. Raises ProtocolError if the frame is
-    shorter.
-    """
+    """Return the client id as sent; None: null. Raises ProtocolError if the frame is too short."""
     if length < 0:
         return None
     if 10 + length > len(frame):
-        raise ProtocolError(f"client id of {length} bytes in a frame of {len(frame)}")
+        raise ProtocolError(
+            f"client id of {length} bytes: want at most {len(frame) - 10}, as the frame is"
+            f" {len(frame)} bytes"
+        )
     return bytes(frame[10 : 10 + length])
 
 
 def body_position(frame: Frame, length: int, *, flexible: bool) -> int:
-    """Where the body begins, behind a client id of `length` bytes (-1: null) and maybe tagged
-    fields.
+    """Return the position of the body. length: of the client id; -1: null.
 
     Raises ProtocolError if the head is longer than the frame.
     """
@@ -47,13 +47,15 @@ def body_position(frame: Frame, length: int, *, flexible: bool) -> int:
         return position + 1  # nearly always: no tagged fields
     count, position = _unsigned(frame, position)
     if count > MOST_TAGS:
-        raise ProtocolError(f"{count} tagged fields of the head: want at most {MOST_TAGS}")
+        raise ProtocolError(f"{count} tagged fields in the header: want at most {MOST_TAGS}")
     for _ in range(count):
         _, position = _unsigned(frame, position)
         size, position = _unsigned(frame, position)
         position += size
     if position > len(frame):
-        raise ProtocolError(f"tagged fields of the head end at {position} of {len(frame)}")
+        raise ProtocolError(
+            f"tagged fields of the header end at {position}: want at most {len(frame)}"
+        )
     return position
 
 
@@ -61,27 +63,27 @@ def _unsigned(frame: Frame, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 35, 7):
         if position >= len(frame):
-            raise ProtocolError("the head ends within a varint")
+            raise ProtocolError("header ends within a varint: want all of it")
         byte = frame[position]
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, position
-    raise ProtocolError("a varint of the head is longer than 5 bytes")
+    raise ProtocolError("varint of the header: want at most 5 bytes")
 
 
 def small_answer(correlation: int, body: bytes, *, flexible: bool) -> bytes:
-    """Length, response header and a body that is bytes already, as one bytes object."""
+    """Return length, response header and an encoded body as one bytes object."""
     if flexible:
         return _FLEXIBLE(5 + len(body), correlation) + body
     return _PLAIN(4 + len(body), correlation) + body
 
 
 def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
-    """Length, response header and body as segments; neighbours that are bytes are joined.
+    """Return length, response header and body as segments, with adjacent bytes joined.
 
-    parts: the body. Views in it must not be of the request's frame, which is used again before the
-        answer is gone.
+    parts: the body. It must not contain views of the request's frame, whose buffer is reused before
+        the answer is sent.
     """
     size = sum(map(len, parts))
     head = _FLEXIBLE(5 + size, correlation) if flexible else _PLAIN(4 + size, correlation)
@@ -91,15 +93,15 @@ def answer(correlation: int, parts: Segments, *, flexible: bool) -> Segments:
         if copied:
             if size < JOINED:
                 return (b"".join((head, *parts)),)
-        elif size - len(last) < JOINED:  # one range of a file, behind the rest
+        elif size - len(last) < JOINED:  # one range of a file, after the rest
             return b"".join((head, *parts[:-1])), last
-    except TypeError:  # there are more of them
+    except TypeError:  # there are more ranges
         pass
     return joined((head, *parts))
 
 
 def joined(parts: Segments) -> list[Any]:
-    """What lies between ranges of files becomes one, as long as that is not large."""
+    """Join the bytes between ranges of files, up to JOINED bytes."""
     out: list[Any] = []
     run: list[Any] = []
     length = 0
@@ -123,5 +125,5 @@ def joined(parts: Segments) -> list[Any]:
 
 
 def _one(run: list[Any]) -> Any:
-    """These as one; bytes that stand alone are not copied."""
+    """Join parts; a single bytes object is not copied."""
     return run[0] if len(run) == 1 and type(run[0]) is bytes else b"".join(run)

@@ -1,8 +1,8 @@
-"""Time that can be moved: the clock for `trio.run`, on a real machine or in virtual time.
+"""Clock for `trio.run` that can skip time, on a real machine or in virtual time.
 
-Trio asks its clock how long to sleep exactly when no task can run; that is where this one jumps. So
-virtual time, `advance` and the verdict that everything is stuck need neither a task nor MockClock,
-whose autojump is private; and stepping by `wait_all_tasks_blocked` never ends beside one busy task.
+Trio asks its clock how long to sleep exactly when no task can run; then this clock may skip. So
+virtual time, `advance` and the detection of a deadlock need neither a task nor MockClock, whose
+autojump is private. Stepping by `wait_all_tasks_blocked` would never end beside a busy task.
 """
 
 import resource
@@ -14,21 +14,21 @@ from typing import Final
 
 import trio
 
-EPOCH: Final = 1_700_000_000.0  # where virtual wall time begins
+EPOCH: Final = 1_700_000_000.0  # start of virtual wall time
 _INF: Final = float("inf")
 
 
 class Deadlock(Exception):  # noqa: N818 - a verdict about the code under test
-    """Everything waits, and nothing has a deadline."""
+    """All tasks wait without a deadline."""
 
 
 def waits_of_thread() -> int:
-    """How often the calling thread has waited in the kernel; to lose the processor is no wait."""
+    """Return how often the calling thread has waited in the kernel, preemption apart."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
 class _Steps(trio.abc.Instrument):
-    """Whether any task has run since it was last asked."""
+    """Notes whether any task has run."""
 
     def __init__(self) -> None:
         self.any = False
@@ -38,14 +38,13 @@ class _Steps(trio.abc.Instrument):
 
 
 class SkippingClock(trio.abc.Clock):
-    """The machine's clock plus what was skipped; virtual: only that, still while a task can run.
+    """Machine time plus skipped time; virtual: skipped time only, which stands while tasks run.
 
-    wall: seconds since 1970. Follows the machine's, which may step back: what was skipped is shared
-        between the two hands, not a reading.
-    elapsed: for stamps and turn budgets. Never skipped by `advance`; virtual: the virtual time.
+    wall: seconds since 1970; follows the machine's clock, which may step back.
+    elapsed: for stamps and loop budgets; not moved by `advance`. Virtual: the virtual time.
     waits: see `protocols.Clock`; None in virtual time.
     stuck: called when no task can run and there is no deadline; None: Trio waits for I/O.
-    in_flight: calls in threads and processes. Trio counts their tasks as parked, so no jump then.
+    in_flight: calls in threads and processes. While there are any, no time is skipped.
     """
 
     def __init__(self, *, virtual: bool = False) -> None:
@@ -71,17 +70,17 @@ class SkippingClock(trio.abc.Clock):
         return time.time() + self.skipped
 
     def start_clock(self) -> None:
-        """Nothing to start: part of Trio's interface."""
+        """Do nothing: part of Trio's interface."""
 
     def current_time(self) -> float:
         return self.skipped + self._read() if self._read else self.skipped
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
-        """Seconds to wait for I/O; called by Trio when no task can run. Jumps where it may."""
+        """Return how long Trio may wait for I/O, or skip; called when no task can run."""
         now = self.current_time()
         if deadline <= now or self.in_flight:
             return deadline - now
-        if self._ran.any:  # during `advance`: what they have sent may be waiting for its reader
+        if self._ran.any:  # during `advance`: sockets may have something to read
             self._ran.any = False
             return 0.0
         target = min(deadline, self._goal)
@@ -89,7 +88,7 @@ class SkippingClock(trio.abc.Clock):
             self.skip(target - now)
             self._steps += deadline <= self._goal
             return 0.0
-        if self._advancing:  # at the goal, and all that it woke has parked again
+        if self._advancing:  # at the goal, and all tasks wait again
             self._goal = -_INF
             trio.lowlevel.reschedule(self._advancing)
             self._advancing = None
@@ -100,25 +99,25 @@ class SkippingClock(trio.abc.Clock):
         return deadline - now
 
     def skip(self, seconds: float) -> None:
-        """At once: what a slow synchronous call does in virtual time."""
+        """Move the clock at once, as a slow synchronous call does in virtual time."""
         if seconds < 0:
-            raise ValueError(f"time does not go back: {seconds} s")
+            raise ValueError(f"cannot skip {seconds} s: want 0 or more")
         before = self.current_time()
         self.skipped += seconds
         while seconds and self.current_time() <= before:  # rounded away
             self.skipped += ulp(before)
 
     async def advance(self, seconds: float) -> int:
-        """Let `seconds` pass, one deadline at a time, until no task can run and no thread works.
+        """Skip `seconds`, one deadline at a time, until no task can run and no thread works.
 
-        Sockets are served between the steps. Returns the number of steps; one call at a time.
+        Sockets are served between the steps. Returns the number of steps. One call at a time.
         """
         if self._read is None:
             before = self._steps
             await trio.sleep(seconds)
             return self._steps - before
         if self._advancing:
-            raise RuntimeError("the clock is being advanced already")
+            raise RuntimeError("clock is being advanced: wait for the other call to end")
         self._goal, self._steps = self.current_time() + seconds, 0
         self._advancing = trio.lowlevel.current_task()
 
@@ -136,7 +135,7 @@ class SkippingClock(trio.abc.Clock):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """A thread or a process works: time is not to jump over it."""
+        """Skip no time while the block, a thread or a process, runs."""
         self.in_flight += 1
         try:
             yield

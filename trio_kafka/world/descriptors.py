@@ -1,11 +1,10 @@
-"""The budget of file descriptors of one process: a reserve, files of logs, connections.
+"""Budget of file descriptors of one process: a reserve, files of logs, connections.
 
-World counts what it opens: files, sockets, listeners and selectors. The reserve is for everything
-that it does not count or that opens a file for a moment: imports, names, checkpoints, snapshots.
-Connections may take everything but the reserve and the least share of files. Files may take
-everything but the reserve; idle ones are closed as soon as something else needs their place.
-
-Without a limit nothing is refused here, and the system's own errors tell that nothing is left.
+World counts the files, sockets, listeners and selectors that it opens. The reserve is for files
+that it does not count, or that are open for a moment: imports, checkpoints, snapshots. Connections
+may take all but the reserve and the minimum for files. Files may take all but the reserve; idle
+ones are closed when a descriptor is needed. Without a limit nothing is rejected here, only by the
+system.
 """
 
 import errno
@@ -14,16 +13,16 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-RESERVE: Final = 64  # with what a process has anyway: about 15
-SMALLEST: Final = 64  # the least limit of a broker
+RESERVE: Final = 64  # including about 15 that every process has
+SMALLEST: Final = 64  # smallest limit of a broker
 
 
 class Descriptors:
-    """limit: of the process; None: unknown.
+    """Counts of open descriptors. limit: of the process; None: unknown.
 
     files, sockets, others: open now. others: listeners, selectors and locks.
-    close_idle: closes up to so many idle files, and returns how many it has closed.
-    refused: how many openings found no room.
+    close_idle: closes up to a number of idle files, and returns how many.
+    refused: number of rejected openings.
     """
 
     __slots__ = ("close_idle", "files", "limit", "others", "refused", "sockets")
@@ -38,7 +37,7 @@ class Descriptors:
 
     @property
     def shared(self) -> int:
-        """How many descriptors files, sockets and others may have together."""
+        """Number of descriptors for files, sockets and others together."""
         limit = self.limit
         if limit is None:
             return sys.maxsize
@@ -46,18 +45,18 @@ class Descriptors:
 
     @property
     def least_files(self) -> int:
-        """How many files may be open whatever connections there are."""
+        """Number of descriptors that connections leave to files."""
         return self.shared // 4
 
     @property
     def room(self) -> int:
-        """How many more may be opened while the reserve stays intact; negative: it is used."""
+        """Number of descriptors that are free besides the reserve; negative: it is in use."""
         return self.shared - self.files - self.sockets - self.others
 
     def check_socket(self) -> None:
         """Raise OSError(EMFILE) unless there is room for one more connection.
 
-        Idle files are closed for it, down to their least share.
+        Closes idle files, down to their minimum.
         """
         if self.limit is None or self._room_for_socket > 0:
             return
@@ -69,9 +68,9 @@ class Descriptors:
         self._refuse()
 
     def check_others(self, count: int) -> None:
-        """Raise OSError(EMFILE) unless there is room for `count` more selectors or the like.
+        """Raise OSError(EMFILE) unless there is room for `count` more of `others`.
 
-        Half is for files and connections at least. Idle files are closed.
+        Half is kept for files and connections. Closes idle files.
         """
         if self.limit is None:
             return
@@ -90,7 +89,7 @@ class Descriptors:
 
 
 def is_exhausted(error: OSError) -> bool:
-    """Whether no descriptor is left, of the process or of the system."""
+    """Return whether the process or the system has no descriptor left."""
     return error.errno in {errno.EMFILE, errno.ENFILE}
 
 

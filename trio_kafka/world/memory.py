@@ -1,14 +1,14 @@
-"""Large buffers outside of the allocator's arenas: their memory goes back when they are done with.
+"""Large buffers outside of the allocator, whose memory returns to the system.
 
-A freed `bytearray` may stay with its thread's arena, and an error may keep it alive. Pages of a
-mapping can be given back in either case.
+A freed `bytearray` may stay in the arena of its thread, and an error may keep it alive. Pages of a
+mapping can be returned in either case.
 """
 
 import mmap
 import time
 from typing import Final
 
-_PIECE: Final = 4 << 20  # 0.4 ms, in which the call keeps the interpreter's lock
+_PIECE: Final = 4 << 20  # 0.4 ms, during which the call holds the interpreter's lock
 
 
 def new_buffer(size: int) -> memoryview:
@@ -24,7 +24,7 @@ def discard(buffer: memoryview) -> None:
     if not len(buffer):
         return
     if not isinstance(mapped, mmap.mmap):
-        raise TypeError(f"{type(mapped)}, want a buffer of this world")
+        raise TypeError(f"buffer of {type(mapped).__name__}: want one of `World.buffer`")
     for at in range(0, len(mapped), _PIECE):
         mapped.madvise(mmap.MADV_DONTNEED, at, min(_PIECE, len(mapped) - at))
-        time.sleep(0)  # lets the loop have the lock
+        time.sleep(0)  # gives the lock to the loop

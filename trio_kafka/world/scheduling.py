@@ -1,8 +1,8 @@
-"""Runs that repeat: the order of tasks decided by a seed, in virtual time.
+"""Reproducible runs: a seed decides the order of tasks, in virtual time.
 
-With private names of Trio, as `world.lending`: `_core._run._ALLOW_DETERMINISTIC_SCHEDULING` (each
-batch of runnable tasks is sorted by task number, then shuffled by `_r`) and `_r`. pytest-trio sets
-the switch too where hypothesis is installed, so both are put back as they were.
+Uses private names of Trio, as no other module does: `_core._run._ALLOW_DETERMINISTIC_SCHEDULING`
+(each batch of runnable tasks is sorted by number, then shuffled by `_r`) and `_r`. pytest-trio sets
+the switch, too, if hypothesis is installed, so both are restored.
 """
 
 import gc
@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 @contextmanager
 def seeded(seed: object) -> Iterator[None]:
-    """Let `seed` decide the order of tasks in every `trio.run` inside; afterwards all is as before.
+    """Let `seed` decide the order of tasks in every `trio.run` of the block.
 
-    Cyclic collection is off meanwhile: finalizers would run wherever the collector likes.
+    Cyclic garbage collection is off meanwhile, as finalizers would run at any time.
     """
     switch = _trio_run._ALLOW_DETERMINISTIC_SCHEDULING  # noqa: SLF001 - see the module's docstring
     chance = _trio_run._r  # noqa: SLF001 - see the module's docstring
@@ -44,9 +44,9 @@ def _set_switch(*, value: bool) -> None:
 
 
 def simulate(seed: object, main: Callable[[], Awaitable[T]]) -> T:
-    """Run `main` in virtual time, every order decided by `seed`.
+    """Run `main` in virtual time, with the order of tasks decided by `seed`.
 
-    Raises Deadlock, naming what waits and where, instead of waiting for ever.
+    Raises Deadlock, with the tasks and where they wait, instead of waiting for ever.
     """
     clock = SkippingClock(virtual=True)
     waiting: list[str] = []
@@ -63,7 +63,7 @@ def simulate(seed: object, main: Callable[[], Awaitable[T]]) -> T:
             try:
                 return await main()
             finally:
-                clock.stuck = None  # Trio's own last passes may be idle too
+                clock.stuck = None  # the last passes of Trio may be idle, too
         raise Deadlock("; ".join(waiting))
 
     with seeded(seed):
@@ -71,7 +71,7 @@ def simulate(seed: object, main: Callable[[], Awaitable[T]]) -> T:
 
 
 def _waiting_tasks(task: trio.lowlevel.Task) -> list[str]:
-    """Name and place of `task` and all below it; the place is the last frame outside of Trio."""
+    """Return name and place of `task` and all below; place: last frame outside of Trio."""
     place = ""
     for frame, line in task.iter_await_frames():
         if not frame.f_globals.get("__name__", "").startswith("trio."):

@@ -1,4 +1,4 @@
-"""The only door to the machine: clock, network, disk, chance, threads and processes."""
+"""World: the only access to the machine: clock, network, disk, randomness, threads, processes."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from random import Random
@@ -15,27 +15,30 @@ T = TypeVar("T")
 
 
 class Crashed(BaseException):
-    """Simulated only: this machine is off.
+    """A simulated machine is off.
 
-    Never caught by the broker, so no clean-up can act on the world.
+    The broker never catches it, so no clean-up acts on the world.
     """
 
 
-class Sentry(Protocol):
-    """What a thread has that watches the thread of the loop."""
+class WatchdogThread(Protocol):
+    """A thread's view of the thread that runs the loop."""
 
     def rest(self, seconds: float | None) -> bool:
-        """In the thread: sleep so long (None: for ever) or until `ring`. False: it is to end."""
+        """Sleep in the watchdog thread, until `ring` at most. False: the thread must end.
+
+        seconds: None: until `ring`.
+        """
 
     @property
     def ring(self) -> Callable[[], None]:
-        """In the loop: let `rest` return, also when it has not begun yet. Never waits or raises."""
+        """Wakes `rest`, also if it begins later. Call it in the loop; never waits or raises."""
 
     def frame(self) -> FrameType | None:
-        """What the loop's thread executes now."""
+        """Return the frame that the thread of the loop executes now."""
 
     def starved_s(self) -> float:
-        """Seconds of its life in which the loop's thread could run and had no processor."""
+        """Return how long the thread of the loop has been runnable without a processor."""
 
 
 class World(Protocol):
@@ -53,61 +56,61 @@ class World(Protocol):
     def random_bytes(self) -> Callable[[int], bytes]: ...
     @property
     def simulated(self) -> bool:
-        """No thread and no process runs, and there is nothing to hand a descriptor to."""
+        """Whether no thread and no process runs, and no descriptor exists."""
 
     def buffer(self, size: int) -> memoryview:
-        """Writable zeroed memory whose pages cost when they are written."""
+        """Return writable zeroed memory whose pages cost when they are written."""
 
     def discard(self, buffer: memoryview) -> None:
-        """Give the memory of a `buffer` back, also while views of it are left: it reads as zeros.
+        """Return the memory of a `buffer` to the system; remaining views read zeros.
 
-        Takes 0.1 ms/MB, for a thread: other threads run in between.
+        Takes 0.1 ms/MB: call it in a thread. Other threads run in between.
         """
 
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
-        """A directory of the machine; at most `threads` work at once on all opened through it.
+        """Open a directory. At most `threads` work at once on all that is opened through it.
 
-        `create` makes what is missing of the path, durably. FileNotFoundError, NotADirectoryError.
+        create: make the missing parts of the path, durably.
+        Raises FileNotFoundError, NotADirectoryError.
         """
 
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
-        """What waits, or works without the interpreter's lock; shielded, never abandoned.
+        """Run a call that waits, or works without the interpreter's lock. Shielded.
 
-        Python in a thread is the loop's time: the two never run at once.
+        Python code in a thread takes time from the loop: the two never run at once.
         """
 
     async def run_beside(self, call: Callable[..., T], *args: Any) -> T:
-        """Python that works for long and cannot pause, in a thread that gives the interpreter's
-        lock back to the loop soon, if not within one call of what is written in C.
+        """Run Python code that takes long and cannot pause, in a thread.
 
-        It can be cancelled: the thread goes on then, and nobody hears of its end.
+        The thread gives the interpreter's lock back to the loop soon, but not within one call of C
+        code. Cancelling abandons the thread.
         """
 
-    async def run_sentry(
-        self, watch: Callable[[Sentry], None], *, task_status: "trio.TaskStatus[None]"
+    async def run_watchdog_thread(
+        self, watch: Callable[[WatchdogThread], None], *, task_status: "trio.TaskStatus[None]"
     ) -> None:
-        """Run `watch` in a thread of its own until cancelled; it ends when `rest` says so. Started
-        when it runs.
+        """Run `watch` in its own thread until cancelled; started when it runs.
 
-        Time does not wait for it (see `clock`). Simulated: there is nothing to watch, and it is
-        never called.
+        `watch` returns when `rest` returns False. The clock does not wait for this thread.
+        Simulated: `watch` is never called.
         """
 
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
     ) -> T:
-        """Run `job(directory, *args)` where it holds up nobody; killed when cancelled.
+        """Run `job(directory, *args)` in a process; killed when cancelled.
 
         The job is a generator that yields at least once a millisecond; `try_read` may block in it.
-        It reads sealed files and writes new ones under names of this start; its caller renames.
+        It reads sealed files and writes new ones under temporary names; its caller renames them.
         """
 
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
     ) -> Child:
-        """Start a program; the caller kills it. OSError: no process could be made.
+        """Start a program; the caller kills it. Raises OSError if no process could be made.
 
         environment: added to that of this process, whose PATH begins with the directory of its
             interpreter. directory: where the program runs.
-        Simulated: the test's function for the first word of the command.
+        Simulated: runs the test's function for the first word of the command.
         """

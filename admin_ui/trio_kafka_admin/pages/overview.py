@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from trio_kafka.introspect.snapshots import HOPS, Look, api_loads, loops
+from trio_kafka.introspect.snapshots import HOPS, TreeSnapshot, api_loads, loops
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.findings import findings
 from trio_kafka_admin.markup import Html, join, tag, text
@@ -48,7 +48,7 @@ def _version() -> str:
     return metadata.version("trio-kafka")
 
 
-def _counts(look: Look) -> dict[str, int]:
+def _counts(look: TreeSnapshot) -> dict[str, int]:
     found = dict[str, int]()
     top = next(iter(look.nodes))
     for title, (name, figure) in _COUNTS.items():
@@ -58,7 +58,7 @@ def _counts(look: Look) -> dict[str, int]:
     return found
 
 
-def _listeners(look: Look) -> list[str]:
+def _listeners(look: TreeSnapshot) -> list[str]:
     nodes = look.nodes.values()
     return [node.name.removeprefix("listener ") for node in nodes if node.kind == "listener"]
 

@@ -1,4 +1,4 @@
-"""Ask a broker with the plugin: python client.py HOST:PORT echo TEXT [TIMES] | listen [AFTER]."""
+"""Client of the plugin: python client.py HOST:PORT echo TEXT [TIMES] | listen [AFTER]."""
 
 import socket
 import sys
@@ -24,7 +24,7 @@ def ask(connection: socket.socket, client: ClientSide, request: object, version:
 
 
 def request_of(words: list[str]) -> object | None:
-    """What the words ask; None for words that ask nothing."""
+    """Return the request that the words stand for, or None."""
     match words:
         case ["echo", text]:
             return EchoRequest(text)
@@ -38,7 +38,7 @@ def request_of(words: list[str]) -> object | None:
 
 
 def main(*words: str) -> str | None:
-    """Print the answer; returns what went wrong."""
+    """Print the answer. Return an error message, or None."""
     request = request_of(list(words[1:]))
     if request is None:
         return USAGE
@@ -48,7 +48,9 @@ def main(*words: str) -> str | None:
         served = ask(connection, client, ApiVersionsRequest(), 0).api_keys
         version = common_version(type(request), served)
         if version is None:
-            return "this broker does not echo: is the plugin installed where it runs?"
+            return (
+                "the broker does not serve this: install the plugin where it runs, and restart it"
+            )
         answer = ask(connection, client, request, version)
     if answer.error_code:
         return f"error {answer.error_code}: {answer.error_message}"

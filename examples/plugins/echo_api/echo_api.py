@@ -1,8 +1,8 @@
-"""Echo (key 10110) gives a text back; Listen (key 10111) waits for what others have echoed.
+"""Echo (key 10110) returns a text; Listen (key 10111) waits for the echoes of other clients.
 
-A plugin with a life: echoes are kept for a while, a task forgets old ones, and the tree shows how
-many there are. Echo never waits. Listen waits for at most `plugin.echo.longest.wait.ms`, and holds
-no handler meanwhile. Anybody may ask.
+The plugin has state: echoes are kept for a while, a task removes old ones, and the tree shows their
+number. Echo never waits. Listen waits for at most `plugin.echo.longest.wait.ms` and holds no
+handler meanwhile. Neither needs a permission.
 """
 
 from collections import deque
@@ -29,7 +29,7 @@ from trio_kafka.protocol import schema
 
 @schema.request(key=10110, versions="0-1", flexible="0+")
 class EchoRequest:
-    """A text, and (v1) how many times it is wanted."""
+    """A text, and (v1) the number of repetitions."""
 
     text: str = schema.string()
     times: int = schema.int32("1+", default=1)
@@ -37,7 +37,7 @@ class EchoRequest:
 
 @schema.response(EchoRequest)
 class EchoResponse:
-    """The text, and its number among all that were echoed."""
+    """The text, and its number among all echoes."""
 
     error_code: int = schema.int16()
     error_message: str | None = schema.string(nullable="0+", default=None)
@@ -47,7 +47,7 @@ class EchoResponse:
 
 @schema.request(key=10111, versions="0", flexible="0+")
 class ListenRequest:
-    """Echoes after the one of that number; how long to wait if there is none."""
+    """Ask for echoes after a number; wait for `wait_ms` if there are none."""
 
     after: int = schema.int64(default=-1)
     wait_ms: int = schema.int32(default=0)
@@ -62,7 +62,7 @@ class Echo:
 
 @schema.response(ListenRequest)
 class ListenResponse:
-    """What is known of them, oldest first; nothing: none came in time."""
+    """Echoes, oldest first; empty if none came in time."""
 
     error_code: int = schema.int16()
     error_message: str | None = schema.string(nullable="0+", default=None)
@@ -73,18 +73,18 @@ class ListenResponse:
 class EchoSettings:
     """`plugin.echo.<name>`; a `_` of a field is a `.` of its setting."""
 
-    prefix: str = string("", "What is put before each text.")
-    longest: int = integer(1000, "The most characters of an answer.", low=1, high=100_000)
-    most: int = integer(100, "How many echoes are kept.", low=1, high=10_000)
-    keep_ms: int = integer(60_000, "For how long they are kept.", low=1)
-    longest_wait_ms: int = integer(5_000, "The longest that a Listen waits.", low=0)
+    prefix: str = string("", "Text before each echo.")
+    longest: int = integer(1000, "Largest number of characters in an answer.", low=1, high=100_000)
+    most: int = integer(100, "Number of echoes that are kept.", low=1, high=10_000)
+    keep_ms: int = integer(60_000, "Time for which an echo is kept.", low=1)
+    longest_wait_ms: int = integer(5_000, "Longest wait of a Listen request.", low=0)
 
 
 @define(eq=False)
 class Echoes:
-    """The latest echoes, each with the time (s) at which it is forgotten, and who waits for more.
+    """Latest echoes, each with its expiry time (s), and the listeners that wait for more.
 
-    Ascending numbers, at most `most`; the oldest makes place for a new one.
+    Numbers ascend. There are at most `most`; a new echo replaces the oldest.
     """
 
     most: int
@@ -97,7 +97,7 @@ class Echoes:
         self._kept = deque(maxlen=self.most)
 
     def add(self, client_id: str, text: str, until: float) -> int:
-        """The number of a new one; whoever listens wakes."""
+        """Add an echo, wake the listeners, and return its number."""
         number, self.count = self.count, self.count + 1
         self._kept.append((until, Echo(number, client_id, text)))
         self._changed.set()
@@ -108,7 +108,7 @@ class Echoes:
         return [echo for _, echo in dropwhile(lambda kept: kept[1].number <= number, self._kept)]
 
     async def wait_after(self, number: int) -> list[Echo]:
-        """As `after`, at least one."""
+        """Return the echoes after `number`, at least one."""
         self.listeners += 1
         try:
             while not (found := self.after(number)):
@@ -118,7 +118,7 @@ class Echoes:
         return found
 
     def forget(self, now: float) -> None:
-        """What has been kept until now goes."""
+        """Remove expired echoes."""
         while self._kept and self._kept[0][0] <= now:
             self._kept.popleft()
 
@@ -129,7 +129,7 @@ class Echoes:
 @plugin("echo", settings=EchoSettings)
 @asynccontextmanager
 async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
-    """Gives texts back, and tells them to whoever listens."""
+    """Return texts, and pass them on to listeners."""
     settings = context.settings
     echoes = Echoes(settings.most)
     echoed = context.counter("echoed")
@@ -138,7 +138,7 @@ async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
     def give_back(request: EchoRequest, its: Context) -> EchoResponse:
         if request.times < 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.times} times, want 1 or more")
-        # Its length first: a text of a billion letters must not be made to be refused.
+        # The length comes first: a text of a billion characters must not be built to be rejected.
         length = len(settings.prefix) + len(request.text) * request.times
         if length > settings.longest:
             message = f"an answer of {length} characters, want at most {settings.longest}"
@@ -167,7 +167,7 @@ async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
 
 
 async def upkeep(forget: Callable[[float], None], keep_s: float) -> None:
-    """Old echoes go, at most half as late again as they should."""
+    """Remove expired echoes, at most half their lifetime late."""
     while True:
         await trio.sleep(keep_s / 2)
         forget(trio.current_time())

@@ -1,4 +1,4 @@
-"""Ask a broker with the plugin for a greeting: python client.py HOST PORT NAME [GREETING]."""
+"""Client of the plugin: python client.py HOST PORT NAME [GREETING]."""
 
 import socket
 import sys
@@ -22,13 +22,13 @@ def ask(connection: socket.socket, client: ClientSide, request: object, version:
 
 
 def main(host: str, port: str, *words: str) -> str | None:
-    """Print the answer; returns what went wrong."""
+    """Print the answer. Return an error message, or None."""
     client = ClientSide("hello-client")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         served = ask(connection, client, ApiVersionsRequest(), 0).api_keys
         version = common_version(HelloRequest, served)
         if version is None:
-            return "this broker has no Hello: is the plugin installed where it runs?"
+            return "the broker does not serve Hello: install the plugin there, and restart it"
         answer = ask(connection, client, HelloRequest(*words), version)
     if answer.error_code:
         return f"error {answer.error_code}: {answer.error_message}"

@@ -1,6 +1,6 @@
-"""Hello (key 10100): greet the client, and say which node did.
+"""Hello (key 10100): greet a client, and name the node that served it.
 
-Never waits. Needs no permission. An empty name is an invalid request.
+Never waits. Needs no permission. An empty name is INVALID_REQUEST.
 """
 
 from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
@@ -9,7 +9,7 @@ from trio_kafka.protocol.schema import int16, int32, request, response, string
 
 @request(key=10100, versions="0-1", flexible="0+")
 class HelloRequest:
-    """Who wants to be greeted, and (v1) in which words."""
+    """The name to greet, and (v1) the greeting."""
 
     name: str = string()
     greeting: str = string("1+", default="Hello")
@@ -17,7 +17,7 @@ class HelloRequest:
 
 @response(HelloRequest)
 class HelloResponse:
-    """The greeting, and the node that gave it."""
+    """The text, and the node that served the request."""
 
     error_code: int = int16()
     error_message: str | None = string(nullable="0+", default=None)

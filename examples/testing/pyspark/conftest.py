@@ -11,14 +11,14 @@ from trio_kafka_spark.session import session
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a broker."""
+    """Address of a broker process."""
     with broker_process(tmp_path_factory.mktemp("kafka")) as broker:
         yield broker.bootstrap
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session of two threads, whose files are gone with the tests."""
+    """Spark session of two threads, with its files in a temporary directory."""
     files = tmp_path_factory.mktemp("spark")
     made = session(
         "tests", settings={"spark.local.dir": files, "spark.sql.warehouse.dir": files / "tables"}

@@ -1,17 +1,17 @@
-"""Counts words: the lines of one topic in, words with their counts to another."""
+"""Count the words of one topic into another."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, explode, lower, split
 
 
 def counts(lines: DataFrame) -> DataFrame:
-    """Columns `word` and `count` of lines in column `value`."""
+    """Return the columns `word` and `count` for lines in the column `value`."""
     words = lines.select(explode(split(lower(col("value").cast("string")), r"\W+")).alias("word"))
     return words.where("word != ''").groupBy("word").count()
 
 
 def count_topic(spark: SparkSession, kafka: str, source: str, target: str, checkpoint: str) -> None:
-    """Count what topic `source` holds now, batch by batch, into topic `target`."""
+    """Count all present records of topic `source` into topic `target`, batch by batch."""
     lines = (
         spark.readStream.format("trio-kafka")
         .option("kafka.bootstrap.servers", kafka)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext
-from trio_kafka.plugin_host.contributions import Wanted
+from trio_kafka.plugin_host.contributions import Interception
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.testing.fault_rules import FaultRules, Named, RuleError
 from trio_kafka.testing.faults import Faults, Place
@@ -30,7 +30,7 @@ class FaultApi:
         self._settings = settings
         faults = Faults([], settings.seed)
         self._rules = FaultRules(faults, context.parts.apis, node, most=settings.most)
-        self._placed: dict[Place, Wanted] = {}
+        self._placed: dict[Place, Interception] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.answers import HttpError, InHand, read_json, send_json
+from trio_kafka_builtin.answers import HttpError, InFlight, read_json, send_json
 from trio_kafka_builtin.pipelines.pipeline import Pipeline
 from trio_kafka_builtin.pipelines.queries import ProgressError
 from trio_kafka_builtin.pipelines.supervisor import Supervisor
@@ -23,14 +23,14 @@ class ProgressApp:
     def __init__(self, supervisor: Supervisor, wrong: Counter) -> None:
         self._supervisor = supervisor
         self._wrong = wrong
-        self.in_hand = InHand(MOST_AT_ONCE)
+        self.in_flight = InFlight(MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
-            if self.in_hand.full:
+            if self.in_flight.full:
                 raise HttpError(503, "too many requests at once")
-            with self.in_hand:
+            with self.in_flight:
                 await self._take(scope, receive)
         except HttpError as error:
             told = {"error_code": error.status, "message": str(error)}

@@ -50,7 +50,7 @@ async def pipelines(context: PluginContext[PipelineSettings]) -> AsyncIterator[N
     app = ProgressApp(supervisor, context.counter("pipeline_posts_unauthorized"))
     context.mount(context.settings.path, app, checks_tokens=True)
     context.add_admin_page("pipelines", partial(_load_page, supervisor))
-    with context.node.child("posts", "channel", app.in_hand.figures):
+    with context.node.child("posts", "channel", app.in_flight.figures):
         await context.nursery.start(supervisor.run, name="pipelines")
         context.nursery.start_soon(supervisor.stop_early, name="stop early")
         yield

@@ -9,7 +9,7 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.answers import HttpError, InHand, read_json, read_number, send_json
+from trio_kafka_builtin.answers import HttpError, InFlight, read_json, read_number, send_json
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
@@ -63,16 +63,16 @@ class Gateway:
     def __init__(self, context: PluginContext[GatewaySettings]) -> None:
         self._context = context
         self._settings = context.settings
-        self._in_hand = InHand(context.settings.max_requests)
-        context.node.add("rest-requests", "channel", self._in_hand.figures)
+        self._in_flight = InFlight(context.settings.max_requests)
+        context.node.add("rest-requests", "channel", self._in_flight.figures)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if self._in_hand.full:
+        if self._in_flight.full:
             body = _error(503, "too many requests at once")
             await send_json(send, 503, body, headers=_RETRY)
             return
-        with self._in_hand:
+        with self._in_flight:
             answer = await self._answer(scope, receive)
         await send_json(send, answer.status, answer.body)
 

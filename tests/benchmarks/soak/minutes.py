@@ -42,13 +42,13 @@ def observe(load: Load, minutes: int, minute_s: float = 60.0) -> Iterator[Minute
     """One after the other; ends early where the load has stopped."""
     server = load.broker.server
     for number in range(1, minutes + 1):
-        cpu_s, began, readings = server.cpu_s(), time.monotonic(), [server.rss()]
+        cpu_s, began, collected = server.cpu_s(), time.monotonic(), [server.rss()]
         while (left := began + minute_s - time.monotonic()) > 0:
             if load.stop.wait(min(left, 1)):
                 return
-            readings.append(server.rss())
+            collected.append(server.rss())
         cores = (server.cpu_s() - cpu_s) / (time.monotonic() - began)
-        yield Minute(number, statistics.median(readings), cores, tree_counts(load.broker))
+        yield Minute(number, statistics.median(collected), cores, tree_counts(load.broker))
 
 
 def tree_counts(broker: Broker) -> dict[str, int]:

@@ -30,7 +30,7 @@ def clock() -> float:
 
 
 async def connect(served: ServedBroker, endpoint: Endpoint) -> ScriptedClient:
-    network = served.broker.site.world.network
+    network = served.broker.context.world.network
     return ScriptedClient(await network.connect(endpoint.host, endpoint.port))
 
 
@@ -76,7 +76,7 @@ def test_memory_is_bounded_where_the_setting_says_so(text: str, size: int | None
 @pytest.mark.parametrize("broker", ["1", ""])
 async def test_limits_change_while_the_broker_runs(autojump_clock: MockClock, broker: str) -> None:
     async with served_broker(simulated_world()) as served:
-        limits, endpoint = served.broker.limits, served.broker.endpoint
+        limits, endpoint = served.broker.parts.limits, served.broker.endpoint
         assert await is_served(served.client)
         assert limits.accounts.total == 1
         assert await alter(served, BROKER, broker, ("max.connections", SET, "2")) == OK
@@ -130,7 +130,7 @@ async def test_brokers_are_let_in_where_all_places_are_taken(autojump_clock: Moc
         assert await is_served(inside)
         await trio.sleep(1)
         assert [await is_served(client) for client in outside] == [False, True]
-        assert served.broker.limits.accounts.total == 3
+        assert served.broker.parts.limits.accounts.total == 3
 
 
 async def test_a_full_broker_is_reached_by_its_control_plane(autojump_clock: MockClock) -> None:
@@ -153,7 +153,7 @@ async def test_a_full_broker_is_reached_by_its_control_plane(autojump_clock: Moc
 async def test_addresses_have_a_rate(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         assert await is_served(served.client)
-        served.broker.limits.set_ip_rate("127.0.0.1", 1)
+        served.broker.parts.limits.set_ip_rate("127.0.0.1", 1)
         clients = [await connect(served, served.broker.endpoint) for _ in range(15)]
 
         assert sum([await is_served(client) for client in clients]) == 10
@@ -162,7 +162,7 @@ async def test_addresses_have_a_rate(autojump_clock: MockClock) -> None:
 async def test_rates_are_measured_over_the_windows_of_quotas(autojump_clock: MockClock) -> None:
     windows = {"quota.window.num": "2", "quota.window.size.seconds": "5"}
     async with served_broker(simulated_world(), windows) as served:
-        accounts = served.broker.limits.accounts
+        accounts = served.broker.parts.limits.accounts
         assert await is_served(served.client)
 
         # One connection, over one of the two windows.
@@ -180,4 +180,4 @@ async def test_the_tree_tells_of_limits_and_memory(autojump_clock: MockClock) ->
         (gate,) = nodes["connection-limits"].children
         assert gate.name == "PLAINTEXT"
         assert gate.figures()["AcceptorBlockedPercent"] == 0.0
-    assert served.broker.limits.accounts.total == 0
+    assert served.broker.parts.limits.accounts.total == 0

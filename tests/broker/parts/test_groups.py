@@ -36,7 +36,7 @@ async def test_where_the_offsets_topic_cannot_be_made_clients_are_told_to_come_a
             (found,) = answer.coordinators
             assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    assert "topic not created" in caplog.text
+    assert "topic creation rejected" in caplog.text
 
 
 def test_an_embedded_node_keeps_one_copy_of_offsets() -> None:

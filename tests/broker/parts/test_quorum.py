@@ -95,7 +95,9 @@ async def test_no_voters_but_this_node_are_supported(world, autojump_clock) -> N
         now_ms=0,
     )
 
-    with pytest.raises(StartError, match=r"^/data: voters are \[1, 2\], this node is 1: only a "):
+    with pytest.raises(
+        StartError, match=r"^/data: found the voters \[1, 2\], this node is 1: only a "
+    ):
         async with running_broker(config_of(), world, apis=APIS):
             pytest.fail("it started")
     assert world.locks == {}

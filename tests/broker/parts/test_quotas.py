@@ -47,7 +47,7 @@ async def test_windows_are_those_of_the_settings(autojump_clock: MockClock) -> N
 
 async def test_addresses_are_limited(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
-        accounts = served.broker.limits.accounts
+        accounts = served.broker.parts.limits.accounts
         await alter(
             served,
             entry({"ip": "10.0.0.1"}, connection_creation_rate=5),

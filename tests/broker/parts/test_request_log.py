@@ -145,7 +145,7 @@ async def test_a_file_that_is_not_named_is_told_and_nothing_is_logged(
     async with served_broker(simulated_world(), {"trio.request.log": "file"}) as served:
         await served.ask(MetadataRequest(topics=[]))
 
-    assert "no request log: trio.request.log.file is not set" in caplog.messages
+    assert "request log disabled, set trio.request.log.file" in caplog.messages
 
 
 async def test_a_file_that_a_client_has_set_is_refused_and_where_it_was_stored_it_is_not_obeyed(

@@ -14,7 +14,7 @@ import trio
 from trio.testing import MockClock
 
 from trio_kafka.plugin import plugin
-from trio_kafka.plugin_host.life import State
+from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -62,7 +62,7 @@ async def test_a_plugin_that_blocks_is_named_meanwhile_and_fails_after(
         seen.extend(blocked())
 
     def blocked() -> list[logging.LogRecord]:
-        return [one for one in caplog.records if one.message == "the loop is blocked"]
+        return [one for one in caplog.records if one.message == "loop blocked"]
 
     asked, seen = trio.Event(), list[logging.LogRecord]()
     settings = {"log.dirs": str(tmp_path), "trio.watchdog.ms": str(LIMIT_MS)}
@@ -82,7 +82,7 @@ async def test_a_plugin_that_blocks_is_named_meanwhile_and_fails_after(
     assert fields["plugin"] == "sleepy"
     assert "a_blocking_plugin" in fields["stack"]
     assert hosted.error is not None
-    assert hosted.error.startswith("it held the loop for ")
+    assert hosted.error.startswith("it blocked the loop for ")
 
 
 @pytest.mark.parametrize(("limit_ms", "watched"), [("500", True), ("0", False)])

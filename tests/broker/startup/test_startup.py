@@ -110,7 +110,9 @@ async def test_a_metadata_log_that_is_damaged_is_told(world, autojump_clock) -> 
         await metadata.unlink(name)
     await world.directory("/a").unlink("__cluster_metadata-0")
 
-    with pytest.raises(StartError, match=r"^log directory /a: no __cluster_metadata-0: format it"):
+    with pytest.raises(
+        StartError, match=r"^log directory /a: it has no __cluster_metadata-0: format the directory"
+    ):
         async with running_broker(THREE, world, apis=APIS):
             pytest.fail("it started")
 

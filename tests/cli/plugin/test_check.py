@@ -2,14 +2,14 @@
 
 from tests.plugin_host.plugins import echo
 from trio_kafka.cli.plugin.check import as_data, as_text
-from trio_kafka.plugin_host.examine import Examined
+from trio_kafka.plugin_host.plugin_check import CheckedPlugin
 
 
 def test_each_is_told_with_its_place() -> None:
     found = [
-        Examined("echo", "entry point echo", echo, []),
-        Examined("bad", "entry point bad", None, ["one", "two"]),
-        Examined("off", "entry point off", None, []),
+        CheckedPlugin("echo", "entry point echo", echo, []),
+        CheckedPlugin("bad", "entry point bad", None, ["one", "two"]),
+        CheckedPlugin("off", "entry point off", None, []),
     ]
 
     assert list(as_text(found)) == [

@@ -1,4 +1,4 @@
-// The franz-go client: all steps, one line of JSON in and one out for each (docs/clients.md).
+// The franz-go client: all steps, one line of JSON in and one out for each (docs/reference/clients.md).
 package main
 
 import (

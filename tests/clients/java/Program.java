@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.common.protocol.Errors;
 
-/** The Java client: all steps, one line of JSON in and one out for each (docs/clients.md). */
+/** The Java client: all steps, one line of JSON in and one out for each (docs/reference/clients.md). */
 public final class Program {
     static final ObjectMapper JSON = new ObjectMapper();
 

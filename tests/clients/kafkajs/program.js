@@ -1,4 +1,4 @@
-// kafkajs: all steps but `read`, one line of JSON in and one out for each (docs/clients.md).
+// kafkajs: all steps but `read`, one line of JSON in and one out for each (docs/reference/clients.md).
 'use strict'
 
 const { appendFileSync, createReadStream, existsSync } = require('node:fs')

@@ -15,8 +15,8 @@ OTHER_NAMES = json.loads((DATA / "kafka-4.4-other-names.json").read_text())
 
 
 def test_the_page_is_what_the_declarations_say():
-    assert (ROOT / "docs" / "configuration.md").read_text() == document(), (
-        "python -m trio_kafka.config.report.document > docs/configuration.md"
+    assert (ROOT / "docs" / "reference" / "configuration.md").read_text() == document(), (
+        "python -m trio_kafka.config.report.document > docs/reference/configuration.md"
     )
 
 

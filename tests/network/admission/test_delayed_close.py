@@ -5,7 +5,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.network.admission.delayed_close import Held
+from trio_kafka.network.admission.delayed_close import DelayedCloses
 
 
 class Handle:
@@ -24,7 +24,7 @@ def handles(count: int) -> list[Any]:
 async def test_each_is_closed_when_it_is_due(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    held, sockets, began = Held(), handles(3), trio.current_time()
+    held, sockets, began = DelayedCloses(), handles(3), trio.current_time()
     nursery.start_soon(held.run)
     for socket, delay in zip(sockets, (3.0, 1.0, 2.0), strict=True):
         held.add(socket, began + delay)
@@ -39,7 +39,7 @@ async def test_each_is_closed_when_it_is_due(
 
 
 async def test_more_than_may_be_held_are_closed_at_once(autojump_clock: MockClock) -> None:
-    held, sockets = Held(most=2), handles(4)
+    held, sockets = DelayedCloses(most=2), handles(4)
     for socket, deadline in zip(sockets, (5.0, 9.0, 7.0, 8.0), strict=True):
         held.add(socket, deadline)
 
@@ -48,7 +48,7 @@ async def test_more_than_may_be_held_are_closed_at_once(autojump_clock: MockCloc
 
 
 async def test_all_are_closed_in_the_end(autojump_clock: MockClock) -> None:
-    held, sockets = Held(), handles(3)
+    held, sockets = DelayedCloses(), handles(3)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(held.run)
         for socket in sockets:

@@ -28,32 +28,23 @@ class Handle:
 
 @define(eq=False)
 class Connection:
-    """A connection as far as it matters here; its own processor and roster."""
+    """A connection as far as it matters here."""
 
     slot: Any
     progress: float
     ending: Any = None
     closed: list[str] = field(factory=list)
 
-    @property
-    def processor(self) -> "Connection":
-        return self
-
-    @property
-    def roster(self) -> "Connection":
-        return self
-
-    def close(self, connection: "Connection", reason: str) -> None:
-        assert connection is self
+    def close(self, reason: str) -> None:
         self.closed.append(reason)
         self.slot.close()
 
 
 def crowd(limits: ConnectionLimits, progress: list[float]) -> list[Connection]:
-    gate = limits.gate("PLAINTEXT")
+    admission = limits.admission("PLAINTEXT")
     made = []
     for one in progress:
-        slot: Any = gate.arrive(Handle())  # type: ignore[arg-type]
+        slot: Any = admission.arrive(Handle())  # type: ignore[arg-type]
         slot.connection = Connection(slot, one)
         made.append(slot.connection)
     return made
@@ -118,7 +109,7 @@ async def close_some(limits: ConnectionLimits, meanwhile: Callable[[], None]) ->
         meanwhile()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_close_some, limits)
+        nursery.start_soon(_close_some, limits.accounts, limits.listeners)
         nursery.start_soon(act)
 
 

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.network.echoing import waiting
-from trio_kafka.network.admission.gate import TOO_FAST, TOO_MANY
+from trio_kafka.network.admission.listener_admission import TOO_FAST, TOO_MANY
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
@@ -62,9 +62,9 @@ class Room:
     def check(self) -> None:
         """What is counted is what is there."""
         limits, accounts = self.limits, self.limits.accounts
-        slots = [slot for gate in limits.gates for slot in gate.slots]
+        slots = [slot for gate in limits.listeners for slot in gate.slots]
         assert accounts.total == len(slots)
-        assert all(gate.account.count == len(gate.slots) for gate in limits.gates)
+        assert all(gate.account.count == len(gate.slots) for gate in limits.listeners)
         assert sum(accounts.addresses.values()) == len(slots)
         there = [slot.connection for slot in slots if slot.connection is not None]
         assert {id(one) for one in there} == {id(one) for one in self.plane.connections}
@@ -355,7 +355,7 @@ async def test_connections_come_no_faster_than_the_rate(
         took = trio.current_time() - began
 
         assert least_s <= took <= most_s
-        gate = at.limits.gates[0]
+        gate = at.limits.listeners[0]
         throttled = gate.figures()["connection-accept-throttle-time"]
         assert (throttled is None) == (count <= 100)
 
@@ -545,10 +545,10 @@ async def test_a_plane_that_is_cancelled_gives_all_places_back(autojump_clock: M
             await at.connect()
         await at.settle()
         assert at.limits.accounts.total == 5
-        assert len(at.limits.held) == 1
+        assert len(at.limits._delayed) == 1
     assert at.limits.accounts.total == 0
-    assert at.limits.gates == []
-    assert len(at.limits.held) == 0
+    assert at.limits.listeners == []
+    assert len(at.limits._delayed) == 0
     await at.settle()
     assert not any(at.open)
 
@@ -556,7 +556,7 @@ async def test_a_plane_that_is_cancelled_gives_all_places_back(autojump_clock: M
 async def test_connections_that_no_processor_has_yet_count(autojump_clock: MockClock) -> None:
     async with room() as at:
         for processor in at.plane.plane.processors:
-            processor.arrivals.refuses = True  # what it takes it closes
+            processor.new_connections.refusing = True  # what it takes it closes
         await at.connect()
         await at.settle()
 
@@ -575,11 +575,11 @@ async def test_a_listener_that_is_removed_counts_until_its_connections_are_gone(
         await trio.sleep(0)
         assert at.limits.accounts.total == 1
         await trio.sleep(0.1)
-        assert [gate.name for gate in at.limits.gates] == ["INSIDE", "OUTSIDE"][::-1]
+        assert [gate.name for gate in at.limits.listeners] == ["INSIDE", "OUTSIDE"][::-1]
 
         await trio.sleep(2)
 
-        assert [gate.name for gate in at.limits.gates] == ["INSIDE"]
+        assert [gate.name for gate in at.limits.listeners] == ["INSIDE"]
         assert at.limits.accounts.total == 0
 
 
@@ -588,7 +588,7 @@ async def test_figures_are_kafkas(autojump_clock: MockClock) -> None:
         for _ in range(3):
             await at.served("crowd")
 
-        figures, gate = at.limits.figures(), at.limits.gates[0]
+        figures, gate = at.limits.figures(), at.limits.listeners[0]
         assert gate.name == "OUTSIDE"
 
         assert figures["connections"] == gate.figures()["connections"] == 3
@@ -598,7 +598,7 @@ async def test_figures_are_kafkas(autojump_clock: MockClock) -> None:
         assert figures["broker-connection-accept-rate"] == pytest.approx(0.3, rel=0.02)
         assert gate.figures()["connection-accept-rate"] == pytest.approx(0.3, rel=0.02)
         assert gate.figures()["ip-connection-accept-throttle-time"] is None
-        assert at.limits.gates[1].figures()["max_connections"] is None
+        assert at.limits.listeners[1].figures()["max_connections"] is None
 
 
 async def test_on_real_sockets_an_address_counts_once_on_both_families() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
-from trio_kafka.network.admission.overrides import AGAIN_S, LOOK_UP_S, Overrides
+from trio_kafka.network.admission.overrides import LOOK_UP_S, RETRY_S, AddressOverrides
 
 
 class Names:
@@ -27,9 +27,9 @@ class Names:
         return found
 
 
-def overrides(network: Any) -> tuple[Overrides, list[Mapping[str, int]]]:
+def overrides(network: Any) -> tuple[AddressOverrides, list[Mapping[str, int]]]:
     told: list[Mapping[str, int]] = []
-    return Overrides(network, told.append), told
+    return AddressOverrides(network, told.append), told
 
 
 async def test_addresses_hold_at_once_and_names_when_it_is_started(
@@ -72,7 +72,7 @@ async def test_a_name_that_is_not_found_stops_nobody_and_is_looked_up_again(
     assert told == [{"10.0.0.1": 3}]
 
     network.names["unknown"] = ["10.0.0.2"]
-    await trio.sleep(AGAIN_S + LOOK_UP_S + 1)
+    await trio.sleep(RETRY_S + LOOK_UP_S + 1)
 
     assert told[-1] == {"10.0.0.1": 3, "10.0.0.2": 1}
     assert network.asked.count("known") == 1

@@ -19,21 +19,21 @@ class Handle:
 
 def arrive(connections: int = 5) -> tuple[Any, Any]:
     limits = ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
-    gate = limits.gate("PLAINTEXT")
-    return gate, gate.arrive(Handle())  # type: ignore[arg-type]
+    admission = limits.admission("PLAINTEXT")
+    return admission, admission.arrive(Handle())  # type: ignore[arg-type]
 
 
 async def test_a_slot_is_given_back_once() -> None:
-    gate, slot = arrive()
+    admission, slot = arrive()
     assert slot.entered
-    assert slot.account is gate.account
-    assert gate.slots == {slot: None}
+    assert slot.account is admission.account
+    assert admission.slots == {slot: None}
 
     slot.release()
     slot.close()
     slot.release()
 
-    assert (gate.account.count, gate.slots, slot.entered) == (0, {}, False)
+    assert (admission.account.count, admission.slots, slot.entered) == (0, {}, False)
     assert slot.socket.closed == 1
 
 

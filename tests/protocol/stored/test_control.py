@@ -4,7 +4,7 @@ import pytest
 
 from tests.protocol.declared import recorded
 from trio_kafka.protocol.compiler import decoder, to_bytes
-from trio_kafka.protocol.plain import to_data
+from trio_kafka.protocol.json_data import to_data
 from trio_kafka.protocol.stored.control import (
     ControlRecordTypeSchema,
     EndTxnMarker,

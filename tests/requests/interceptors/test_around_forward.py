@@ -9,7 +9,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
-from trio_kafka.plugin_host.guard import InHand
+from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import Blamed
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
@@ -333,24 +333,24 @@ async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
     autojump_clock: MockClock,
 ) -> None:
     async with PluginHarness() as harness:
-        purgatory, in_hand = serve_waits(harness), InHand()
+        purgatory, in_flight = serve_waits(harness), InFlight()
         harness.interceptors.add(
-            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_hand=in_hand)
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_flight=in_flight)
         )
         for _ in range(3):
             await harness.ask(WaitRequest(10))
-            assert in_hand.count == 0
+            assert in_flight.count == 0
         clients = [harness.client() for _ in range(3)]
         for client, timeout_ms in zip(clients, (1000, 60_000, 60_000), strict=True):
             client.send(WaitRequest(timeout_ms))
         await trio.testing.wait_all_tasks_blocked()
-        assert in_hand.count == 3
+        assert in_flight.count == 3
         with trio.move_on_after(2):
-            await in_hand.wait_empty()
-        assert in_hand.count == 2
-        in_hand.cut_off()
+            await in_flight.wait_empty()
+        assert in_flight.count == 2
+        in_flight.cut_off()
         with trio.fail_after(1):
-            await in_hand.wait_empty()
+            await in_flight.wait_empty()
         assert (await clients[0].receive(WaitRequest())).outcome == "time"
         for client in clients[1:]:
             late = await client.receive(WaitRequest())
@@ -369,9 +369,9 @@ async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockCl
 
     async with PluginHarness(handlers=[hold]) as harness:
         serve_waits(harness)
-        in_hand = InHand()
+        in_flight = InFlight()
         harness.interceptors.add(
-            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_hand=in_hand)
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_flight=in_flight)
         )
         await warmed(harness)
         assert harness._group is not None
@@ -381,10 +381,10 @@ async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockCl
         await trio.sleep(1)
         waiting.send(WaitRequest(60_000))
         await trio.testing.wait_all_tasks_blocked()
-        assert in_hand.count == 0
+        assert in_flight.count == 0
         await holding.receive(EchoRequest())
         await trio.testing.wait_all_tasks_blocked()
-        assert in_hand.count == 1
+        assert in_flight.count == 1
 
 
 async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later(
@@ -392,19 +392,19 @@ async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later
 ) -> None:
     async with PluginHarness() as harness, trio.open_nursery() as nursery:
         serve_waits(harness)
-        in_hand = InHand()
+        in_flight = InFlight()
         harness.interceptors.add(
-            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_hand=in_hand)
+            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_flight=in_flight)
         )
-        in_hand.enter()
-        nursery.start_soon(in_hand.wait_empty)
+        in_flight.enter()
+        nursery.start_soon(in_flight.wait_empty)
         await trio.testing.wait_all_tasks_blocked()
         client = harness.client()
         client.send(WaitRequest(1000))
         await trio.testing.wait_all_tasks_blocked()
-        in_hand.leave()
+        in_flight.leave()
         await trio.sleep(2)
-        assert in_hand.count == 0
+        assert in_flight.count == 0
         assert not nursery.child_tasks
 
 

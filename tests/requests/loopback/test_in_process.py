@@ -107,7 +107,7 @@ async def test_it_is_counted_where_requests_are(autojump_clock: MockClock) -> No
     lives: list[Stamps] = []
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
-        times = served.broker.planes[0].times
+        times = served.broker.planes[0].request_metrics
         times.follow(lives.append)
         before = times.of(0).count
         await ask(served, produce("t"), client_id="within", version=12)
@@ -177,8 +177,8 @@ async def test_the_data_plane_serves_it_though_there_is_another(
     async with served_broker(simulated_world(), settings) as served:
         data, control = served.broker.planes
         await ask(served, MetadataRequest(topics=[]))
-        assert (data.times.of(3).count, control.times.of(3).count) == (1, 0)
-        assert served.broker.parts.in_process.channel is data._shared.channel
+        assert (data.request_metrics.of(3).count, control.request_metrics.of(3).count) == (1, 0)
+        assert served.broker.parts.in_process.channel is data._resources.channel
 
 
 async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:

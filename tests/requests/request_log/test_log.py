@@ -52,7 +52,7 @@ async def logged(bound: int = 100) -> AsyncIterator[tuple[RunningPlane, RequestL
             plane.parts.interceptors,
             [plane.plane],
             plane.node,
-            names=plane.plane.times.name_of,
+            names=plane.plane.request_metrics.name_of,
             topic_id=lambda name: None,
             elapsed=world.clock.elapsed,
             bound=bound,
@@ -100,7 +100,7 @@ async def test_while_it_is_off_no_route_and_no_answer_knows_of_it(
         await log.drain()
 
         assert len(plane.parts.interceptors) == 0
-        assert plane.plane.times.log is None
+        assert plane.plane.request_metrics.log is None
     assert [one["request"]["text"] for one in sink.lines] == ["b"]
 
 
@@ -174,7 +174,7 @@ async def test_what_is_kept_of_a_request_is_without_what_it_asked(
             await client.ask(EchoRequest("x", 1), 0)
         await log.drain()
 
-        (stamps,) = plane.plane.times.of(10100).lives.latest
+        (stamps,) = plane.plane.request_metrics.of(10100).recent.latest
     assert sink.lines[0]["request"] is not None
     assert not hasattr(stamps, "body")
 

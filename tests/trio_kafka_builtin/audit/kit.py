@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from tests.requests.request_log.test_sinks import values
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_builtin.audit.plugin import audit

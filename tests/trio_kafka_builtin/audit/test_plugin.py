@@ -324,7 +324,7 @@ async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: M
                 await client.ask(ReloadPluginRequest("audit"), 0)
 
     async with audited(queue="10000") as served:
-        limiter = served.broker.planes[0]._shared.handlers.limiter
+        limiter = served.broker.planes[0]._resources.handlers.limiter
         with trio.move_on_after(10):
             async with trio.open_nursery() as nursery:
                 for _ in range(12):  # more than there are handlers

@@ -68,7 +68,7 @@ class Pipelines:
         return self.served.broker.plugins.find("pipelines")
 
     async def ask(self, method: str, target: str, body: Any = b"", **headers: str) -> Answer:
-        mount = self.served.broker.plugins.site.mounts.find(target.partition("?")[0])
+        mount = self.served.broker.plugins.dependencies.mounts.find(target.partition("?")[0])
         assert mount is not None
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         return await ask(mount.app, method, target, body=sent, headers=headers)

@@ -127,7 +127,7 @@ async def test_a_body_that_never_comes_is_bounded_in_number(autojump_clock: Mock
     ):
         await ready(it)
         token = children["a"].environment["TRIO_KAFKA_PIPELINE_TOKEN"]
-        mount = it.served.broker.plugins.site.mounts.find("/pipelines")
+        mount = it.served.broker.plugins.dependencies.mounts.find("/pipelines")
         assert mount is not None
         headers = [(b"authorization", f"Bearer {token}".encode())]
         scope = {"path": "/pipelines/a/progress", "method": "POST", "headers": headers}
@@ -152,7 +152,7 @@ async def test_the_page_needs_no_token_of_a_child_and_gives_none(
     async with running_pipelines({"run": children.run}, FILES) as it:
         await ready(it)
         answer = await ask(
-            it.served.broker.plugins.site.mounts.find("/admin").app,
+            it.served.broker.plugins.dependencies.mounts.find("/admin").app,
             "GET",
             "/admin/api/pipelines",
         )

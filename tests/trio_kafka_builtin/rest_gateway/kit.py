@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define
 
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.testing.asgi import Answer, ask
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -21,7 +21,7 @@ class Rest:
     principal: Principal = NOBODY
 
     async def ask(self, method: str, target: str, body: Any = None) -> Answer:
-        mount = self.served.broker.plugins.site.mounts.find(target.partition("?")[0])
+        mount = self.served.broker.plugins.dependencies.mounts.find(target.partition("?")[0])
         assert mount is not None
         data = (
             body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()

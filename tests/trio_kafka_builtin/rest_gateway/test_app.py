@@ -171,7 +171,7 @@ async def test_who_is_above_a_quota_waits_and_others_do_not(autojump_clock: Mock
 async def test_it_is_logged_and_counted_as_requests_are(autojump_clock: MockClock) -> None:
     lives: list[Stamps] = []
     async with gateway() as rest:
-        times = rest.served.broker.planes[0].times
+        times = rest.served.broker.planes[0].request_metrics
         times.follow(lives.append)
         await rest.ask("POST", "/v1/topics", {"name": "t"})
         await rest.produce("t", {"value": 1})

@@ -21,13 +21,13 @@ _ORDER: Final = {
     ),
     Use.IGNORED: (
         "Ignored",
-        "They are accepted, so that a query can keep them, and have no effect.",
-        ("Option", "Why"),
+        "These are accepted and have no effect, so a query can keep them.",
+        ("Option", "Reason"),
     ),
     Use.REFUSED: (
         "Refused",
-        "They are an error: a query would not do what they ask for.",
-        ("Option", "On", "Why"),
+        "These are errors, because a query could not do what they require.",
+        ("Option", "Side", "Reason"),
     ),
 }
 _SIDES: Final = {Side.READ: "reads", Side.WRITE: "writes", Side.BOTH: "reads and writes"}
@@ -41,10 +41,9 @@ def _lines() -> Iterator[str]:
     yield PAGE.read_text().partition(MARK)[0] + MARK
     yield (
         f"{len(KAFKA_OPTIONS)} options are known; any other name is an error that names the nearest"
-        " one. Written by"
+        " one. These tables"
     )
-    yield "`python -m tests.trio_kafka_spark.client.page` from the table in"
-    yield "`trio_kafka_spark/client/options.py`; a test compares them."
+    yield "are generated: run `python -m tests.trio_kafka_spark.client.page`."
     for use, (title, what, columns) in _ORDER.items():
         yield f"\n### {title}\n"
         if what:

@@ -1,4 +1,4 @@
-"""Listening and connecting on a real machine."""
+"""DynamicListeners and connecting on a real machine."""
 
 import errno
 import os

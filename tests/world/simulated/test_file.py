@@ -8,7 +8,7 @@ import trio
 from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.recent_writes import WINDOW
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.universe import no_fault
+from trio_kafka.world.simulated.run import no_fault
 
 
 async def new_file(universe, content=b""):

@@ -11,7 +11,7 @@ import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.universe import no_fault
+from trio_kafka.world.simulated.run import no_fault
 from trio_kafka.world.world import Crashed
 
 SCENARIO = pathlib.Path(__file__).with_name("scenario.py")
@@ -234,26 +234,6 @@ def test_a_machine_has_one_life_at_a_time():
 
     with pytest.raises(ValueError, match="alive"):
         universe.machine("m")
-
-
-def test_events_of_one_time_happen_in_the_order_in_which_they_were_asked_for():
-    async def main(universe):
-        seen = []
-        for number in range(5):
-            universe.at(1.0, lambda number=number: seen.append(number))
-        await trio.sleep(2)
-        return seen
-
-    assert run_simulated(main) == [0, 1, 2, 3, 4]
-
-
-async def test_slow_calls_need_a_clock_that_can_skip(autojump_clock):
-    universe = Universe()
-    world = universe.machine("m")
-    universe.fault = fault_on("directory", 0.5)
-
-    with pytest.raises(TypeError, match="need a SkippingClock"):
-        world.directory("/")
 
 
 async def test_a_universe_works_on_the_clock_of_any_test(autojump_clock):

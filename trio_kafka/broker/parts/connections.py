@@ -1,9 +1,9 @@
-"""The limits of connections, and of the memory of their requests, as the settings have them."""
+"""Connection limits and request memory, as configured."""
 
 from collections.abc import Callable
 from typing import Final
 
-from trio_kafka.broker.site import Site
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.connections import overrides_of
 from trio_kafka.config.listener_overrides import has_override, value_for
@@ -12,18 +12,18 @@ from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
 from trio_kafka.wire.memory import MemoryPool
 
-# The task.
+# Task name.
 LIMITS: Final = "connection-limits"
-_OF_LISTENERS: Final = ("max.connections", "max.connection.creation.rate")
+_PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
 
 
-def make_limits(site: Site) -> ConnectionLimits:
-    """The limits of all planes; they allow everything before `start_limits`."""
-    config = site.config
+def make_limits(context: BuildContext) -> ConnectionLimits:
+    """Make the limits of all planes; they allow everything before `start_limits`."""
+    config = context.config
     return ConnectionLimits(
-        site.world.network,
-        site.counters,
-        site.node,
+        context.world.network,
+        context.counters,
+        context.node,
         protected=_protected(config),
         windows=config.quota_window_num,
         window_ms=config.quota_window_size_seconds * 1000,
@@ -31,38 +31,40 @@ def make_limits(site: Site) -> ConnectionLimits:
 
 
 def _protected(config: BrokerConfig) -> list[str]:
-    """Those by which a full broker is still reached."""
+    """Return the listeners through which a full broker is still reachable."""
     endpoints = config.endpoints
     return [name for name in (endpoints.control, endpoints.inter_broker) if name is not None]
 
 
-async def start_limits(site: Site, limits: ConnectionLimits, dynamic: DynamicSettings) -> None:
-    """Let them follow the settings; their task runs."""
+async def start_limits(
+    context: BuildContext, limits: ConnectionLimits, dynamic: DynamicSettings
+) -> None:
+    """Start the limits; they follow the settings."""
     dynamic.follow(lambda current: limits.obey(bounds_of(current)))
-    await site.tasks.start(LIMITS, limits.run)
+    await context.tasks.start(LIMITS, limits.run)
 
 
 def request_memory(config: BrokerConfig, elapsed: Callable[[], float]) -> MemoryPool | None:
-    """Of one plane; None: as much as its requests take."""
+    """Return the memory pool of one plane; None: no limit."""
     size = config.queued_max_request_bytes
     return MemoryPool(size, elapsed) if size > 0 else None
 
 
 def bounds_of(config: BrokerConfig) -> ConnectionBounds:
-    """What is in force."""
+    """Return the connection limits in force."""
     return ConnectionBounds(
         connections=config.max_connections,
         rate=config.max_connection_creation_rate,
         per_address=config.max_connections_per_ip,
         addresses=overrides_of(config.max_connections_per_ip_overrides),
         listeners={
-            listener.name: _of_listener(config, listener.name)
+            listener.name: _listener_bounds(config, listener.name)
             for listener in config.endpoints.broker
-            if any(has_override(config, listener.name, name) for name in _OF_LISTENERS)
+            if any(has_override(config, listener.name, name) for name in _PER_LISTENER)
         },
     )
 
 
-def _of_listener(config: BrokerConfig, listener: str) -> ListenerBounds:
-    connections, rate = (int(str(value_for(config, listener, name))) for name in _OF_LISTENERS)
+def _listener_bounds(config: BrokerConfig, listener: str) -> ListenerBounds:
+    connections, rate = (int(str(value_for(config, listener, name))) for name in _PER_LISTENER)
     return ListenerBounds(connections=connections, rate=rate)

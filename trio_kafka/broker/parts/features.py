@@ -1,4 +1,4 @@
-"""What the cluster can do, for ApiVersions: levels by feature, from the newest image."""
+"""Feature levels of the cluster for ApiVersions, from the newest image."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,7 +11,7 @@ _RANGES: Final = {name: (levels.low, levels.high) for name, levels in SUPPORTED.
 
 
 class ClusterFeatures:
-    """Implements `requests.parts.Features`."""
+    """Implementation of `requests.parts.Features`."""
 
     def __init__(self, metadata: MetadataCache, source: MetadataSource) -> None:
         self._metadata = metadata
@@ -19,16 +19,16 @@ class ClusterFeatures:
 
     @property
     def supported(self) -> Mapping[str, tuple[int, int]]:
-        """What this software knows."""
+        """Level ranges that this software supports."""
         return _RANGES
 
     @property
     def finalized(self) -> Mapping[str, int]:
-        """The levels of the cluster, of those features that are in use."""
+        """Levels of the features that the cluster uses."""
         levels = {**self._metadata.image.features, KRAFT_VERSION: self._source.kraft_version}
         return {name: level for name, level in levels.items() if level}
 
     @property
     def epoch(self) -> int:
-        """The offset of the last record of the metadata that are known here; -1: none yet."""
+        """Offset of the last metadata record that is known here; -1: none yet."""
         return self._metadata.image.offset - 1

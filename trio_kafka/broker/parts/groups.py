@@ -2,47 +2,48 @@
 
 from typing import Final
 
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.parts.quorum import Metadata
 from trio_kafka.broker.parts.topic_creation import TopicCreation
-from trio_kafka.broker.site import Site
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.coordinators.runtime import Ground
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
-from trio_kafka.purgatory import Timers
 from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
 
-# The task.
+# Task name.
 GROUPS: Final = "group-coordinator"
 
 
 def make_groups(
-    site: Site, replicas: ReplicaManager, timers: Timers, creation: TopicCreation
+    context: BuildContext, replicas: ReplicaManager, creation: TopicCreation
 ) -> GroupCoordinator:
-    """It serves nobody before `start_groups`."""
-    ground = Ground(
-        broker=site.node_id,
+    """Make the group coordinator; it serves no requests before `start_groups`."""
+    dependencies = Ground(
+        broker=context.node_id,
         replicas=replicas,
-        timers=timers,
-        clock=site.world.clock,
-        random_bytes=site.world.random_bytes,
-        buffer=site.config.offsets_load_buffer_size,
-        codec=Codec(site.config.offsets_topic_compression_codec),
-        linger_ms=site.config.group_coordinator_append_linger_ms,
-        rounds=site.rounds,
+        timers=context.timers,
+        clock=context.world.clock,
+        random_bytes=context.world.random_bytes,
+        buffer=context.config.offsets_load_buffer_size,
+        codec=Codec(context.config.offsets_topic_compression_codec),
+        linger_ms=context.config.group_coordinator_append_linger_ms,
+        rounds=context.deferred,
     )
     return GroupCoordinator(
-        site.config, ground, site.node, lambda: creation.want([CONSUMER_OFFSETS])
+        context.config, dependencies, context.node, lambda: creation.want([CONSUMER_OFFSETS])
     )
 
 
 async def start_groups(
-    site: Site, groups: GroupCoordinator, metadata: Metadata, dynamic: DynamicSettings
+    context: BuildContext, groups: GroupCoordinator, metadata: Metadata, dynamic: DynamicSettings
 ) -> None:
-    """Behind the replicas: a shard needs its partition. Loading goes on beside everything else."""
-    # No checkpoint between these two: no image may come between.
+    """Start the coordinator after the replicas: a shard needs its partition. Loading runs
+    concurrently.
+    """
+    # No checkpoint between the next two statements: no image may be published in between.
     groups.start(metadata.cache.image)
     metadata.loader.add(groups)
     dynamic.follow(groups.obey)
-    await site.tasks.start(GROUPS, groups.run)
+    await context.tasks.start(GROUPS, groups.run)

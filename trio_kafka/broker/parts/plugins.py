@@ -1,41 +1,41 @@
-"""The plugins of a broker: their host, started before the first client is let in."""
+"""The plugin host as a part of the broker; it starts before the first client is accepted."""
 
 from collections.abc import Sequence
 from typing import Final
 
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.site import Site
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.errors import only_leaf
-from trio_kafka.plugin_host.declared import Plugin
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.host import PluginHost
-from trio_kafka.plugin_host.site import HostSite
 from trio_kafka.requests.parts import Parts
 
-# The task.
+# Task name.
 PLUGINS: Final = "plugins"
 
 
-def make_host(site: Site, parts: Parts, plugins: Sequence[Plugin] | None) -> PluginHost:
-    """Of these plugins, or of the installed ones; nothing is imported yet."""
-    shared = HostSite(
+def make_host(context: BuildContext, parts: Parts, plugins: Sequence[Plugin] | None) -> PluginHost:
+    """Make the host of the given or installed plugins; nothing is imported yet."""
+    dependencies = PluginHostDependencies(
         parts=parts,
-        world=site.world,
-        node=site.node,
-        given=site.config.given,
-        counters=site.counters,
-        fail=site.tasks.fail,
+        world=context.world,
+        node=context.node,
+        given=context.config.given,
+        counters=context.counters,
+        fail=context.tasks.fail,
     )
-    host = PluginHost(shared, plugins)
+    host = PluginHost(dependencies, plugins)
     parts.plugins = host
     return host
 
 
-async def start_plugins(site: Site, host: PluginHost) -> None:
-    """All of them, in order. StartError for what a broker must not serve without."""
+async def start_plugins(context: BuildContext, host: PluginHost) -> None:
+    """Start all plugins in order. Raises StartError for a failure that prevents serving."""
     try:
-        await site.tasks.start(PLUGINS, host.run)
+        await context.tasks.start(PLUGINS, host.run)
     except (ConfigError, PluginError, ExceptionGroup) as error:
         leaf = only_leaf(error)
         if isinstance(leaf, ConfigError | PluginError):

@@ -1,4 +1,4 @@
-"""Producer ids for clients, from blocks that the controller gives (KIP-730)."""
+"""Producer ids for clients, from blocks that the controller allocates (KIP-730)."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,22 +8,22 @@ from trio_kafka.introspect.tree import Figures, Node
 
 
 class ProducerIds:
-    """One id after the other; a block that is not used up is lost at the end.
+    """Sequence of producer ids; the rest of a block is lost at the stop.
 
-    allocate: asks the controller for the next block: (first id, how many).
+    allocate: gets the next block from the controller: (first id, length).
     """
 
     def __init__(self, allocate: Callable[[], Awaitable[tuple[int, int]]], node: Node) -> None:
         self._allocate = allocate
         self._next = self._end = 0
         self._given = 0
-        self._asking = trio.Lock()  # whoever finds the block empty asks, the others wait for it
+        self._allocating = trio.Lock()  # one task allocates a block, the others wait for it
         node.add("producer-ids", "part", self._figures)
 
     async def next_id(self) -> int:
-        """A new id. Raises KafkaError if the controller has none to give."""
+        """Return a new id. Raises KafkaError if the controller cannot allocate a block."""
         while self._next == self._end:
-            async with self._asking:
+            async with self._allocating:
                 if self._next == self._end:
                     first, length = await self._allocate()
                     self._next, self._end = first, first + length

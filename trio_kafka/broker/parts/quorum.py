@@ -1,6 +1,6 @@
-"""The metadata of the cluster: their log, the image that follows it, the controller who writes it.
+"""Cluster metadata: their log, the image built from it, and the controller that writes it.
 
-An I/O error on the metadata log ends the broker: it may not go on without its metadata.
+An I/O error on the metadata log stops the broker, which cannot run without its metadata.
 """
 
 from collections.abc import Awaitable, Callable
@@ -9,9 +9,9 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.settings import controller_rules, metadata_log_config, metadata_retention
-from trio_kafka.broker.site import Site
 from trio_kafka.broker.storage import Storage
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import LogDirError
@@ -24,32 +24,32 @@ from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
 from trio_kafka.raft.voters import UnsupportedQuorumError
 
-# The tasks, in the order in which they stop.
+# Task names, in the order of the stop.
 WRITERS: Final = ("controller", "snapshot-generator", "metadata")
 LOG: Final = "raft"
 
 
 @frozen(kw_only=True)
 class Metadata:
-    """The log and who follows it; `cache` has the newest image."""
+    """The metadata log and its readers; `cache` has the newest image."""
 
     raft: RaftDriver
     loader: Loader
     cache: MetadataCache
 
 
-async def open_metadata_log(site: Site, storage: Storage) -> RaftDriver:
-    """Its files, recovered. Raises StartError where others vote, LogDirError."""
+async def open_metadata_log(context: BuildContext, storage: Storage) -> RaftDriver:
+    """Open and recover the metadata log. Raises StartError if other nodes vote, LogDirError."""
     directory = storage.metadata
     try:
         raft = await open_quorum(
-            site.world,
+            context.world,
             directory.root,
-            node_id=site.node_id,
+            node_id=context.node_id,
             directory_id=storage.directory_id,
-            config=metadata_log_config(site.config),
-            retention=metadata_retention(site.config),
-            node=site.node,
+            config=metadata_log_config(context.config),
+            retention=metadata_retention(context.config),
+            node=context.node,
             durable=directory.known(METADATA_PARTITION).recovery_point,
         )
     except UnsupportedQuorumError as error:
@@ -58,49 +58,49 @@ async def open_metadata_log(site: Site, storage: Storage) -> RaftDriver:
     return raft
 
 
-async def load_metadata(site: Site, storage: Storage, raft: RaftDriver) -> Metadata:
-    """Elect, and load what is committed. LogDirError."""
+async def load_metadata(context: BuildContext, storage: Storage, raft: RaftDriver) -> Metadata:
+    """Elect a leader and load the committed records. LogDirError."""
     cluster_id = storage.identity.cluster_id
-    await site.tasks.start(LOG, on_disk(storage.metadata, raft.run))
+    await context.tasks.start(LOG, on_disk(storage.metadata, raft.run))
     cache = MetadataCache(MetadataImage(cluster_id=cluster_id))
-    elapsed = site.world.clock.elapsed
-    loader = Loader(raft, [cache], cluster_id=cluster_id, elapsed=elapsed, node=site.node)
-    await site.tasks.start("metadata", on_disk(storage.metadata, loader.run))
+    elapsed = context.world.clock.elapsed
+    loader = Loader(raft, [cache], cluster_id=cluster_id, elapsed=elapsed, node=context.node)
+    await context.tasks.start("metadata", on_disk(storage.metadata, loader.run))
     return Metadata(raft=raft, loader=loader, cache=cache)
 
 
-async def start_controller(site: Site, metadata: Metadata) -> Controller:
-    """The active controller. LogDirError."""
+async def start_controller(context: BuildContext, metadata: Metadata) -> Controller:
+    """Start the active controller. LogDirError."""
     me = ControllerRegistration(
-        id=site.node_id, incarnation_id=site.world.random_bytes(16), features=SUPPORTED
+        id=context.node_id, incarnation_id=context.world.random_bytes(16), features=SUPPORTED
     )
     controller = Controller(
         metadata.raft,
         metadata.loader,
         me,
-        controller_rules(site.config, site.world),
-        site.node,
+        controller_rules(context.config, context.world),
+        context.node,
     )
-    await site.tasks.start("controller", controller.run)
+    await context.tasks.start("controller", controller.run)
     return controller
 
 
-async def start_snapshots(site: Site, storage: Storage, metadata: Metadata) -> None:
-    """Snapshots of the image as the settings say; after all other publishers were added."""
-    config = site.config
+async def start_snapshots(context: BuildContext, storage: Storage, metadata: Metadata) -> None:
+    """Start writing snapshots of the image; call after all other publishers were added."""
+    config = context.config
     settings = SnapshotSettings(
         max_record_bytes_between_snapshots=config.metadata_log_max_record_bytes_between_snapshots,
         max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
     )
-    generator = SnapshotGenerator(metadata.raft, settings, site.node)
+    generator = SnapshotGenerator(metadata.raft, settings, context.node)
     metadata.loader.add(generator)
-    await site.tasks.start("snapshot-generator", on_disk(storage.metadata, generator.run))
+    await context.tasks.start("snapshot-generator", on_disk(storage.metadata, generator.run))
 
 
 def on_disk(
     directory: LogDirectory, run: Callable[..., Awaitable[Any]]
 ) -> Callable[..., Awaitable[None]]:
-    """`run`, whose I/O errors take `directory` offline and are LogDirError."""
+    """Wrap a task function: its I/O errors take `directory` offline and become LogDirError."""
 
     async def run_on_disk(*, task_status: trio.TaskStatus[Any]) -> None:
         try:
@@ -114,5 +114,5 @@ def on_disk(
 
 
 def lost_by(directory: LogDirectory, error: OSError) -> LogDirError:
-    """The directory is lost by an error of the system."""
+    """Make the LogDirError of a system error."""
     return LogDirError(directory.path, str(error))

@@ -1,4 +1,4 @@
-"""Quotas as the metadata have them, for those who hold clients to them."""
+"""Enforcement of the quotas in the metadata."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
@@ -6,52 +6,53 @@ from typing import Final, Protocol
 
 import trio
 
-from trio_kafka.broker.site import Site
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.quotas import CLIENT_ID, IP, USER
 from trio_kafka.periodic_jobs import Scheduler
-from trio_kafka.purgatory import Timers
 from trio_kafka.quotas.client import Windows
 from trio_kafka.quotas.keys import CONNECTION_CREATION_RATE
 from trio_kafka.quotas.limits import Entity
 from trio_kafka.quotas.quotas import Quotas
 from trio_kafka.requests.throttling.throttle import Throttle
 
-_STEP: Final = 50  # entities, of some 10 µs
+_STEP: Final = 50  # entities, about 10 µs each
 _EXPIRY_S: Final = 30.0
 _logger: Final = get_logger(__name__)
 
 
 class AddressLimits(Protocol):
-    """Who limits connections."""
+    """Part that limits connections by address."""
 
     def set_ip_rate(self, address: str | None, rate: int | None) -> None:
-        """New connections of an address in a second; None: of all others, or no limit."""
+        """Limit new connections per second of an address. address None: all others. rate None: no
+        limit.
+        """
 
 
-def make_throttle(site: Site, timers: Timers) -> Throttle:
-    """Nobody is limited yet."""
-    config = site.config
+def make_throttle(context: BuildContext) -> Throttle:
+    """Make the throttle; it has no limits yet."""
+    config = context.config
     quotas = Quotas(
-        site.world.clock.elapsed,
-        site.node,
+        context.world.clock.elapsed,
+        context.node,
         Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
         Windows(
             config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
         ),
     )
-    return Throttle(quotas, timers)
+    return Throttle(quotas, context.timers)
 
 
 async def start_quotas(
     quotas: Quotas, limits: AddressLimits, loader: Loader, scheduler: Scheduler
 ) -> None:
-    """Hold clients to what the metadata say, and to all that they will say."""
+    """Apply the quotas of the current image and of all later ones."""
     _add_expiry(scheduler, quotas)
-    # No checkpoint between these two: no image may come between.
+    # No checkpoint between the next two statements: no image may be published in between.
     publisher = QuotaPublisher(quotas, limits)
     steps = publisher.start(loader.image)
     loader.add(publisher)
@@ -61,7 +62,9 @@ async def start_quotas(
 
 
 def _add_expiry(scheduler: Scheduler, quotas: Quotas) -> None:
-    """Forget who was not charged for an hour; ticks while there is somebody to forget."""
+    """Add the job that forgets entities not charged for an hour; it runs only while
+    there are any.
+    """
 
     def expire() -> None:
         if not quotas.expire() and not quotas.active:
@@ -72,7 +75,7 @@ def _add_expiry(scheduler: Scheduler, quotas: Quotas) -> None:
 
 
 class QuotaPublisher:
-    """Follows the metadata."""
+    """Publisher that applies quotas of the metadata."""
 
     def __init__(self, quotas: Quotas, limits: AddressLimits) -> None:
         self._quotas = quotas
@@ -80,36 +83,36 @@ class QuotaPublisher:
         self._first: Iterator[None] = iter(())
 
     def start(self, image: MetadataImage) -> Iterator[None]:
-        """Take over the first image, in steps. What is published before the last step takes the
-        rest of them first.
+        """Apply the first image, in steps; an image published meanwhile finishes these
+        steps first.
         """
-        self._first = self._follow(image.quotas)
+        self._first = self._apply(image.quotas)
         return self._first
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
-        """Take over what has changed, in steps."""
+        """Apply the changed quotas, in steps."""
         del image
         yield from self._first
-        yield from self._follow(delta.quotas)
+        yield from self._apply(delta.quotas)
 
-    def _follow(self, changes: Mapping[QuotaEntity, Mapping[str, float]]) -> Iterator[None]:
+    def _apply(self, changes: Mapping[QuotaEntity, Mapping[str, float]]) -> Iterator[None]:
         for number, (entity, values) in enumerate(changes.items(), start=1):
             names = dict(entity)
             if IP in names:
                 self._set_address(names[IP], values.get(CONNECTION_CREATION_RATE))
             else:
-                self._quotas.set(_payers(names), values)
+                self._quotas.set(_charged_entity(names), values)
             if not number % _STEP:
                 yield
 
     def _set_address(self, address: str | None, rate: float | None) -> None:
         if address is not None and not _is_address(address):
-            _logger.warning("quota of a host that is no address is ignored", host=address)
+            _logger.warning("quota ignored, its host is not an IP address", host=address)
             return
         self._limits.set_ip_rate(address, None if rate is None else int(rate))
 
 
-def _payers(names: Mapping[str, str | None]) -> Entity:
+def _charged_entity(names: Mapping[str, str | None]) -> Entity:
     return names.get(USER, ""), names.get(CLIENT_ID, "")
 
 

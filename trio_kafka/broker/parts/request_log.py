@@ -1,7 +1,7 @@
-"""The request log of a broker: on by `trio.request.log`, or by the level of Kafka's logger.
+"""The request log of a broker, switched by `trio.request.log` or the level of Kafka's logger.
 
-Settings may change while it runs. `kafka.request.logger` on DEBUG or TRACE has requests in the
-broker's own log, whatever the setting says; as in Kafka it is silent on WARN, which it begins with.
+Settings may change while it runs. At level DEBUG or TRACE, `kafka.request.logger` writes requests
+to the broker's own log, whatever the setting says. Its initial level WARN is silent, as in Kafka.
 """
 
 import logging
@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.broker.site import Site
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.levels import following
 from trio_kafka.introspect.log import get_logger
@@ -18,25 +18,27 @@ from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.request_log.log import RequestLog, wanted_of
 from trio_kafka.requests.request_log.sinks import LOGGER, FileSink, LoggerSink, Sink, TopicSink
 
-# The task.
+# Task name.
 REQUEST_LOG: Final = "request-log"
 _logger: Final = get_logger(__name__)
 
 
-async def start_request_log(site: Site, parts: Parts, dynamic: DynamicSettings) -> RequestLog:
-    """From now on what is wanted is logged; planes that come later are not."""
+async def start_request_log(
+    context: BuildContext, parts: Parts, dynamic: DynamicSettings
+) -> RequestLog:
+    """Start the request log for the existing planes; it follows settings and log levels."""
     log = RequestLog(
         parts.interceptors,
         tuple(parts.planes),
-        site.node,
-        names=parts.planes[0].times.name_of,
+        context.node,
+        names=parts.planes[0].request_metrics.name_of,
         topic_id=lambda name: (
             topic.id if (topic := parts.metadata.image.topics.get(name)) else None
         ),
-        elapsed=site.world.clock.elapsed,
-        bound=site.config.trio_request_log_queue,
+        elapsed=context.world.clock.elapsed,
+        bound=context.config.trio_request_log_queue,
     )
-    switch = Switch(site, parts, log, dynamic)
+    switch = RequestLogSwitch(context, parts, log, dynamic)
     dynamic.follow(switch.follow)
 
     async def run(*, task_status: trio.TaskStatus[None]) -> None:
@@ -46,15 +48,17 @@ async def start_request_log(site: Site, parts: Parts, dynamic: DynamicSettings) 
             finally:
                 switch.close()
 
-    await site.tasks.start(REQUEST_LOG, run)
+    await context.tasks.start(REQUEST_LOG, run)
     return log
 
 
-class Switch:
-    """Turns the log on and off."""
+class RequestLogSwitch:
+    """Switch of the request log."""
 
-    def __init__(self, site: Site, parts: Parts, log: RequestLog, dynamic: DynamicSettings) -> None:
-        self._site = site
+    def __init__(
+        self, context: BuildContext, parts: Parts, log: RequestLog, dynamic: DynamicSettings
+    ) -> None:
+        self._site = context
         self._parts = parts
         self._log = log
         self._config = dynamic.config
@@ -64,12 +68,12 @@ class Switch:
             logger.setLevel(logging.WARNING)
 
     def follow(self, config: BrokerConfig) -> None:
-        """Settings may have changed."""
+        """Apply changed settings."""
         self._config = config
         self.apply()
 
     def apply(self) -> None:
-        """On or off, there or elsewhere: as settings and levels say."""
+        """Start, stop or redirect the log as settings and levels say."""
         config = self._config
         self.close()
         sinks: list[Sink] = []
@@ -81,7 +85,7 @@ class Switch:
             self._file = FileSink(self._site.world, config.trio_request_log_file)
             sinks.append(self._file)
         elif config.trio_request_log == "file":
-            _logger.error("no request log: trio.request.log.file is not set")
+            _logger.error("request log disabled, set trio.request.log.file")
         if logging.getLogger(LOGGER).isEnabledFor(logging.DEBUG):
             sinks.append(LoggerSink())
         if not sinks:
@@ -91,7 +95,7 @@ class Switch:
         self._log.start(wanted_of(apis, clients, own_topic), sinks)
 
     def close(self) -> None:
-        """The file, if there is one."""
+        """Close the file, if there is one."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,7 +1,7 @@
-"""Topics that clients ask for before they exist (`auto.create.topics.enable`).
+"""Automatic creation of topics that clients request (`auto.create.topics.enable`).
 
-Whoever wants them does not wait: names are noted, and one task has the controller create them. A
-name is noted once; of more names than are bounded the later ones are asked for again by clients.
+Requests do not wait: names are queued, and one task has the controller create them. A name is
+queued once. Names beyond the bound are dropped; clients ask for them again.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 
 import trio
 
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.topics import NewTopic
@@ -19,12 +20,12 @@ from trio_kafka.metadata.names import CONSUMER_OFFSETS, is_internal
 
 MOST: Final = 1000
 _logger: Final = get_logger(__name__)
-# Creates topics with the broker's defaults: by name the error, or None.
+# Creates topics with the broker's defaults; returns an error or None by name.
 Create = Callable[[Sequence[str]], Awaitable[Mapping[str, KafkaError | None]]]
 
 
 def internal_topics(config: BrokerConfig) -> Mapping[str, NewTopic]:
-    """Those that the broker itself wants, as Kafka makes them."""
+    """Return the internal topics, with Kafka's settings."""
     offsets = NewTopic(
         name=CONSUMER_OFFSETS,
         partitions=config.offsets_topic_num_partitions,
@@ -39,8 +40,9 @@ def internal_topics(config: BrokerConfig) -> Mapping[str, NewTopic]:
 
 
 def creator(controller: Controller, special: Mapping[str, NewTopic]) -> Create:
-    """Creation by the controller, with the broker's defaults. special: how those of these names
-    are made.
+    """Return a function that creates topics by the controller, with the broker's defaults.
+
+    special: topics with their own settings, by name.
     """
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
@@ -52,7 +54,7 @@ def creator(controller: Controller, special: Mapping[str, NewTopic]) -> Create:
 
 
 class TopicCreation:
-    """Implements `requests.parts.TopicCreation`."""
+    """Implementation of `requests.parts.TopicCreation`."""
 
     def __init__(self, create: Create, node: Node) -> None:
         self._create = create
@@ -62,7 +64,7 @@ class TopicCreation:
         node.add("auto-topic-creation", "part", self._figures)
 
     def want(self, names: Iterable[str]) -> None:
-        """Note names that are to be created soon. Never waits."""
+        """Queue names for creation. Never waits."""
         for name in names:
             if len(self._wanted) < MOST:
                 self._wanted[name] = None
@@ -74,7 +76,7 @@ class TopicCreation:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Have them created, until cancelled."""
+        """Create queued topics until cancelled."""
         task_status.started()
         while True:
             await self._asked.wait()
@@ -89,8 +91,8 @@ class TopicCreation:
                     self._created += 1
                 else:
                     self._refused += 1
-                    tell = _logger.warning if is_internal(name) else _logger.info
-                    tell("topic not created", topic=name, reason=str(refusal))
+                    log = _logger.warning if is_internal(name) else _logger.info
+                    log("topic creation rejected", topic=name, reason=str(refusal))
             for name in names:
                 del self._wanted[name]
             if not self._wanted:
@@ -105,3 +107,9 @@ class TopicCreation:
             "refused": self._refused,
             "dropped": self._dropped,
         }
+
+
+def make_topic_creation(context: BuildContext, controller: Controller) -> TopicCreation:
+    """Make the part that creates topics by the controller."""
+    create = creator(controller, internal_topics(context.config))
+    return TopicCreation(create, context.node)

@@ -1,28 +1,37 @@
-"""The watchdog of a broker: who blocks its loop is named, and a plugin's policy is told of it."""
+"""The watchdog as a part of the broker.
+
+It names the code that blocks the loop, counts the block, and applies the policy of the plugin that
+the code belongs to.
+"""
 
 from typing import Final
 
-from trio_kafka.broker.site import Site
+from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.introspect.watchdog import Block, Watchdog
-from trio_kafka.network.turn import Turn
 from trio_kafka.plugin_host.host import PluginHost
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
-# The task.
+# Task name.
 WATCHDOG: Final = "watchdog"
 
 
-async def start_watchdog(site: Site, turn: Turn, host: PluginHost) -> None:
-    """Watch the loop that `turn` follows, unless `trio.watchdog.ms` is 0."""
-    limit_ms = site.config.trio_watchdog_ms
+async def start_watchdog(context: BuildContext, budget: LoopBudget, host: PluginHost) -> None:
+    """Watch the loop of `budget`, unless `trio.watchdog.ms` is 0."""
+    limit_ms = context.config.trio_watchdog_ms
     if not limit_ms:
         return
 
-    def tell(block: Block) -> None:
-        site.counters.add("loop_blocks", plugin=block.owner)
+    def report(block: Block) -> None:
+        context.counters.add("loop_blocks", plugin=block.owner)
         if block.owner:
             host.blocking(block.owner, block.seconds, block.module)
 
     watchdog = Watchdog(
-        site.world, turn, site.node, limit_ms / 1000, owner_of=host.owner_of, on_block=tell
+        context.world,
+        budget,
+        context.node,
+        limit_ms / 1000,
+        owner_of=host.owner_of,
+        on_block=report,
     )
-    await site.tasks.start(WATCHDOG, watchdog.run)
+    await context.tasks.start(WATCHDOG, watchdog.run)

@@ -1,1 +1,3 @@
-"""The start of a broker: checks, parts and planes, step by step."""
+"""Start of a broker: parts and planes, step by step."""
+
+__all__ = ["serving", "startup"]

@@ -1,190 +1,191 @@
-"""The planes that clients talk to, and the parts that their handlers reach."""
+"""Planes that serve clients, and the parts that their handlers use."""
 
 from typing import Final
 
+from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.dynamic_listeners import DynamicListeners
 from trio_kafka.broker.errors import listen_error
 from trio_kafka.broker.lifecycle import Lifecycle
-from trio_kafka.broker.listening import Listening
-from trio_kafka.broker.parts.connections import request_memory
+from trio_kafka.broker.parts.connections import make_limits, request_memory
 from trio_kafka.broker.parts.features import ClusterFeatures
 from trio_kafka.broker.parts.groups import make_groups
 from trio_kafka.broker.parts.producer_ids import ProducerIds
+from trio_kafka.broker.parts.quorum import Metadata
+from trio_kafka.broker.parts.quotas import make_throttle
 from trio_kafka.broker.parts.topic_creation import TopicCreation
 from trio_kafka.broker.settings import settings_of_topic
-from trio_kafka.broker.site import Site
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import only_leaf
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.metadata.effective import DynamicSettings, EffectiveConfig
-from trio_kafka.metadata.publisher import MetadataCache
-from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.plane import Plane
-from trio_kafka.network.turn import Turn
-from trio_kafka.purgatory import Timers
-from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.requests.interceptors.registry import Interceptors
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.pool import HandlerGroup
 from trio_kafka.requests.registry import Registry
-from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.scheduling.loop_budget import LoopBudget
+from trio_kafka.scheduling.yield_point import YieldPoint
 
-# The task.
+# Task name.
 PLANES: Final = "planes"
 _CONTROL_QUEUED: Final = 20
 _CONTROL_HANDLERS: Final = 1
 
 
-def make_replicas(site: Site, logs: LogManager, timers: Timers) -> ReplicaManager:
-    """The replicas of this broker; none before `replica_publisher` has begun."""
+def make_replicas(context: BuildContext, logs: LogManager) -> ReplicaManager:
+    """Make the replica manager; it has no replicas before `replica_publisher` has started."""
     return ReplicaManager(
-        site.world,
-        site.node_id,
+        context.world,
+        context.node_id,
         logs,
-        timers,
-        site.node,
-        session_slots=site.config.max_incremental_fetch_session_cache_slots,
-        session_partitions=site.config.trio_fetch_session_max_partitions,
+        context.timers,
+        context.node,
+        session_slots=context.config.max_incremental_fetch_session_cache_slots,
+        session_partitions=context.config.trio_fetch_session_max_partitions,
+        yield_point=context.yield_point,
     )
 
 
-def replica_publisher(
-    site: Site, replicas: ReplicaManager, effective: EffectiveConfig
-) -> ReplicaPublisher:
-    """Which replicas there are, as the metadata say."""
+def replica_publisher(context: BuildContext, replicas: ReplicaManager) -> ReplicaPublisher:
+    """Make the publisher that creates and removes replicas as the metadata say."""
     return ReplicaPublisher(
         replicas,
-        settings_of_topic(effective),
-        full_validation=site.config.trio_record_validation == "full",
+        settings_of_topic(context.effective),
+        full_validation=context.config.trio_record_validation == "full",
     )
 
 
 def make_parts(
-    site: Site,
+    context: BuildContext,
     *,
     apis: Registry,
+    metadata: Metadata,
     controller: Controller,
-    source: RaftDriver,
-    metadata: MetadataCache,
     replicas: ReplicaManager,
-    timers: Timers,
     lifecycle: Lifecycle,
     topic_creation: TopicCreation,
-    effective: EffectiveConfig,
-    listening: Listening,
-    throttle: Throttle,
-    limits: ConnectionLimits,
+    listeners: DynamicListeners,
 ) -> Parts:
-    """What handlers reach as `context.<part>`."""
+    """Make the parts that handlers use as `context.<part>`."""
+    config = context.config
     return Parts(
         apis=apis,
-        node_id=site.node_id,
-        cluster_id=metadata.image.cluster_id,
-        features=ClusterFeatures(metadata, source),
-        interceptors=Interceptors(apis, site.node.add("interceptors", "part")),
-        config=site.config,
+        node_id=context.node_id,
+        cluster_id=metadata.cache.image.cluster_id,
+        features=ClusterFeatures(metadata.cache, metadata.raft),
+        interceptors=Interceptors(apis, context.node.add("interceptors", "part")),
+        config=config,
         configs=ConfigAdmin(
-            site.node_id,
+            context.node_id,
             controller,
-            timeout_s=site.config.request_timeout_ms / 1000,
-            prepare=listening.prepared,
+            timeout_s=config.request_timeout_ms / 1000,
+            prepare=listeners.prepared,
         ),
         controller=controller,
-        counters=site.counters,
-        groups=make_groups(site, replicas, timers, topic_creation),
+        counters=context.counters,
+        groups=make_groups(context, replicas, topic_creation),
         lifecycle=lifecycle,
-        limits=limits,
-        metadata=metadata,
-        producer_ids=ProducerIds(lifecycle.allocate_producer_ids, site.node),
-        quotas=throttle,
-        raft=source,
+        limits=make_limits(context),
+        metadata=metadata.cache,
+        producer_ids=ProducerIds(lifecycle.allocate_producer_ids, context.node),
+        quotas=make_throttle(context),
+        raft=metadata.raft,
         replicas=replicas,
-        settings=effective,
+        settings=context.effective,
         topic_creation=topic_creation,
-        tree=site.node,
+        tree=context.node,
     )
 
 
-def make_data_plane(
-    site: Site, parts: Parts, dynamic: DynamicSettings, limits: ConnectionLimits
-) -> Plane:
-    """What clients talk to: not bound yet."""
-    site.node.add("counters", "part", site.counters.figures)
-    size = dynamic.config.num_io_threads
-    queued = site.config.queued_max_requests
-    plane, group = _make_plane(site, parts, limits, "data", queued=queued, handlers=size)
+def make_data_plane(context: BuildContext, parts: Parts, dynamic: DynamicSettings) -> Plane:
+    """Make the data plane; its listeners are not bound yet."""
+    context.node.add("counters", "part", context.counters.figures)
+    plane, group = _make_plane(
+        context,
+        parts,
+        "data",
+        queued=context.config.queued_max_requests,
+        handlers=dynamic.config.num_io_threads,
+        yield_point=context.yield_point,
+    )
     dynamic.follow(lambda config: group.resize(config.num_io_threads))
     return plane
 
 
-def make_control_plane(
-    site: Site, parts: Parts, limits: ConnectionLimits, data: Plane
-) -> Plane | None:
-    """What `control.plane.listener.name` asks for: sizes are those that Kafka's had (KIP-291)."""
-    if site.config.endpoints.control is None:
+def make_control_plane(context: BuildContext, parts: Parts) -> Plane | None:
+    """Make the plane of `control.plane.listener.name`, if set, with Kafka's sizes (KIP-291)."""
+    if context.config.endpoints.control is None:
         return None
     plane, _ = _make_plane(
-        site, parts, limits, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
+        context, parts, "control", queued=_CONTROL_QUEUED, handlers=_CONTROL_HANDLERS
     )
-    data.give_way_to(plane)
-    parts.replicas.let_in(data.between)
+    context.yield_point.bind(plane.serve_pending)
     return plane
 
 
 def _make_plane(
-    site: Site, parts: Parts, limits: ConnectionLimits, name: str, *, queued: int, handlers: int
+    context: BuildContext,
+    parts: Parts,
+    name: str,
+    *,
+    queued: int,
+    handlers: int,
+    yield_point: YieldPoint | None = None,
 ) -> tuple[Plane, HandlerGroup]:
-    node = site.node.add(f"plane {name}", "plane")
-    turn = Turn(site.world.clock.elapsed, rounds=site.rounds)
-    channel = RequestChannel(queued, node, turn.elapsed)
+    node = context.node.add(f"plane {name}", "plane")
+    budget = LoopBudget(
+        context.world.clock.elapsed, deferred=context.deferred, yield_point=yield_point
+    )
+    channel = RequestChannel(queued, node, budget.elapsed)
     group = HandlerGroup(
         channel,
         parts,
-        turn=turn,
-        counters=site.counters,
+        budget=budget,
+        counters=context.counters,
         node=node,
         size=handlers,
         name=f"{name}-plane-kafka-request-handler",
     )
     plane = Plane(
         name,
-        site.world,
+        context.world,
         channel,
         group,
-        turn=turn,
-        counters=site.counters,
+        budget=budget,
+        counters=context.counters,
         node=node,
-        node_id=site.config.node_id,
-        lives=site.config.trio_request_lives,
-        limits=limits,
-        memory=request_memory(site.config, turn.elapsed),
+        node_id=context.config.node_id,
+        recent=context.config.trio_request_lives,
+        limits=parts.limits,
+        memory=request_memory(context.config, budget.elapsed),
     )
     parts.planes.append(plane)
     return plane, group
 
 
 async def bind_planes(
-    site: Site,
-    listening: Listening,
+    context: BuildContext,
+    listeners: DynamicListeners,
     data: Plane,
     control: Plane | None,
     dynamic: DynamicSettings,
 ) -> BrokerConfig:
-    """Bind the listeners; they accept nothing before `open` of their planes. StartError.
+    """Bind the listeners, which accept nothing until their planes `open`. Raises StartError.
 
-    Returns the configuration whose listeners are bound.
+    Returns the configuration of the bound listeners.
     """
-    config = await listening.servable(dynamic.config)
+    config = await listeners.servable(dynamic.config)
     try:
-        await site.tasks.start(PLANES, listening.run, data, control, config)
+        await context.tasks.start(PLANES, listeners.run, data, control, config)
     except (OSError, ExceptionGroup) as error:
         leaf = only_leaf(error)
         if isinstance(leaf, OSError):
             raise listen_error(leaf) from error
         raise
-    dynamic.follow(listening.follow)
+    dynamic.follow(listeners.follow)
     return config

@@ -95,11 +95,11 @@ def _all(config: BrokerConfig) -> Iterator[Explained]:
 
 def _of_plugins(config: BrokerConfig) -> Iterator[Explained]:
     """Yield the settings of every installed plugin, which is imported for that."""
-    from trio_kafka.plugin_host.examine import examine  # noqa: PLC0415 - rarely needed
+    from trio_kafka.plugin_host.plugin_check import check_plugins  # noqa: PLC0415 - rarely needed
     from trio_kafka.plugin_host.settings import settings_of_plugin  # noqa: PLC0415
 
     given = config.given
-    for one in examine(given):
+    for one in check_plugins(given):
         if one.plugin is None:
             continue
         for name, setting in settings_of_plugin(one.plugin).items():

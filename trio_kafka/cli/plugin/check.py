@@ -6,7 +6,7 @@ from typing import Final
 
 from trio_kafka.cli.output import declare_json, print_json_line
 from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
-from trio_kafka.plugin_host.examine import Examined, examine
+from trio_kafka.plugin_host.plugin_check import CheckedPlugin, check_plugins
 from trio_kafka.protocol.texts import printable
 
 PROBLEMS: Final = 1
@@ -25,7 +25,7 @@ def check(*, files: Sequence[str], config: Sequence[str], json: bool) -> int:
     loaded = read_settings(files, config)
     if loaded is None:
         return REFUSED
-    found = list(examine(loaded.config.given))
+    found = list(check_plugins(loaded.config.given))
     if json:
         for one in found:
             print_json_line(as_data(one))
@@ -35,7 +35,7 @@ def check(*, files: Sequence[str], config: Sequence[str], json: bool) -> int:
     return PROBLEMS if any(one.problems for one in found) else 0
 
 
-def as_text(found: Sequence[Examined]) -> Iterator[str]:
+def as_text(found: Sequence[CheckedPlugin]) -> Iterator[str]:
     """Yield a line for each plugin, or one for each of its problems."""
     if not found:
         yield "no plugins are installed"
@@ -48,7 +48,7 @@ def as_text(found: Sequence[Examined]) -> Iterator[str]:
             yield f"{one.name}: {_state(one)}{hint} ({one.source})"
 
 
-def as_data(one: Examined) -> dict[str, object]:
+def as_data(one: CheckedPlugin) -> dict[str, object]:
     """Return a plugin for JSON."""
     return {
         "name": one.name,
@@ -58,7 +58,7 @@ def as_data(one: Examined) -> dict[str, object]:
     }
 
 
-def _state(one: Examined) -> str:
+def _state(one: CheckedPlugin) -> str:
     if one.problems:
         return "error"
     if one.plugin is None:

@@ -1,4 +1,4 @@
-"""Reference page docs/configuration.md: every setting, and its support.
+"""Reference page docs/reference/configuration.md: every setting, and its support.
 
 `python -m trio_kafka.config.report.document` prints it; a test compares it with the file.
 """
@@ -27,11 +27,11 @@ from trio_kafka.config.unsupported.non_broker import NON_BROKER_SETTINGS
 from trio_kafka.config.unsupported.tables import TABLES
 
 _HEAD: Final = """\
-# Configuration
+# Settings
 
 This page lists every setting with its type, default, bounds and support here. [How to configure a
-broker](how-to/configure.md) explains where values come from. `trio-kafka config explain NAME` shows
-a setting with its value.
+broker](../how-to/configure.md) explains where values come from. `trio-kafka config explain NAME`
+shows a setting with its value.
 
 Names, types, defaults and bounds are those of Apache Kafka 4.4. Support is one of these:
 
@@ -42,8 +42,8 @@ Names, types, defaults and bounds are those of Apache Kafka 4.4. Support is one 
 The column *Changed* says when a setting may change: `start`: only at a start; `broker`: at run
 time, for one broker; `cluster`: at run time, for one broker or all.
 
-Do not edit this page: `python -m trio_kafka.config.report.document > docs/configuration.md` writes
-it from the declarations in `trio_kafka/config`.
+Do not edit this page: `python -m trio_kafka.config.report.document >
+docs/reference/configuration.md` writes it from the declarations in `trio_kafka/config`.
 """
 _UPDATES: Final = {
     Update.READ_ONLY: "start",

@@ -1,4 +1,4 @@
-"""Explanations of settings, for `config explain` and docs/configuration.md."""
+"""Explanations of settings, for `config explain` and docs/reference/configuration.md."""
 
 from collections.abc import Iterator
 from typing import Final

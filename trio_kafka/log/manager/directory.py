@@ -29,6 +29,7 @@ from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_pro
 from trio_kafka.log.names import CLEAN, LOCK
 from trio_kafka.log.recovery.partition import Known
 from trio_kafka.model import TopicPartition
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
@@ -65,10 +66,16 @@ _EVERYWHERE: Final = (1 << 63) - 1
 class LogDirectory:
     """A directory in use. clean: the last life ended in order; logs: those that live here."""
 
-    def __init__(self, world: World, root: Directory, on_offline: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        world: World,
+        root: Directory,
+        on_offline: Callable[[], None],
+        yield_point: YieldPoint | None = None,
+    ) -> None:
         self.root = root
         self.path = root.path
-        self.pace = Pace(world.clock.elapsed, world.clock.waits)
+        self.pace = Pace(world.clock.elapsed, world.clock.waits, yield_point)
         self.logs: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
         self.clean = False

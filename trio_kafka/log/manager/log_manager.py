@@ -24,6 +24,7 @@ from trio_kafka.log.open_files import SMALLEST, OpenFiles
 from trio_kafka.log.partition_metadata import encode
 from trio_kafka.log.recovery.partition import create_log
 from trio_kafka.model import TopicId, TopicPartition
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)
@@ -47,9 +48,11 @@ class LogManager:
         *,
         open_files: int = SMALLEST,
         threads: int = 4,
+        yield_point: YieldPoint | None = None,
     ) -> None:
         self.world = world
         self.threads = threads
+        self._yield_point = yield_point
         self.files = OpenFiles(open_files, world.descriptors)
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
@@ -62,11 +65,6 @@ class LogManager:
         self._node = node.add("log-manager", "part", self.figures)
         self._node.add("open-files", "file", self.files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
-
-    def let_in(self, between: Callable[[], None]) -> None:
-        """Have this called between the pieces of clients' large appends, of all that is open."""
-        for directory in self.directories:
-            directory.pace.between = between
 
     def figures(self) -> Figures:
         """For the tree."""
@@ -111,7 +109,9 @@ class LogManager:
     async def _open(self, path: str) -> None:
         try:
             root = self.world.directory(path, create=True, threads=self.threads)
-            directory = LogDirectory(self.world, root, lambda: self._on_offline(directory))
+            directory = LogDirectory(
+                self.world, root, lambda: self._on_offline(directory), self._yield_point
+            )
             await self._lock(directory)
         except LogDirError as error:
             self.offline_paths[path] = error

@@ -1,1 +1,3 @@
-"""Which connections are admitted: limits, gates of listeners, overrides by host, eviction."""
+"""Admission of connections: limits, admission by listener, overrides by host, eviction."""
+
+__all__ = ["limits", "listener_admission"]

@@ -1,6 +1,6 @@
-"""Sockets that were refused, and are closed after a delay: who comes too fast slows down.
+"""Delayed closes: sockets that are refused now and closed later, which slows fast clients down.
 
-Bounded: where more are refused than may be held, those whose delay ends first are closed at once.
+Bounded: above the bound, sockets whose delay ends first are closed at once.
 """
 
 import heapq
@@ -14,8 +14,8 @@ from trio_kafka.world.protocols import Socket
 MOST: Final = 1000
 
 
-class Held:
-    """Who adds never waits; `run` closes."""
+class DelayedCloses:
+    """Refused sockets by deadline. `add` never waits; `run` closes."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -35,7 +35,7 @@ class Held:
             self._sooner.set()
 
     async def run(self) -> NoReturn:
-        """Close what is due until cancelled, then the rest."""
+        """Close sockets when they are due; close the rest when cancelled."""
         try:
             while True:
                 self._sooner = trio.Event()

@@ -1,63 +1,67 @@
-"""Closes the least recently used connections when there are more than the broker may have.
+"""Eviction: closes the least recently used connections above the limit of the broker.
 
-That is so when a broker's connection was let in though all places were taken, and when
-`max.connections` was lowered. Connections of the protected listener stay.
+There are too many after `max.connections` was lowered, or when a broker's connection entered though
+all places were taken. Connections of the protected listener stay.
 """
 
 import heapq
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.network import connection_events as events
+from trio_kafka.network.admission.listener_admission import ListenerAdmission
 from trio_kafka.network.admission.slot import Slot
+from trio_kafka.network.admission.waiting_line import WaitingLine
+from trio_kafka.network.reasons import CloseReason
+from trio_kafka.quotas.connection import ConnectionAccounts
 
-if TYPE_CHECKING:
-    from trio_kafka.network.admission.limits import ConnectionLimits
-
-_AT_ONCE: Final = 100  # closed in one go
-_A_SLICE: Final = 1000  # connections looked at in one go
-_AGAIN_S: Final = 0.1  # when nothing could be closed: some wait for their processor, or all stay
+_AT_ONCE: Final = 100  # closed between two checks
+_SLICE: Final = 1000  # connections between two checkpoints
+_RETRY_S: Final = 0.1  # when none could be closed: they wait for a processor, or are protected
 
 
-async def close_excess(limits: "ConnectionLimits") -> NoReturn:
-    """Until cancelled."""
+async def close_excess(
+    line: WaitingLine, accounts: ConnectionAccounts, listeners: Sequence[ListenerAdmission]
+) -> NoReturn:
+    """Close connections above the limit until cancelled."""
     while True:
-        await limits.wait_exceeded()
-        if not await _close_some(limits):
-            await trio.sleep(_AGAIN_S)
+        await line.wait_exceeded()
+        if not await _close_some(accounts, listeners):
+            await trio.sleep(_RETRY_S)
 
 
-async def _close_some(limits: "ConnectionLimits") -> int:
-    """Close some of those that are above the limit; how many were."""
-    excess = min(_AT_ONCE, limits.accounts.excess)
+async def _close_some(accounts: ConnectionAccounts, listeners: Sequence[ListenerAdmission]) -> int:
+    """Close some of those above the limit; return how many."""
+    excess = min(_AT_ONCE, accounts.excess)
     oldest: list[tuple[float, int, Slot]] = []
-    for slots in _slices(limits):
-        found = ((_used(slot), id(slot), slot) for slot in slots if slot.connection is not None)
+    for slots in _slices(accounts, listeners):
+        found = ((_last_use(slot), id(slot), slot) for slot in slots if slot.connection is not None)
         oldest = heapq.nsmallest(excess, (*oldest, *found))
         await trio.lowlevel.checkpoint()
     closed = 0
     for used, _, slot in oldest:
         connection = slot.connection
-        # It may have ended, or worked, while others were looked at.
-        if connection is None or _used(slot) != used or not limits.accounts.excess:
+        # The connection may have closed, or been used, since.
+        if connection is None or _last_use(slot) != used or not accounts.excess:
             continue
-        connection.processor.roster.close(connection, events.EXCEEDED)
+        connection.close(CloseReason.EXCEEDED)
         closed += 1
     return closed
 
 
-def _slices(limits: "ConnectionLimits") -> Iterator[list[Slot]]:
-    for gate in list(limits.gates):
-        if not limits.accounts.is_protected(gate.account):
-            slots = list(gate.slots)
-            for begin in range(0, len(slots), _A_SLICE):
-                yield slots[begin : begin + _A_SLICE]
+def _slices(
+    accounts: ConnectionAccounts, listeners: Sequence[ListenerAdmission]
+) -> Iterator[list[Slot]]:
+    for listener in list(listeners):
+        if not accounts.is_protected(listener.account):
+            slots = list(listener.slots)
+            for begin in range(0, len(slots), _SLICE):
+                yield slots[begin : begin + _SLICE]
 
 
-def _used(slot: Slot) -> float:
-    """When a connection last asked or took something; one that is about to end goes first."""
+def _last_use(slot: Slot) -> float:
+    """Return when a connection last made progress; one that is closing goes first."""
     connection = slot.connection
     if connection is None or connection.ending is not None:
         return -1.0

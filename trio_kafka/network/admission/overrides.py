@@ -1,6 +1,7 @@
-"""Limits of some addresses, given by host: names are looked up, also again where that failed.
+"""Connection limits of single hosts (max.connections.per.ip.overrides).
 
-Addresses hold at once. All addresses of a name have its limit, each by itself.
+Limits of addresses apply at once. Names are looked up, and again if that fails; each address of a
+name has the limit of the name.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,12 +16,12 @@ from trio_kafka.world.protocols import Network
 
 logger: Final = get_logger(__name__)
 
-LOOK_UP_S: Final = 10.0  # how long a look-up is waited for
-AGAIN_S: Final = 60.0  # until what failed is looked up again
+LOOK_UP_S: Final = 10.0  # timeout of a look-up
+RETRY_S: Final = 60.0  # between two look-ups of a name that failed
 
 
-class Overrides:
-    """found: told what holds, by address, whenever names were looked up."""
+class AddressOverrides:
+    """Limits by host. found: called with the limits by address after each look-up."""
 
     def __init__(self, network: Network, found: Callable[[Mapping[str, int]], None]) -> None:
         self._network = network
@@ -30,7 +31,7 @@ class Overrides:
         self._changed = trio.Event()
 
     def set(self, hosts: Mapping[str, int]) -> Mapping[str, int]:
-        """Limits by host, from now on; what is known of them already, by address."""
+        """Replace the limits by host; return those by address that are known already."""
         if hosts != self._hosts:
             self._hosts = hosts
             self._names = {name: self._names[name] for name in hosts if name in self._names}
@@ -40,7 +41,7 @@ class Overrides:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Look names up until cancelled; started when those that were given had their turn."""
+        """Look names up until cancelled; started after the first attempt for each given name."""
         ready = False
         while True:
             self._changed = changed = trio.Event()
@@ -54,7 +55,7 @@ class Overrides:
             if not ready:
                 ready = True
                 task_status.started()
-            with trio.move_on_after(AGAIN_S if failed else float("inf")):
+            with trio.move_on_after(RETRY_S if failed else float("inf")):
                 await changed.wait()
 
     async def _look_up(self, name: str) -> None:
@@ -63,9 +64,10 @@ class Overrides:
                 found = await self._network.addresses(name)
         except (OSError, trio.TooSlowError) as error:
             logger.warning(
-                "host of max.connections.per.ip.overrides not found, its limit does not hold yet",
+                "host of max.connections.per.ip.overrides not found",
                 host=name,
                 error=error,
+                retry_s=RETRY_S,
             )
         else:
             self._names[name] = [address_of(address) for address in found]

@@ -1,47 +1,69 @@
-"""An accepted socket, and its place among the connections.
+"""A slot: an accepted socket and its place among the connections of the broker.
 
-Whoever has the slot ends it: the acceptor until a processor takes it, the processor's channel, then
-the connection. So a place is given back wherever a connection ends, and once.
+A slot belongs to the acceptor, then to the channel of a processor, then to the connection. Its last
+holder releases it, so the place is given back once, wherever a connection ends.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import trio
 
+from trio_kafka.network.reasons import CloseReason
 from trio_kafka.quotas.connection import ListenerAccount, address_of
 from trio_kafka.world.protocols import Socket
 
-if TYPE_CHECKING:
-    from trio_kafka.network.admission.gate import Gate
-    from trio_kafka.network.connection import Connection
+
+class SlotConnection(Protocol):
+    """What eviction needs of a connection."""
+
+    progress: float
+
+    @property
+    def ending(self) -> object: ...
+
+    def close(self, reason: CloseReason) -> None: ...
+
+
+class SlotHolder(Protocol):
+    """The listener that a slot counts for."""
+
+    account: ListenerAccount
+
+    def enter_now(self, slot: "Slot") -> None: ...
+
+    def leave(self, slot: "Slot") -> None: ...
 
 
 class Slot:
-    """At the gate of its listener. connection: what a processor made of it, while that is open."""
+    """Slot of one socket.
 
-    __slots__ = ("address", "connection", "entered", "gate", "since", "socket", "wait_s")
+    since, wait_s: when it arrived, and how long it must wait before it may enter.
+    entered: it counts as a connection. connection: made of it by a processor, while that is open.
+    """
 
-    def __init__(self, socket: Socket, gate: "Gate") -> None:
+    __slots__ = ("address", "connection", "entered", "holder", "since", "socket", "wait_s")
+
+    def __init__(self, socket: Socket, holder: SlotHolder) -> None:
         self.socket = socket
-        self.gate = gate
+        self.holder = holder
         self.address = address_of(socket.peer.host)
         self.since = trio.current_time()
-        self.wait_s = 0.0  # before it may enter
+        self.wait_s = 0.0
         self.entered = False
-        self.connection: Connection | None = None
+        self.connection: SlotConnection | None = None
 
     @property
     def account(self) -> ListenerAccount:
-        return self.gate.account
+        return self.holder.account
 
     def close(self) -> None:
-        """End the socket too. Idempotent."""
+        """Close the socket and release the slot. Idempotent."""
         self.socket.close()
         self.release()
 
     def release(self) -> None:
-        """Give the place back; the socket is left to whoever closes it. Idempotent."""
+        """Give the place back; the socket stays open. Idempotent."""
         self.connection = None
         if self.entered:
             self.entered = False
-            self.gate.leave(self)
+            self.holder.leave(self)

@@ -112,10 +112,10 @@ class _Call:
         one, slot = self._around.one, self._slot
         if one.limiter is not None:
             await self._enter(one.limiter)
-        in_hand = one.owner.in_hand
-        if in_hand is not None:
-            in_hand.enter()
-            in_hand.hold(self)
+        in_flight = one.owner.in_flight
+        if in_flight is not None:
+            in_flight.enter()
+            in_flight.hold(self)
         answer: Any = None
         failure: BaseException | None = None
         self._outer, slot.plugin = slot.plugin, one.owner.name
@@ -128,9 +128,9 @@ class _Call:
             failure = error
         finally:
             self._end()
-            if in_hand is not None:
-                in_hand.drop(self)
-                in_hand.leave()
+            if in_flight is not None:
+                in_flight.drop(self)
+                in_flight.leave()
         try:
             return self._judge(answer, failure)
         finally:

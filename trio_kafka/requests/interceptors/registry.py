@@ -38,7 +38,7 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
-class InHand(Protocol):
+class InFlight(Protocol):
     """Calls of an owner's `around`s in flight, so that they can be cut off when it stops."""
 
     def enter(self) -> None: ...
@@ -57,7 +57,7 @@ class Owner(Protocol):
     def name(self) -> str: ...
 
     @property
-    def in_hand(self) -> InHand | None:
+    def in_flight(self) -> InFlight | None:
         """Calls of its `around`s in flight."""
 
     def failed(self, error: BaseException, where: str) -> None:

@@ -9,11 +9,10 @@ import trio
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.model import Endpoint
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection import Connection, ConnectionOwner
 from trio_kafka.network.outgoing import release
-from trio_kafka.network.processor import Processor
+from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.request import IN_QUEUE, Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.protocol.compiler import decoder_in_steps
@@ -48,16 +47,16 @@ async def ask(
         raise TypeError(f"{message.name} is no request with a response")
     version = _version(door, message.name, message.key, version)
     frame = ClientSide(client_id).ask(request, version, answered=False)
-    made = caller.arrive(memoryview(bytearray(frame))[_SIZE:])
+    made, connection = caller.arrive(memoryview(bytearray(frame))[_SIZE:])
     number = door.asked = door.asked + 1
-    door.connections[number] = made.connection
+    door.connections[number] = connection
     door.most = max(door.most, len(door.connections))
     try:
-        await _hand_over(made, door.channel)
+        await _hand_over(made, connection, door.channel)
         await caller.answered.wait()
         data = await caller.read()
     finally:
-        caller.leave(made.connection)
+        caller.leave(connection)
         del door.connections[number]
     _count(door, made, group.elapsed())
     door.throttled += caller.is_throttled
@@ -82,9 +81,8 @@ def _version(door: InProcess, name: str, key: int | None, version: int | None) -
     return version
 
 
-async def _hand_over(request: Request, channel: RequestChannel) -> None:
+async def _hand_over(request: Request, connection: Connection, channel: RequestChannel) -> None:
     """Into the request channel, behind those who wait for room in it already."""
-    connection = request.connection
     connection.request, request.waits_for = request, IN_QUEUE
     while True:
         try:
@@ -160,11 +158,11 @@ class Caller:
         self.is_throttled = False
         self.unthrottled.set()
 
-    def arrive(self, frame: Frame) -> Request:
-        """The request of a frame, on a connection of its own."""
+    def arrive(self, frame: Frame) -> tuple[Request, Connection]:
+        """The request of a frame, and its connection, which has no other."""
         connection = Connection(
             cast("Socket", _NoSocket(self._peer)),
-            cast("Processor", self),
+            cast("ConnectionOwner", self),
             cast("Framer", _NoFramer()),
         )
         connection.principal = self._principal
@@ -172,7 +170,7 @@ class Caller:
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
         connection.requests = 1
-        return Request(frame, code, correlation, length, connection, stamps)
+        return Request(frame, code, correlation, length, connection, stamps), connection
 
     async def read(self) -> bytes | None:
         """The bytes of the answer, those of files too."""
@@ -187,7 +185,7 @@ class Caller:
                 try:
                     found.append(await segment.lease.read(segment.position, segment.left))
                 except RangeCutError as error:
-                    raise RefusedError(events.TRUNCATED, str(error)) from None
+                    raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             else:
                 found.append(segment)
         return b"".join(found)
@@ -203,29 +201,35 @@ class Caller:
 
     # --- as the processor of the connection
 
-    def answer(self, request: Request, segments: Segments | None) -> None:
+    def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
         """Keep the answer."""
         stamps = request.stamps
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
-        if request.connection.closed:
+        if connection.closed:
             release(segments or ())
             return
         self._segments = segments
         self.answered.set()
 
-    def refuse(self, request: Request, reason: str, detail: str) -> None:
+    def refuse(
+        self, connection: Connection, request: Request, reason: CloseReason, detail: str
+    ) -> None:
         """There is no answer."""
+        del connection
         stamps = request.stamps
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
         self._refused = reason, detail
         self.answered.set()
 
-    def post(self, item: events.Item) -> None:
-        """What changes the connection: that it is throttled, or no more."""
-        if isinstance(item, events.StartThrottle):
-            self.is_throttled = True
-            self.unthrottled = trio.Event()
-        elif isinstance(item, events.EndThrottle):
-            self.unthrottled.set()
+    def mute(self, connection: Connection, reason: MuteReason) -> None:
+        """Keep the answer back until the connection is not throttled any more."""
+        del connection, reason
+        self.is_throttled = True
+        self.unthrottled = trio.Event()
+
+    def unmute(self, connection: Connection, reason: MuteReason) -> None:
+        """Let the answer go."""
+        del connection, reason
+        self.unthrottled.set()

@@ -12,7 +12,7 @@ connection any more, so there is no other way to make a client wait (before KIP-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from trio_kafka.introspect.stamps import Times
+from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
@@ -52,7 +52,7 @@ class InProcess:
     with the first who asks: most brokers have nobody.
     """
 
-    def __init__(self, apis: Registry, times: Callable[[], Times | None]) -> None:
+    def __init__(self, apis: Registry, times: Callable[[], RequestMetrics | None]) -> None:
         self.apis = apis
         self.times = times
         self.connections: dict[int, Connection] = {}

@@ -58,7 +58,7 @@ class RequestLog:
     """Of one broker. `run` writes what was taken; `start` and `stop` say what is."""
 
     name = "request-log"
-    in_hand = None
+    in_flight = None
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class RequestLog:
         """Log this, there, from the next request on; what was taken already goes there too."""
         self._wanted, self._sinks = wanted, sinks
         for plane in self._planes:
-            plane.times.follow(self._take)
+            plane.request_metrics.follow(self._take)
         if self._interception is None:
             self._interception = self._interceptors.add(
                 "before", None, self._note, order=FIRST, owner=self
@@ -102,7 +102,7 @@ class RequestLog:
     def stop(self) -> None:
         """Log no more; what was taken is still written. Idempotent."""
         for plane in self._planes:
-            plane.times.unfollow(self._take)
+            plane.request_metrics.unfollow(self._take)
         if self._interception is not None:
             self._interceptors.remove(self._interception)
             self._interception = None

@@ -11,9 +11,8 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.introspect.tree import Node
-from trio_kafka.network import connection_events as events
-from trio_kafka.network.connection import Connection
-from trio_kafka.network.request import Request
+from trio_kafka.network.reasons import MuteReason
+from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.purgatory import Timers
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.mutation import Charges
@@ -138,7 +137,7 @@ class Throttle:
         account.waited.record(wait_ms, now_ms)
         accounts.waiting += 1
         request.stamps.throttled_s = wait_ms / 1000
-        connection.processor.post(events.StartThrottle(connection))
+        connection.mute(MuteReason.THROTTLED)
         self._timers.at(
             trio.current_time() + wait_ms / 1000, partial(_unmute, connection, accounts)
         )
@@ -154,7 +153,7 @@ def _worked_s(request: Request, now: float) -> float:
     return max((stamps.handled or now) - stamps.begun, 0.0)
 
 
-def _unmute(connection: Connection, accounts: Accounts[Any]) -> None:
+def _unmute(connection: ConnectionPort, accounts: Accounts[Any]) -> None:
     accounts.waiting -= 1
     if not connection.closed:
-        connection.processor.post(events.EndThrottle(connection))
+        connection.unmute(MuteReason.THROTTLED)

@@ -1,8 +1,8 @@
-"""Python that runs in a thread beside the loop's.
+"""Background threads that run Python code beside the loop.
 
-Who waits for the interpreter's lock gets it after the switch interval, 5 ms as Python starts; and a
-loop waits for it after each system call that gave it up, many times in a pass. So the interval is
-short as long as such a thread runs.
+A thread that waits for the interpreter's lock gets it after the switch interval, 5 ms by default.
+The loop waits for it after each system call that released it, many times a pass. So the interval is
+short while such a thread runs.
 """
 
 import sys
@@ -19,8 +19,8 @@ _usual_s = 0.0
 
 @contextmanager
 def yielding() -> Iterator[None]:
-    """Whoever waits for the interpreter's lock gets it soon, while the block runs in any thread."""
-    global _running, _usual_s  # noqa: PLW0603 - the interval is of the process, and so is this
+    """Shorten the switch interval while the block runs in any thread."""
+    global _running, _usual_s  # noqa: PLW0603 - the interval belongs to the process
     with _LOCK:
         if not _running:
             _usual_s = sys.getswitchinterval()

@@ -1,4 +1,4 @@
-"""Child processes of this machine, each below a warden that ends it with all its descendants."""
+"""Child processes, each below a warden that kills it with all its descendants."""
 
 import contextlib
 import os
@@ -17,12 +17,12 @@ _PIECE: Final = 1 << 16
 
 
 class RealChild:
-    """See `protocols.Child`. `pid` is the warden's, and the process group of the command."""
+    """See `protocols.Child`. pid: of the warden, and of the process group of the command."""
 
     def __init__(self, process: trio.Process) -> None:
         lifeline, output = process.stdin, process.stdout
         if not isinstance(lifeline, FdStream) or not isinstance(output, FdStream):
-            raise TypeError(f"{process!r} has no pipes")
+            raise TypeError(f"{process!r} without pipes: want stdin and stdout as pipes")
         self.pid = process.pid
         self._process = process
         self._lifeline = lifeline
@@ -35,7 +35,7 @@ class RealChild:
     async def wait(self) -> int:
         status = await self._process.wait()
         if status == -signal.SIGKILL and not self._is_cut:
-            # The warden may have been killed itself; its group may still run.
+            # The warden itself may have been killed; its group may still run.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
         return status
@@ -61,7 +61,7 @@ class RealChild:
 
 
 def _variables() -> dict[str, str]:
-    """The variables of this process, with the programs of this interpreter before others."""
+    """Return the environment, with the interpreter's directory first in PATH."""
     path = os.environ.get("PATH", os.defpath)
     return {**os.environ, "PATH": f"{os.path.dirname(sys.executable)}{os.pathsep}{path}"}
 

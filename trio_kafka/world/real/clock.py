@@ -1,7 +1,7 @@
-"""The machine's clock, which nobody moves: what a broker runs on.
+"""The machine's clock, which a broker runs on.
 
-Every batch, turn and stamp reads it, so the readings are the machine's own functions, with nothing
-in between. A clock that tests can move is `world.clock.SkippingClock`.
+Readings are the system's functions without a wrapper, as every batch and stamp needs one. Tests
+use `world.clock.SkippingClock`, which can be moved.
 """
 
 import time
@@ -14,7 +14,7 @@ from trio_kafka.world.clock import waits_of_thread
 
 
 class MachineClock(trio.abc.Clock):
-    """For `trio.run`, and for a `RealWorld`. See `protocols.Clock`."""
+    """Clock for `trio.run` and for a `RealWorld`. See `protocols.Clock`."""
 
     def __init__(self) -> None:
         self.wall: Callable[[], float] = time.time
@@ -22,7 +22,7 @@ class MachineClock(trio.abc.Clock):
         self.waits: Callable[[], int] | None = waits_of_thread
 
     def start_clock(self) -> None:
-        """Nothing to start: part of Trio's interface."""
+        """Do nothing: part of Trio's interface."""
 
     def current_time(self) -> float:
         return time.perf_counter()
@@ -31,5 +31,5 @@ class MachineClock(trio.abc.Clock):
         return deadline - time.perf_counter()
 
     def working(self) -> AbstractContextManager[None]:
-        """A thread or a process works: this clock jumps over nothing."""
+        """Do nothing: this clock skips no time."""
         return nullcontext()

@@ -1,8 +1,8 @@
-"""An open file of the machine and the leases on it.
+"""Open files and the leases on them.
 
-The descriptor is closed by the last of the file and its leases; a closed file's own is -1, so that
-a late call gets EBADF and never another file that was given the same number. Each call in a thread
-holds a lease for the same reason.
+The descriptor is closed with the file or its last lease. A closed file has descriptor -1, so a late
+call gets EBADF and never another file with the same number. Each call in a thread holds a lease for
+the same reason.
 """
 
 import errno
@@ -42,7 +42,7 @@ class RealLease:
 
 
 class RealFile:
-    """See `protocols.File`. `fd` is taken over. size: None: ask the system."""
+    """See `protocols.File`. fd: closed by this file. size: None: ask the system."""
 
     __slots__ = (
         "_broken",
@@ -85,7 +85,7 @@ class RealFile:
                 fit = len(buffers) <= _IOV_MAX
                 written = _pwritev(self._fd, buffers, position) if fit else 0
             if written != want:
-                # The disk is filling, or too many buffers: one copy, then success or the reason.
+                # The disk is nearly full, or there are too many buffers: copy, then write or fail.
                 self._write_rest(memoryview(b"".join(buffers)), position, written)
         except OSError as error:
             self._take_back(position, error)
@@ -138,7 +138,7 @@ class RealFile:
         return try_read(position, self._within(position, buffer))
 
     def _within(self, position: int, buffer: bytearray | memoryview) -> memoryview:
-        """Of a buffer what can be filled: behind the size there are zeros."""
+        """Return the part of a buffer below the size, after which there are zeros."""
         return memoryview(buffer)[: max(self.size - position, 0)]
 
     def trim(self) -> None:
@@ -174,7 +174,7 @@ class RealFile:
         return bool(self._leases)
 
     def released(self, lease: RealLease) -> None:
-        """A lease has ended; idempotent."""
+        """Note the end of a lease. Idempotent."""
         if lease in self._leases:
             del self._leases[lease]
             if self._fd == -1 and not self._leases:
@@ -183,9 +183,9 @@ class RealFile:
     def close(self) -> None:
         fd, self._fd = self._fd, -1
         if self._broken is None:
-            self.append = self.try_read = _refuse_closed  # not of this file: a cycle
+            self.append = self.try_read = _refuse_closed  # bound methods would be a cycle
         if fd != -1 and self._reserved:
-            with suppress(OSError):  # recovery cuts what stays
+            with suppress(OSError):  # recovery cuts the zeros
                 os.ftruncate(fd, self.size)
         if fd != -1 and not self._leases:
             self._close(fd)
@@ -220,13 +220,13 @@ class RealFile:
                 if begin:
                     between()
                 self._write_rest(whole[begin : begin + PIECE], position + begin, 0)
-        except BaseException as error:  # `between` is others': whatever it raises, half is nothing
+        except BaseException as error:  # `between` may raise anything
             self._take_back(position, error)
             raise
         return self._grown(position, len(whole))
 
     async def append_slow(self, buffers: Sequence[Buffer]) -> int:
-        """The size grows in the loop, with whatever the caller knows of it."""
+        """See `File.append_slow`. The size grows in the loop."""
         lease, position = self.lease(0), self.size
         try:
             size = await self._volume.run_shielded(_write_whole, lease.key, buffers, position)
@@ -248,7 +248,7 @@ class RealFile:
         try:
             await self._volume.run_shielded(os.fdatasync, lease.key)
         except OSError as error:
-            self._break(error)  # what the kernel still holds is unknown now
+            self._break(error)  # it is unknown what the kernel has written
             raise
         finally:
             lease.release()
@@ -273,7 +273,7 @@ def _refuse(error: OSError, *_: object) -> NoReturn:
 
 
 def _write_whole(fd: int, buffers: Sequence[Buffer], position: int) -> int:
-    """How many bytes that were."""
+    """Write all buffers; return the number of bytes."""
     end = position
     for buffer in buffers:
         view, done = memoryview(buffer), 0
@@ -284,7 +284,7 @@ def _write_whole(fd: int, buffers: Sequence[Buffer], position: int) -> int:
 
 
 def _read_whole(fd: int, position: int, buffer: memoryview) -> int:
-    """Linux reads at most 2 GiB a call, and less when a signal comes."""
+    """Read until the end, as one call reads at most 2 GiB, and less after a signal."""
     done = 0
     while found := _preadv(fd, (buffer[done:],), position + done) if done < len(buffer) else 0:
         done += found

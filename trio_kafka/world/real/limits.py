@@ -1,13 +1,12 @@
-"""What the system allows a process; asked for once, at start."""
+"""Limits of the process."""
 
 import resource
 
 
 def raise_descriptor_limit() -> int:
-    """Let this process open as many files and sockets as its hard limit allows; what it may now.
+    """Raise the limit of open descriptors to the hard limit; return the new limit.
 
-    Where the kernel has a lower limit of its own, which the hard limit does not tell (macOS), all
-    stays as it is.
+    It stays as it is where the kernel rejects that (macOS).
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:

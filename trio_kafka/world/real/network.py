@@ -1,4 +1,4 @@
-"""Listening, accepting and connecting; names are resolved in a thread."""
+"""Listeners and connections; names are resolved in a thread."""
 
 import os
 import socket
@@ -19,10 +19,10 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interf
 
 
 class RealListener:
-    """See `protocols.Listener`. Takes `sock` over; it must listen.
+    """See `protocols.Listener`. sock: a listening socket, closed by this listener.
 
-    receive_buffer: of accepted sockets, where it is not the listener's own. descriptors: counts
-    them; without room `accept` raises OSError(EMFILE), and peers wait in the kernel's queue.
+    receive_buffer: of accepted sockets; None: that of the listener. descriptors: their budget;
+    without room `accept` raises OSError(EMFILE), and clients wait in the kernel's queue.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class RealNetwork:
             await trio.lowlevel.checkpoint()
             both = socket.has_dualstack_ipv6()
             family = socket.AF_INET6 if both else socket.AF_INET
-            address: Any = ("::" if both else "0.0.0.0", port)  # noqa: S104 - what was asked for
+            address: Any = ("::" if both else "0.0.0.0", port)  # noqa: S104 - as requested
         else:
             both = False
             family, address = (await self._resolve(host, port, socket.AI_PASSIVE))[0]
@@ -109,7 +109,7 @@ class RealNetwork:
                 sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
             own = receive_buffer
             if own is not None and largest_buffer > own:
-                # A connection's window never grows beyond what its listener could receive.
+                # The window of a connection is bounded by the buffer of its listener.
                 own = largest_buffer
             _set_buffers(sock, send_buffer, own)
             sock.bind(address)
@@ -143,12 +143,12 @@ class RealNetwork:
             except BaseException:
                 sock.close()
                 raise
-        raise OSError(f"{host} has no address")
+        raise OSError(f"{host} has no address: want one")
 
     async def _resolve(
         self, host: str, port: int, flags: int
     ) -> list[tuple[socket.AddressFamily, Any]]:
-        """Families and addresses, best first. A look-up is left behind when cancelled."""
+        """Return families and addresses, best first. Cancelling abandons the look-up."""
         look_up = partial(socket.getaddrinfo, host or "localhost", port, type=socket.SOCK_STREAM)
         try:
             found = look_up(flags=flags | socket.AI_NUMERICHOST)
@@ -163,7 +163,7 @@ class RealNetwork:
 
 
 def _set_buffers(sock: socket.socket, send_buffer: int | None, receive_buffer: int | None) -> None:
-    """Before the connection: the receive buffer decides the window that is offered at its start."""
+    """Set buffers before connecting: the receive buffer decides the window scale."""
     if send_buffer is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     if receive_buffer is not None:

@@ -1,4 +1,4 @@
-"""The end of a process that cannot end by itself."""
+"""Exit of a process whose threads do not end."""
 
 import logging
 import os
@@ -7,7 +7,7 @@ from typing import NoReturn
 
 
 def end_process(status: int) -> NoReturn:
-    """End it now, whatever still runs in it; what was written to streams and logs is not lost."""
+    """Exit at once, whatever still runs, after flushing logs and streams."""
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

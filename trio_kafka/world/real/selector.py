@@ -1,7 +1,6 @@
-"""Edge-triggered readiness by an epoll of its own, inside Trio's; the bell is an eventfd in it.
+"""Edge-triggered readiness by an epoll inside Trio's; the bell is an eventfd in it.
 
-The bell is never drained: each write to an eventfd is a new edge, however much it already holds,
-and its 64 bits do not run full.
+The bell is never read: each write to an eventfd is a new edge, and 64 bits do not overflow.
 """
 
 import os
@@ -21,7 +20,7 @@ class RealSelector:
     """See `protocols.Selector`."""
 
     def __init__(self, descriptors: Descriptors | None = None) -> None:
-        """Raise OSError(EMFILE) without two descriptors."""
+        """Make a selector. Raises OSError(EMFILE) without two free descriptors."""
         self._descriptors = descriptors = descriptors or Descriptors()
         descriptors.check_others(2)
         self._epoll = select.epoll()

@@ -1,4 +1,4 @@
-"""A connected TCP socket of the machine: the hot calls are the bound C methods themselves."""
+"""Connected TCP sockets, whose hot calls are bound C methods."""
 
 import os
 import socket
@@ -12,12 +12,12 @@ from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Buffer, Lease, RangeCutError
 
 _MORE: Final = socket.MSG_MORE
-_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER with no time
+_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
 _MAPPED: Final = "::ffff:"
 
 
 def endpoint(address: Any) -> Endpoint:
-    """Of a socket address; an IPv4 peer of a listener of both families as what it is."""
+    """Return the endpoint of a socket address, with a mapped IPv4 address as IPv4."""
     host, port = address[:2]
     if host.startswith(_MAPPED) and "." in host:
         host = host[len(_MAPPED) :]
@@ -25,7 +25,7 @@ def endpoint(address: Any) -> Endpoint:
 
 
 class RealSocket:
-    """See `protocols.Socket`. Takes `sock` over; it must be connected."""
+    """See `protocols.Socket`. sock: a connected socket, closed by this one."""
 
     __slots__ = ("_descriptors", "_send", "_sock", "key", "local", "peer", "receive_into", "send")
 
@@ -49,7 +49,7 @@ class RealSocket:
         if lease.cut:
             raise RangeCutError
         sent = os.sendfile(self.key, lease.key, start, min(limit, lease.end - start))
-        if sent == 0:  # the file is shorter than promised: somebody else has cut it
+        if sent == 0:  # another program has cut the file
             raise RangeCutError
         return sent
 
@@ -57,7 +57,7 @@ class RealSocket:
         if sending:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sending)
         if receiving:
-            # The kernel doubles what it is told, but bounds the window by what it was told first.
+            # The kernel doubles the size, but bounds the window by the first one.
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receiving)
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 2 * receiving)
 

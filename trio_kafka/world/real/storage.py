@@ -1,4 +1,4 @@
-"""Directories of the machine."""
+"""Directories on disk."""
 
 import fcntl
 import os
@@ -15,16 +15,16 @@ from trio_kafka.world.real.volume import Volume
 _FILE: Final = os.O_RDWR | os.O_CLOEXEC
 _NEW: Final = _FILE | os.O_CREAT | os.O_EXCL
 _MODE: Final = 0o644
-_TOGETHER: Final = 16  # files that one sync of many holds open
+_TOGETHER: Final = 16  # files that `sync_together` holds open
 
 
 class RealDirectory:
     """See `protocols.Directory`."""
 
     def __init__(self, volume: Volume, path: str, *, made: bool = False) -> None:
-        """made: just now, so it is a directory."""
+        """Open a directory. made: it was made just now."""
         if not made and not os.path.isdir(path):
-            volume.opened(os.listdir, path)  # says why, by the system's error
+            volume.opened(os.listdir, path)  # raises the system's error
         self.path = path
         self._volume = volume
 
@@ -88,7 +88,7 @@ class RealDirectory:
         self, name: str, content: Buffer = b"", *, replace: bool = False
     ) -> RealFile:
         flags = _FILE | os.O_CREAT | os.O_TRUNC if replace else _NEW
-        with trio.CancelScope(shield=True):  # nobody else would close the descriptor
+        with trio.CancelScope(shield=True):  # or the descriptor would be lost
             fd = await self._volume.opened_slow(_create_whole, self._at(name), flags, content)
         return self._take(fd, len(content))
 
@@ -107,7 +107,7 @@ class RealDirectory:
 
 
 def _make(path: str) -> bool:
-    """Make a directory where nothing is. False: something is."""
+    """Make a directory; return False if the name exists."""
     try:
         os.mkdir(path)
     except FileExistsError:
@@ -116,7 +116,7 @@ def _make(path: str) -> bool:
 
 
 def _create_whole(path: str, flags: int, content: Buffer) -> int:
-    """The descriptor of a file that holds `content`."""
+    """Create a file with content; return its descriptor."""
     fd = os.open(path, flags, _MODE)
     try:
         view, done = memoryview(content), 0
@@ -168,8 +168,8 @@ def _sync_together(path: str, name: str, inside: Sequence[tuple[str, bytes]]) ->
 def _sync_files(descriptors: list[int]) -> None:
     """Sync these files and close them."""
     for descriptor in descriptors:
-        # Begins to write, and waits for nothing: blocks are found for all before the first
-        # sync, whose journal has them all. Without it each sync writes a journal of its own.
+        # Begins to write without waiting, so blocks are allocated for all files before the first
+        # sync, and one journal has them all. Otherwise each sync writes its own journal.
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     for descriptor in descriptors:
         os.fdatasync(descriptor)
@@ -178,7 +178,7 @@ def _sync_files(descriptors: list[int]) -> None:
 
 
 def _link(there: str, at: str) -> bool:
-    """One more name for a file. False: it cannot have it here, as on file systems without links."""
+    """Link a file to another name; return False if that is not possible."""
     try:
         os.link(there, at)
     except OSError:
@@ -187,7 +187,7 @@ def _link(there: str, at: str) -> bool:
 
 
 def _create_anew(path: str, content: bytes) -> int:
-    """The descriptor of a new file. What had its name loses it, and is not written to."""
+    """Create a file in place of another one; return its descriptor."""
     try:
         return _create_whole(path, _NEW, content)
     except FileExistsError:
@@ -196,7 +196,7 @@ def _create_anew(path: str, content: bytes) -> int:
 
 
 def make_directories(path: str) -> None:
-    """Make what is missing of `path`, each name durable before the next one is made."""
+    """Make the missing directories of `path`, each durable before the next one."""
     if os.path.exists(path):
         return
     parent = os.path.dirname(os.path.abspath(path))

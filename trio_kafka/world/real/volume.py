@@ -1,6 +1,6 @@
-"""What everything opened through one `World.directory` shares: threads, and how reads say no.
+"""Volume: what all files opened through one `World.directory` share, such as threads.
 
-Whether `preadv(RWF_NOWAIT)` is possible is asked once, of the first file that is opened.
+The first opened file decides whether `preadv(RWF_NOWAIT)` is possible.
 """
 
 import errno
@@ -17,11 +17,14 @@ from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.recent_writes import Writes
 
 T = TypeVar("T")
-_CLOSED: Final = 8  # more than the one that is needed: others need descriptors too
+_CLOSED: Final = 8  # idle files that are closed at once; one would do for this call
 
 
 class Volume:
-    """nowait: reads can say that they would wait; None: not known yet. blocking: they need not."""
+    """Shared state of files.
+
+    nowait: whether reads support RWF_NOWAIT; None: unknown yet. blocking: reads may block.
+    """
 
     def __init__(
         self,
@@ -40,13 +43,13 @@ class Volume:
         self._nowait = nowait
 
     def can_refuse(self, fd: int) -> bool:
-        """Whether files here take RWF_NOWAIT."""
+        """Return whether files support RWF_NOWAIT."""
         if self._nowait is None:
             self._nowait = _takes_nowait(fd)
         return self._nowait
 
     def opened(self, call: Callable[..., T], *args: Any) -> T:
-        """The result of `call`, which needs a descriptor: idle files are closed if none is left."""
+        """Call what needs a descriptor; close idle files if none is left."""
         try:
             return call(*args)
         except OSError as error:
@@ -55,7 +58,7 @@ class Volume:
         return call(*args)
 
     async def opened_slow(self, call: Callable[..., T], *args: Any) -> T:
-        """As `opened`, in a thread."""
+        """Call what needs a descriptor, in a thread; close idle files if none is left."""
         try:
             return await self.run(call, *args)
         except OSError as error:
@@ -64,12 +67,12 @@ class Volume:
         return await self.run(call, *args)
 
     async def run(self, call: Callable[..., T], *args: Any) -> T:
-        """In a thread; cancelled until it has begun, then never abandoned."""
+        """Call in a thread; not cancelled once it has begun."""
         with self.clock.working():
             return await trio.to_thread.run_sync(partial(call, *args), limiter=self.limiter)
 
     async def run_shielded(self, call: Callable[..., T], *args: Any) -> T:
-        """In a thread, whatever is cancelled: what must not be left undone, bounded by the disk."""
+        """Call in a thread, shielded. Takes as long as the disk does."""
         with trio.CancelScope(shield=True):
             done: T = await self.run(call, *args)
         return done

@@ -1,12 +1,12 @@
-"""A program that runs a command and ends all of its processes when the pipe to its parent closes.
+"""Warden: a program that runs a command and kills all its processes when its parent dies.
 
-Usage: `python -I -S warden.py COMMAND [ARGUMENT ...]`. Standard input is a pipe of which only the
-parent has the other end: the kernel closes it when the parent dies, by `kill -9` too. The warden
-then kills every descendant, whatever its process group: as a "child subreaper" (Linux) it becomes
-the parent of descendants whose own parent has ended. It does the same when the command ends, and
-then ends as the command did, by a signal too. SIGTERM to the group leaves the warden running.
+Usage: `python -I -S warden.py COMMAND [ARGUMENT ...]`. Standard input is a pipe from the parent:
+the kernel closes it when the parent dies, also by `kill -9`. Then the warden kills every
+descendant, whatever its process group: as a "child subreaper" (Linux) it becomes the parent of
+orphaned descendants. It does the same when the command ends, and then exits with the status, or
+by the signal, of the command. SIGTERM to the group leaves the warden running.
 
-It imports nothing of trio_kafka and little else: each pipeline has a warden of its own, of 8 MB.
+It imports nothing of trio_kafka and little else: each pipeline has its own warden, of 8 MB.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ def main(command: list[str]) -> NoReturn:
     warden, child = os.getpid(), os.fork()
     if not child:
         _execute(command, warden)
-    # Else the parent would wait for the end of the command's output for as long as the warden runs.
+    # Otherwise the command's output would stay open for as long as the warden runs.
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nothing, stream)
@@ -40,7 +40,7 @@ def main(command: list[str]) -> NoReturn:
     while True:
         try:
             ended, status = os.wait()
-        except ChildProcessError:  # the other thread has waited for it, and ends this process
+        except ChildProcessError:  # the other thread waited for it, and ends this process
             threading.Event().wait()
         if ended == child:
             break
@@ -57,7 +57,7 @@ def _execute(command: list[str], warden: int) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
             signal.signal(number, signal.SIG_DFL)
-        os.execvp(command[0], command)  # noqa: S606 - a command of the broker's operator
+        os.execvp(command[0], command)  # noqa: S606 - the operator's command
     except OSError as error:
         os.write(2, f"cannot run {command[0]}: {error.strerror}\n".encode())
     finally:
@@ -87,7 +87,7 @@ def kill_descendants() -> None:
 
 
 def _descendants() -> Iterator[int]:
-    """Yield the processes below this one, as /proc has them now."""
+    """Yield the descendants of this process, from /proc."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -97,7 +97,7 @@ def _descendants() -> Iterator[int]:
                 # The name in parentheses may contain anything (proc(5)).
                 parent = int(stat.read().rpartition(b")")[2].split()[1])
         except (OSError, IndexError):
-            continue  # it has ended
+            continue  # the process has ended
         children.setdefault(parent, []).append(int(name))
     waiting = children.get(os.getpid(), [])
     while waiting:

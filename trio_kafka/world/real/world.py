@@ -1,4 +1,4 @@
-"""One Linux machine, as long as this process lives."""
+"""World of a real machine."""
 
 import os
 import random
@@ -16,19 +16,19 @@ from trio_kafka.world.protocols import Child
 from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
-from trio_kafka.world.real.sentry import run_sentry
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
-from trio_kafka.world.world import Sentry
+from trio_kafka.world.real.watchdog_thread import run_watchdog_thread
+from trio_kafka.world.world import WatchdogThread
 
 T = TypeVar("T")
 
 
 class RealWorld:
-    """See `world.World`. clock: the one that was given to `trio.run`, if it is ours.
+    """See `world.World`.
 
-    Without one, wall time and stamps are the machine's and nothing advances them.
-    descriptors: the limit of the process, None: none but the system's; see `Descriptors`.
+    clock: that of `trio.run`, if it is ours; None: the machine's clock.
+    descriptors: limit of the process; None: that of the system. See `Descriptors`.
     """
 
     simulated = False
@@ -69,15 +69,15 @@ class RealWorld:
             )
         return done
 
-    async def run_sentry(
-        self, watch: Callable[[Sentry], None], *, task_status: trio.TaskStatus[None]
+    async def run_watchdog_thread(
+        self, watch: Callable[[WatchdogThread], None], *, task_status: trio.TaskStatus[None]
     ) -> None:
-        await run_sentry(watch, task_status=task_status)
+        await run_watchdog_thread(watch, task_status=task_status)
 
     async def run_in_process(
         self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
     ) -> T:
-        import trio_parallel  # noqa: PLC0415 - 30 ms and multiprocessing: only where it is used
+        import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
         with self.clock.working():
             done: T = await trio_parallel.run_sync(
@@ -88,7 +88,7 @@ class RealWorld:
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
     ) -> Child:
-        from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - few start any
+        from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - rarely needed
 
         return await start_child(command, environment=environment, directory=directory)
 
@@ -99,5 +99,5 @@ def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
 
 
 def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:
-    """In a worker process: to the end at once, and reads may block."""
+    """Run a job to its end in a worker process, where reads may block."""
     return whole(job(RealDirectory(Volume(MachineClock(), 1, blocking=True), path), *args))

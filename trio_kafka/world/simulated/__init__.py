@@ -1,4 +1,4 @@
-"""A world in one thread and virtual time, every choice from one seed."""
+"""A simulated world: one thread, virtual time, every choice decided by one seed."""
 
 from trio_kafka.world.simulated.universe import Universe
 from trio_kafka.world.simulated.world import SimulatedWorld

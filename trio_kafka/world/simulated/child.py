@@ -1,24 +1,22 @@
-"""Child processes of a simulated machine: programs are async functions of a test."""
+"""Child processes of a simulated machine, whose programs are async functions of a test."""
 
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
+from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.world import Crashed
 
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
-
 CANNOT_RUN: Final = 127
-_PIPE: Final = 1 << 16  # bytes that a pipe holds; more waits for its reader
+_PIPE: Final = 1 << 16  # bytes that a pipe holds
 
 
 class SimulatedProcess:
-    """A program's view of its own process.
+    """A process, as its program sees it.
 
-    catches_terminate: SIGTERM sets `terminated` and does nothing else. output: what the pipe holds.
+    catches_terminate: SIGTERM sets `terminated` and does nothing else. output: bytes in the pipe.
     """
 
     def __init__(
@@ -44,7 +42,7 @@ class SimulatedProcess:
         self.tell()
 
     async def wait_change(self) -> None:
-        """Wait until the pipe has more, or less, or has ended."""
+        """Wait until the pipe was written, read or closed."""
         await self.output_changed.wait()
 
     def tell(self) -> None:
@@ -52,7 +50,7 @@ class SimulatedProcess:
         changed.set()
 
     def die(self, status: int) -> None:
-        """End it with this status, unless it has ended."""
+        """End with a status, unless it has ended."""
         if self.status is None:
             self.status = status
             self.scope.cancel()
@@ -64,7 +62,7 @@ Program = Callable[[SimulatedProcess], Awaitable[int]]
 class SimulatedChild:
     """See `protocols.Child`."""
 
-    def __init__(self, world: "SimulatedWorld", process: SimulatedProcess, pid: int) -> None:
+    def __init__(self, world: Machine, process: SimulatedProcess, pid: int) -> None:
         self.pid = pid
         self.process = process
         self._world = world
@@ -100,7 +98,7 @@ class SimulatedChild:
         self.kill()
 
     async def run(self, program: Program | None) -> None:
-        """Run the program to its end: a task of the run's own."""
+        """Run the program to its end."""
         process = self.process
         with process.scope:
             if program is None:
@@ -116,7 +114,7 @@ class SimulatedChild:
 
 
 def start_child(
-    world: "SimulatedWorld", command: Sequence[str], environment: Mapping[str, str], directory: str
+    world: Machine, command: Sequence[str], environment: Mapping[str, str], directory: str
 ) -> SimulatedChild:
     """See `World.start_child`."""
     process = SimulatedProcess(command, environment, directory)
@@ -130,5 +128,5 @@ def start_child(
 async def _run_safely(child: SimulatedChild, program: Program | None) -> None:
     try:
         await child.run(program)
-    except Crashed:  # it used its machine, which is off
+    except Crashed:  # the machine was switched off
         child.process.ended.set()

@@ -1,10 +1,9 @@
-"""What a disk holds and what it may lose: pure, without time.
+"""Model of a disk: its content, and what a power loss may remove. Pure, without time.
 
-A node has what programs see, what survives for certain, and the ordered changes between. A sync
-applies the changes made before it began. When the power goes each pending change survives or not: a
-write may be torn at a sector, the rest absent or zeros; a lost name takes along each later change
-of the names it met, so a rename is whole or not at all and never overtakes what it builds on.
-Directories and files have no order among each other.
+A node has the visible content, the durable content, and pending changes in order. A sync makes the
+changes before it durable. At a power loss each pending change survives or not. A write may be torn
+at a sector, with the rest absent or zero. A lost change of a name takes along later changes of the
+same names, so a rename is whole or not at all. Directories and files have no order among them.
 """
 
 from random import Random
@@ -19,7 +18,7 @@ SECTOR: Final = 512
 
 @frozen
 class Write:
-    """Bytes at a position that was the end."""
+    """Bytes written at the end of a file."""
 
     position: int
     data: bytes
@@ -27,15 +26,17 @@ class Write:
 
 @frozen
 class Truncate:
-    """Cut to a size."""
+    """A cut to a size."""
 
     size: int
 
 
 @define(eq=False)
 class FileNode:
-    """A file's bytes. cold: position from which they are out of the page cache, None: nowhere.
-    reserved: how long it is for who opens it next, 0: as it is.
+    """Content of a file.
+
+    cold: position from which it is not in the page cache; None: all of it is.
+    reserved: size for the next one that opens it; 0: its own.
     """
 
     data: bytearray = field(factory=bytearray)
@@ -49,7 +50,7 @@ class FileNode:
         self.data += data
 
     def fill(self) -> None:
-        """What was reserved and not written are zeros now."""
+        """Fill the reserved space with zeros."""
         left, self.reserved = self.reserved - self.size, 0
         if left > 0:
             self.append(bytes(left))
@@ -65,7 +66,7 @@ class FileNode:
 
     @property
     def changes(self) -> int:
-        """Pending ones: what a sync that begins now will cover."""
+        """Number of pending changes, which a sync that begins now covers."""
         return len(self._pending)
 
     def sync(self, changes: int) -> None:
@@ -83,7 +84,7 @@ class FileNode:
         self._kept[change.position : change.position + len(change.data)] = change.data
 
     def lose_power(self, chance: Random, kept: float) -> None:
-        """`kept`: the probability that a change which was not synced survives whole."""
+        """Lose pending changes. kept: probability that one survives whole."""
         for change in self._pending:
             fate = chance.random()
             if fate < kept:
@@ -111,7 +112,7 @@ class Link:
 
 @frozen
 class Rename:
-    """Another name for what had the old one."""
+    """A new name for a node that had another one."""
 
     old: str
     new: str
@@ -119,7 +120,7 @@ class Rename:
 
 @frozen
 class Unlink:
-    """A name less."""
+    """A removed name."""
 
     name: str
 
@@ -129,7 +130,7 @@ NameChange = Link | Rename | Unlink
 
 @define(eq=False)
 class DirectoryNode:
-    """A directory's names."""
+    """Names in a directory."""
 
     names: "dict[str, Node]" = field(factory=dict)
     _kept: "dict[str, Node]" = field(factory=dict)
@@ -146,7 +147,7 @@ class DirectoryNode:
 
     @property
     def changes(self) -> int:
-        """Pending ones: what a sync that begins now will cover."""
+        """Number of pending changes, which a sync that begins now covers."""
         return len(self._pending)
 
     def sync(self, changes: int) -> None:
@@ -155,7 +156,7 @@ class DirectoryNode:
         del self._pending[:changes]
 
     def lose_power(self, chance: Random, kept: float) -> None:
-        """`kept`: the probability that a change which was not synced survives."""
+        """Lose pending changes. kept: probability that one survives."""
         lost: set[str] = set()
         for change in self._pending:
             touched = {change.old, change.new} if isinstance(change, Rename) else {change.name}

@@ -1,18 +1,15 @@
-"""An open file of a simulated disk and the leases on it."""
+"""Open files of a simulated disk and the leases on them."""
 
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import trio
 
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.run import Machine
 
 
 class SimulatedLease:
@@ -28,7 +25,7 @@ class SimulatedLease:
         self.cut = False
 
     def content(self, start: int, limit: int) -> bytes:
-        """Up to `limit` bytes of the range."""
+        """Return up to `limit` bytes of the range."""
         return bytes(self._node.data[start : min(self.end, start + limit)])
 
     async def read(self, start: int, limit: int) -> bytes:
@@ -44,7 +41,7 @@ class SimulatedLease:
 class SimulatedFile:
     """See `protocols.File`."""
 
-    def __init__(self, world: "SimulatedWorld", node: FileNode, path: str, writes: Writes) -> None:
+    def __init__(self, world: Machine, node: FileNode, path: str, writes: Writes) -> None:
         self._world = world
         self._node = node
         self._path = path
@@ -56,7 +53,7 @@ class SimulatedFile:
 
     @property
     def node(self) -> FileNode:
-        """What the name stands for: directories may give it more names."""
+        """Node on the disk, for directories that link it."""
         return self._node
 
     @property
@@ -75,7 +72,7 @@ class SimulatedFile:
         self._world.call(call, self._path, data)
 
     def fill(self, data: bytes) -> None:
-        """Become this content, as by a thread that has waited already."""
+        """Replace the content, without waiting or faults."""
         self._check()
         if self.size:
             self._node.truncate(0)
@@ -102,7 +99,7 @@ class SimulatedFile:
         return self._copy(position, memoryview(buffer)[:warm])
 
     def _warm(self, position: int, size: int) -> int:
-        """How many of `size` bytes can be read without waiting."""
+        """Return how many of `size` bytes can be read without waiting."""
         universe, cold = self._world.universe, self._node.cold
         if not size:
             return 0
@@ -122,7 +119,7 @@ class SimulatedFile:
         return len(found)
 
     def chill(self, position: int = 0) -> None:
-        """For tests: what lies from `position` on is not in the page cache until it is read."""
+        """Remove bytes from `position` on from the page cache, for tests."""
         self._node.cold = position
 
     def reserve(self, size: int) -> None:
@@ -160,7 +157,7 @@ class SimulatedFile:
         return bool(self._leases)
 
     def released(self, lease: SimulatedLease) -> None:
-        """A lease has ended; idempotent."""
+        """Note the end of a lease. Idempotent."""
         self._leases.pop(lease, None)
 
     def close(self) -> None:
@@ -171,7 +168,7 @@ class SimulatedFile:
         self._closed = True
 
     async def pause(self) -> None:
-        """As long as a thread takes."""
+        """Wait for as long as a thread may take."""
         await self._world.pause(1e-4, 5e-3)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:

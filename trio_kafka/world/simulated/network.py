@@ -1,23 +1,20 @@
 """Listeners and connections between simulated machines.
 
-A host is a machine's name, any name that some machine listens on, or loopback: the machine itself.
-A packet to a machine that is off, cut off or has a full backlog is repeated for 127 s, as Linux
-does.
+A host is the name of a machine, a name that a machine listens on, or loopback. A packet to a
+machine that is off, cut off, or has a full backlog is repeated for 127 s, as Linux does.
 """
 
 import errno
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
 from trio_kafka.model import Endpoint
+from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.selector import MemorySelector
 from trio_kafka.world.simulated.socket import MemorySocket
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
 
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - all interfaces
 _LOOPBACK_ADDRESS: Final = "127.0.0.1"
@@ -33,7 +30,7 @@ class MemoryListener:
 
     def __init__(
         self,
-        world: "SimulatedWorld",
+        world: Machine,
         address: Endpoint,
         backlog: int,
         send_room: int,
@@ -53,7 +50,7 @@ class MemoryListener:
         return len(self._waiting) > self._backlog
 
     def put(self, socket: MemorySocket) -> None:
-        """A connection to be accepted."""
+        """Queue a connection to be accepted."""
         self._waiting.append(socket)
         self._lot.unpark()
 
@@ -62,7 +59,7 @@ class MemoryListener:
         if self._closed:
             raise OSError(errno.EBADF, "closed")
         if not self._waiting:
-            raise BlockingIOError(errno.EAGAIN, "nobody has connected")
+            raise BlockingIOError(errno.EAGAIN, "no connection is waiting")
         return self._waiting.popleft()
 
     async def accept(self) -> MemorySocket:
@@ -77,23 +74,22 @@ class MemoryListener:
                 return self.accept_nowait()
 
     def close(self) -> None:
-        """What nobody has accepted is reset."""
+        """Close. Connections that were not accepted are reset."""
         if self._closed:
             return
         self.world.call("close_listener", str(self.address))
         self._closed = True
-        self.world.network.forget(self)
+        self.world.listeners.pop((self.address.host, self.address.port), None)
         for socket in self._waiting:
             socket.abort()
         self._lot.unpark_all()
 
 
 class SimulatedNetwork:
-    """See `protocols.Network`. Buffers are room; without numbers the universe's is halved."""
+    """See `protocols.Network`. The default buffers are half of the universe's room each."""
 
-    def __init__(self, world: "SimulatedWorld") -> None:
+    def __init__(self, world: Machine) -> None:
         self._world = world
-        self.listeners: dict[tuple[str, int], MemoryListener] = {}
         self._next_port = _FIRST_PORT
 
     async def host_name(self) -> str:
@@ -103,7 +99,7 @@ class SimulatedNetwork:
     async def addresses(self, host: str) -> list[str]:
         await trio.lowlevel.checkpoint()
         if self._machine(host, 0) is None:
-            raise OSError(errno.ENOENT, f"nobody is {host}")
+            raise OSError(errno.ENOENT, f"no machine is named {host}")
         return [self._world.name if host in _LOOPBACK else host]
 
     def selector(self) -> MemorySelector:
@@ -119,12 +115,12 @@ class SimulatedNetwork:
         receive_buffer: int | None = None,
         largest_buffer: int = 0,
     ) -> MemoryListener:
-        del largest_buffer  # here every buffer may grow
+        del largest_buffer  # every simulated buffer may grow
         await trio.lowlevel.checkpoint()
         self._world.call("listen", f"{host}:{port}")
         host = "" if host in _EVERYWHERE else host
         port = port or self._free_port()
-        for taken, number in self.listeners:
+        for taken, number in self._world.listeners:
             if number == port and (taken == host or not taken or not host):
                 raise OSError(errno.EADDRINUSE, f"port {port} is in use")
         half = self._world.universe.room // 2
@@ -135,33 +131,22 @@ class SimulatedNetwork:
             half if send_buffer is None else send_buffer,
             half if receive_buffer is None else receive_buffer,
         )
-        self.listeners[host, port] = listener
+        self._world.listeners[host, port] = listener
         return listener
 
     def _free_port(self) -> int:
         self._next_port += 1
         return self._next_port
 
-    def forget(self, listener: MemoryListener) -> None:
-        """It is closed."""
-        self.listeners.pop((listener.address.host, listener.address.port), None)
-
-    def crash(self) -> None:
-        self.listeners.clear()
-
-    def listener(self, host: str, port: int) -> MemoryListener | None:
-        """What would take a connection to `host` on this machine."""
-        return self.listeners.get((host, port)) or self.listeners.get(("", port))
-
-    def _machine(self, host: str, port: int) -> "SimulatedWorld | None":
-        """Who has that host."""
-        machines = self._world.universe.machines
+    def _machine(self, host: str, port: int) -> Machine | None:
+        """Return the machine that has a host."""
+        machines: dict[str, Machine] = self._world.universe.machines
         if host in _LOOPBACK or host in _EVERYWHERE:
             return self._world
         if host in machines:
             return machines[host]
         for world in machines.values():
-            if (host, port) in world.network.listeners:
+            if (host, port) in world.listeners:
                 return world
         return None
 
@@ -179,11 +164,11 @@ class SimulatedNetwork:
             await world.pause(universe.latency, 2 * universe.latency)
             there = self._machine(host, port)
             if there is None:
-                raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody is {host}")
+                raise ConnectionRefusedError(errno.ECONNREFUSED, f"no machine is named {host}")
             if not there.dark and universe.linked(world.name, there.name):
-                listener = there.network.listener(host, port)
+                listener = there.listeners.get((host, port)) or there.listeners.get(("", port))
                 if listener is None:
-                    raise ConnectionRefusedError(errno.ECONNREFUSED, "nobody listens")
+                    raise ConnectionRefusedError(errno.ECONNREFUSED, "no listener")
                 if not listener.full:
                     return self._connected(
                         Endpoint(host, port), listener, send_buffer, receive_buffer
@@ -201,7 +186,7 @@ class SimulatedNetwork:
         half = self._world.universe.room // 2
         send_room = half if send_buffer is None else send_buffer
         receive_room = half if receive_buffer is None else receive_buffer
-        # As a machine does, a connection to loopback comes from there.
+        # As on a real machine, a connection to loopback comes from loopback.
         host = _LOOPBACK_ADDRESS if peer.host in _LOOPBACK else self._world.name
         local = Endpoint(host, self._free_port())
         near = MemorySocket(self._world, local, peer, send_room, receive_room)

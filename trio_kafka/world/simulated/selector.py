@@ -1,20 +1,16 @@
 """Edge-triggered readiness of simulated sockets."""
 
-from typing import TYPE_CHECKING
-
 import trio
 
 from trio_kafka.world.protocols import READ, Socket
+from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.socket import MemorySocket
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
 
 
 class MemorySelector:
-    """See `protocols.Selector`. An edge makes a key ready; `poll` gives the state at that time."""
+    """See `protocols.Selector`. An edge makes a key ready; `poll` returns its present state."""
 
-    def __init__(self, world: "SimulatedWorld") -> None:
+    def __init__(self, world: Machine) -> None:
         self._world = world
         self._sockets: dict[int, MemorySocket] = {}
         self._ready: dict[int, None] = {}
@@ -42,17 +38,17 @@ class MemorySelector:
         self.forget(socket)
 
     def forget(self, socket: MemorySocket) -> None:
-        """It is closed, or nobody wants its edges."""
+        """Remove a socket."""
         del self._sockets[socket.key]
         self._ready.pop(socket.key, None)
         socket.selector = None
 
     def wake(self, key: int) -> None:
-        """An edge."""
+        """Note an edge."""
         self._ready[key] = None
         self._lot.unpark_all()
 
-    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - others would stand still
+    def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - it never waits
         self._world.check()
         found = []
         for key in list(self._ready)[:limit]:

@@ -1,13 +1,12 @@
 """One end of a simulated connection.
 
-Bytes travel by the universe's events, in order: TCP loses nothing, it only delays. A lost packet is
-a delay, a cut link a delay until it is healed. What is under way and unread in one direction is
-bounded.
+Bytes travel by events of the run, in order. A lost packet is a delay, a cut link a delay until it
+is healed. Bytes in flight and unread in one direction are bounded.
 """
 
 import errno
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import trio
 
@@ -22,13 +21,18 @@ from trio_kafka.world.protocols import (
     RangeCutError,
 )
 from trio_kafka.world.simulated.file import SimulatedLease
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.selector import MemorySelector
-    from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.run import Machine
 
 _RETRANSMISSION_S: Final = 0.2
-_HOLD_S: Final = 0.2  # how long the kernel keeps what was sent by MSG_MORE
+_HOLD_S: Final = 0.2  # how long the kernel holds bytes sent with MSG_MORE
+
+
+class EdgeReceiver(Protocol):
+    """The selector that a socket is registered with."""
+
+    def wake(self, key: int) -> None: ...
+
+    def forget(self, socket: "MemorySocket") -> None: ...
 
 
 class MemorySocket:
@@ -36,7 +40,7 @@ class MemorySocket:
 
     def __init__(
         self,
-        world: "SimulatedWorld",
+        world: Machine,
         local: Endpoint,
         peer: Endpoint,
         send_buffer: int,
@@ -47,7 +51,7 @@ class MemorySocket:
         self.peer = peer
         self.key = world.take_key()
         self.other: MemorySocket
-        self.selector: MemorySelector | None = None
+        self.selector: EdgeReceiver | None = None
         self.send_buffer = send_buffer
         self.receive_buffer = receive_buffer
         self._target = str(peer)
@@ -65,7 +69,7 @@ class MemorySocket:
         world.sockets[self] = None
 
     def mask(self) -> int:
-        """The state, as a selector tells it."""
+        """Return the state as a mask of a selector."""
         if self._reset:
             return READ | WRITE | BROKEN | PEER_DONE
         mask = READ if self._unread or self._ended else 0
@@ -76,13 +80,13 @@ class MemorySocket:
         return mask
 
     def room(self) -> int:
-        """Bytes that the peer may still send."""
+        """Return how many bytes the peer may still send."""
         taken = len(self._unread) + self.under_way + len(self.other.held)
         return self._receive_room - taken
 
     @property
     def _receive_room(self) -> int:
-        """Bytes of the direction that ends here."""
+        """Bytes that may be in flight and unread in this direction."""
         return self.receive_buffer + self.other.send_buffer
 
     def make_room(self, *, sending: int = 0, receiving: int = 0) -> None:
@@ -143,7 +147,7 @@ class MemorySocket:
         self.check_open()
 
     def _take(self, data: Buffer) -> int:
-        """Bytes that go into what is held back."""
+        """Take bytes into the held ones; return how many."""
         if self._reset or self._shut:
             raise BrokenPipeError(errno.EPIPE, "the connection is gone")
         if not data:
@@ -175,7 +179,7 @@ class MemorySocket:
             self._edge()
 
     def _post(self, act: "Callable[[MemorySocket], None]") -> None:
-        """Let `act` happen to the other end, after all that was sent before."""
+        """Apply `act` to the other end, after all that was sent before."""
         universe = self.world.universe
         chance = universe.network_chance
         delay = universe.latency * chance.uniform(0.5, 1.5)
@@ -192,7 +196,7 @@ class MemorySocket:
         elif not other.gone:
             act(other)
         elif not self.gone and not universe.machines[other.world.name].dark:
-            self.die(silent=True, told=True)  # a machine that does not know of us answers so
+            self.die(silent=True, told=True)  # reset by a machine that lost it
 
     def _edge(self) -> None:
         self._changed.unpark_all()
@@ -216,7 +220,7 @@ class MemorySocket:
         self._edge()
 
     def die(self, *, silent: bool, told: bool = False) -> None:
-        """A reset. silent: the other end hears nothing; told: this end got it from outside."""
+        """Reset. silent: the other end is not told. told: the reset came from the other end."""
         if not silent and not self.gone:
             self._post(lambda other: other.die(silent=True, told=True))
         self.gone = self._reset = True
@@ -247,7 +251,7 @@ class MemorySocket:
         if self.selector:
             self.selector.forget(self)
         self.closed = True
-        if self.other.closed:  # both ends have ended: a crash concerns them no more
+        if self.other.closed:  # a crash does not concern a closed connection
             self.world.sockets.pop(self, None)
             self.other.world.sockets.pop(self.other, None)
         self.world.free_key(self.key)

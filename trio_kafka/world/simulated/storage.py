@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import trio
 
@@ -19,18 +18,16 @@ from trio_kafka.world.simulated.disk import (
     Unlink,
 )
 from trio_kafka.world.simulated.file import SimulatedFile
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.run import Machine
 
 
 def _error(number: int, path: str) -> OSError:
-    """The system's: OSError makes it the subclass of its number."""
+    """Return the system's error; OSError picks the subclass."""
     return OSError(number, os.strerror(number), path)
 
 
 def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
-    """FileNotFoundError, NotADirectoryError."""
+    """Return a directory by name. Raises FileNotFoundError, NotADirectoryError."""
     found = node.names.get(check_name(name))
     if found is None:
         raise _error(errno.ENOENT, name)
@@ -42,9 +39,7 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
 class SimulatedDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(
-        self, world: "SimulatedWorld", node: DirectoryNode, path: str, writes: Writes
-    ) -> None:
+    def __init__(self, world: Machine, node: DirectoryNode, path: str, writes: Writes) -> None:
         self.path = path
         self._world = world
         self._node = node
@@ -117,7 +112,7 @@ class SimulatedDirectory:
         return unlock
 
     def resize(self, threads: int) -> None:
-        """Nothing runs in threads here."""
+        """Do nothing: there are no threads."""
 
     def free_space(self) -> int:
         self._world.call("free_space", self.path)
@@ -178,7 +173,7 @@ class SimulatedDirectory:
             await self.sync()
 
     async def _put(self, name: str, content: bytes, there: SimulatedFile | None) -> SimulatedFile:
-        """A name for a file of this content, which may be there already."""
+        """Link a file with this content; there: a file that has it already."""
         path = self._at(name)
         await self._world.call_in_thread("create", path)
         if name in self._node.names:

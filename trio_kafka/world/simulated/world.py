@@ -1,8 +1,8 @@
-"""One life of one simulated machine."""
+"""World of a simulated machine."""
 
 import heapq
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import trio
 
@@ -13,39 +13,37 @@ from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.child import Program, SimulatedChild, start_child
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
-from trio_kafka.world.simulated.network import SimulatedNetwork
+from trio_kafka.world.simulated.network import MemoryListener, SimulatedNetwork
+from trio_kafka.world.simulated.run import SimulatedRun
+from trio_kafka.world.simulated.socket import MemorySocket
 from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
-from trio_kafka.world.world import Crashed, Sentry
-
-if TYPE_CHECKING:
-    from trio_kafka.world.simulated.socket import MemorySocket
-    from trio_kafka.world.simulated.universe import Universe
+from trio_kafka.world.world import Crashed, WatchdogThread
 
 T = TypeVar("T")
 _PLENTY: Final = 1 << 40
 
 
 class SimulatedClock:
-    """Both hands are the run's time."""
+    """Wall time and elapsed time are those of the run."""
 
     def __init__(self) -> None:
         self.elapsed = trio.current_time
-        self.waits = None  # time passes only where somebody waits
+        self.waits = None  # time passes only in waits
 
     def wall(self) -> float:
         return EPOCH + trio.current_time()
 
 
 class SimulatedWorld:
-    """See `world.World`. After `crash` each call raises Crashed.
+    """One life of a machine. See `world.World`. After `crash` each call raises Crashed.
 
-    dark: it is off, and packets get no answer. capacity: bytes of the disk, None: enough.
-    programs: what `start_child` runs, by the first word of a command.
+    dark: switched off, so packets get no answer. capacity: bytes of the disk; None: unbounded.
+    programs: functions that `start_child` runs, by the first word of a command.
     """
 
     simulated = True
 
-    def __init__(self, universe: "Universe", name: str, disk: DirectoryNode, life: int) -> None:
+    def __init__(self, universe: SimulatedRun, name: str, disk: DirectoryNode, life: int) -> None:
         self.universe = universe
         self.name = name
         self.disk = disk
@@ -63,16 +61,17 @@ class SimulatedWorld:
         self.children: dict[SimulatedChild, None] = {}
         self.started = 0
         self.locks: dict[str, object] = {}
+        self.listeners: dict[tuple[str, int], MemoryListener] = {}
         self._free_keys: list[int] = []
         self._next_key = 3
 
     def call(self, call: str, target: str, data: object = None) -> None:
-        """The gate of every call at the seam: dead or alive, the trace, the rule of faults."""
+        """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
         if seconds := self._judge(call, target, data):
             self.universe.skip(seconds)
 
     async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
-        """As `call`, by a thread: what takes time holds up nobody else."""
+        """Pass a call of a thread: a slow one delays no other task."""
         await trio.sleep(self._judge(call, target, data))
         self.check()
 
@@ -85,21 +84,21 @@ class SimulatedWorld:
         return verdict or 0.0
 
     async def pause(self, least: float, most: float) -> None:
-        """What waits takes some time; the machine may crash meanwhile."""
+        """Wait for a random time; the machine may crash meanwhile."""
         await trio.sleep(self.universe.time_chance.uniform(least, most))
         self.check()
 
     def check(self) -> None:
-        """Crashed, unless this machine is in this life."""
+        """Raise Crashed unless the machine is in this life."""
         if not self.alive:
             raise Crashed
 
     def free_space(self) -> int:
-        """Bytes that files may still grow by."""
+        """Return how many bytes files may still grow by."""
         return _PLENTY if self.capacity is None else max(self.capacity - self.disk.size, 0)
 
     def take_key(self) -> int:
-        """The lowest free number, as the system's descriptors: keys are soon used again."""
+        """Return the lowest free number, as for descriptors: keys are reused soon."""
         if self._free_keys:
             return heapq.heappop(self._free_keys)
         self._next_key += 1
@@ -109,17 +108,18 @@ class SimulatedWorld:
         heapq.heappush(self._free_keys, key)
 
     def crash(self, *, power: bool = True, kept: float = 0.5) -> None:
-        """Power loss: the disk tears, peers hear nothing until the next life answers with resets.
+        """End this life. Call it before cancelling tasks, so that no `finally` acts on the world.
 
-        Not `power`: kill -9; the page cache stays and the kernel resets the peers. kept: see
-        `disk`. Call it before the tasks are cancelled, so that no `finally` acts on the world.
+        power: power loss: unsynced writes tear, and peers hear nothing until the next life answers
+            with resets. False: kill -9: the page cache stays, and the kernel resets the peers.
+        kept: see `disk`.
         """
         if not self.alive:
             return
         self.universe.note(self.name, "crash", "power" if power else "kill")
         self.alive = False
         self.dark = power
-        self.network.crash()
+        self.listeners.clear()
         for socket in list(self.sockets):
             socket.die(silent=power)
         for child in self.children:
@@ -138,7 +138,7 @@ class SimulatedWorld:
         path: str,
         *,
         create: bool = False,
-        threads: int = 4,  # noqa: ARG002 - part of the interface; nothing runs in threads here
+        threads: int = 4,  # noqa: ARG002 - part of the interface; there are no threads
     ) -> SimulatedDirectory:
         self.call("directory", path)
         node = self.disk
@@ -158,9 +158,9 @@ class SimulatedWorld:
         await self.pause(1e-5, 1e-3)
         return call(*args)
 
-    async def run_sentry(
+    async def run_watchdog_thread(
         self,
-        watch: Callable[[Sentry], None],  # noqa: ARG002 - part of the interface; no thread runs
+        watch: Callable[[WatchdogThread], None],  # noqa: ARG002 - part of the interface; no thread runs
         *,
         task_status: trio.TaskStatus[None],
     ) -> None:

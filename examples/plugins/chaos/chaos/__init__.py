@@ -1,1 +1,1 @@
-"""Requests that are late, fail or lose their connection, by rules that change while it runs."""
+"""Delay, fail or disconnect requests, by rules in a file."""

@@ -1,4 +1,4 @@
-"""The plugin: reads the rules of a file, and stands in the way of requests that they are about."""
+"""The plugin: read the rules of a file, and intercept the requests that they fit."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,13 +18,13 @@ class ChaosSettings:
     rules: str = string(
         "rules.toml", "A file of rules, TOML or JSON, read at each start.", names=Outside.FILE
     )
-    seed: str = string("0", "The same seed and the same requests have the same faults.")
+    seed: str = string("0", "Equal seeds and equal requests give equal faults.")
 
 
 @plugin("chaos", settings=ChaosSettings, order=0, enabled=False)
 @asynccontextmanager
 async def chaos(context: PluginContext[ChaosSettings]) -> AsyncIterator[None]:
-    """Makes requests late, fail or lose their connection, by the rules of a file."""
+    """Delay, fail or disconnect requests, by rules in a file."""
     settings = context.settings
     faults = Faults([], settings.seed)
     found = await _read(context, settings.rules)
@@ -41,7 +41,7 @@ async def chaos(context: PluginContext[ChaosSettings]) -> AsyncIterator[None]:
 
 
 async def _read(context: PluginContext[ChaosSettings], path: str) -> list[Any]:
-    """Raises OSError, or RuleError for a file without rules."""
+    """Return the rules of a file. Raises OSError, or RuleError for a file without rules."""
     place, _, name = path.rpartition("/")
     file = context.world.directory(place or ("/" if path.startswith("/") else ".")).open(name)
     try:

@@ -1,1 +1,1 @@
-"""Refuses records whose values do not fit the schema of their topic; see README.md."""
+"""Reject records whose values do not fit the schema of their topic; see README.md."""

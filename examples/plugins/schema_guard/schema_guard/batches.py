@@ -1,6 +1,6 @@
-"""One batch of a Produce, record by record, in slices of a millisecond.
+"""Check one batch of a Produce, record by record, with a pause after each millisecond.
 
-Every batch that comes through was read to its last byte: what cannot be read cannot be judged.
+Every accepted batch was read to its last byte: a record that cannot be read cannot be checked.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ MOST_ERRORS: Final = 1000  # records that an answer names; the batch is refused 
 
 @frozen(kw_only=True)
 class Refusal:
-    """Why a batch is not appended. records: index in the batch, and what is wrong."""
+    """Reason for rejecting a batch. records: index in the batch, and the reason for each."""
 
     code: ErrorCode
     message: str
@@ -34,7 +34,7 @@ class Refusal:
 async def look_at(
     records: memoryview, check: Check, world: World, most_bytes: int
 ) -> Refusal | None:
-    """Judge each record of a batch. most_bytes: when it is unpacked."""
+    """Check each record of a batch. most_bytes: largest size after decompression."""
     try:
         return await _look_at(records, check, world, most_bytes)
     except KafkaError as error:

@@ -1,4 +1,4 @@
-"""The plugin: which topics are guarded by what, and what becomes of a Produce that does not fit."""
+"""The plugin: find the schema of each topic, and reject Produce batches that do not fit."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -52,28 +52,28 @@ class GuardSettings:
     """`plugin.schema_guard.<name>`; a `_` of a field is a `.` of its setting."""
 
     directory: str | None = string(
-        None, "Where schemas are: TOPIC.json, TOPIC.avsc.", names=Outside.DIRECTORY
+        None, "Directory of schemas: TOPIC.json, TOPIC.avsc.", names=Outside.DIRECTORY
     )
-    topics: tuple[str, ...] = texts((), "Patterns of topics whose values name a registry's schema.")
-    registry: str | None = string(None, "The registry's address.", names=Outside.ADDRESS)
-    registry_user: str | None = string(None, "For the registry.")
-    registry_password: str | None = password(None, "For the registry.")
+    topics: tuple[str, ...] = texts((), "Patterns of topics whose values carry a schema id.")
+    registry: str | None = string(None, "Address of the registry.", names=Outside.ADDRESS)
+    registry_user: str | None = string(None, "User of the registry.")
+    registry_password: str | None = password(None, "Password of the registry.")
     registry_down: str = string(
-        "refuse", "What becomes of records while it is down.", choices=("allow", "refuse")
+        "refuse", "Treatment of records while the registry is down.", choices=("allow", "refuse")
     )
-    registry_deadline_ms: int = integer(2000, "How long an answer is waited for.", low=1)
-    registry_retry_ms: int = integer(5000, "When a failure, or an unknown id, is forgotten.", low=1)
-    registry_schemas: int = integer(1000, "How many schemas are kept.", low=1)
-    largest_value: int = integer(65_536, "Bytes; a larger one is refused.", low=1)
+    registry_deadline_ms: int = integer(2000, "Longest wait for an answer.", low=1)
+    registry_retry_ms: int = integer(5000, "Time until a failure is tried again.", low=1)
+    registry_schemas: int = integer(1000, "Number of cached schemas.", low=1)
+    largest_value: int = integer(65_536, "Largest value in bytes.", low=1)
     largest_repeated: int = integer(
-        8192, "The same of Avro values whose schema has arrays or maps.", low=1
+        8192, "The same for Avro values whose schema has arrays or maps.", low=1
     )
-    largest_batch: int = integer(33_554_432, "Bytes of a batch when it is unpacked.", low=1)
+    largest_batch: int = integer(33_554_432, "Largest batch in bytes, after decompression.", low=1)
 
 
 @define(eq=False, kw_only=True)
 class Guard:
-    """schemas: by topic. registry: for topics that fit a pattern, or None."""
+    """The interceptor. schemas: by topic. registry: for topics that fit a pattern, or None."""
 
     settings: GuardSettings
     schemas: Mapping[str, Judge]
@@ -84,7 +84,7 @@ class Guard:
     unchecked: Any
 
     async def around(self, request: ProduceRequest, context: Context, forward: Forward) -> Any:
-        """Forward what fits, and answer for the rest."""
+        """Forward the batches that fit, and answer for the others."""
         refusals: dict[tuple[int, int], Refusal] = {}
         for number, topic in enumerate(request.topic_data):
             check = self._check_of(_name_of(topic, context))
@@ -170,7 +170,7 @@ class Guard:
 
 
 def _name_of(topic: TopicProduceData, context: Context) -> str | None:
-    """None: the broker knows it neither."""
+    """Return the name of a topic, or None if the broker does not know it."""
     if topic.name:
         return topic.name
     found = context.metadata.image.topic(TopicId(topic.topic_id))
@@ -178,7 +178,7 @@ def _name_of(topic: TopicProduceData, context: Context) -> str | None:
 
 
 def _without(request: ProduceRequest, refusals: Mapping[tuple[int, int], Refusal]) -> Any:
-    """The request without what is refused; topics stay, so that answers have their places."""
+    """Return the request without rejected batches; all topics stay, so answers keep their order."""
     return ProduceRequest(
         request.transactional_id,
         request.acks,
@@ -203,7 +203,7 @@ def _merged(
     answer: ProduceResponse,
     refusals: Mapping[tuple[int, int], Refusal],
 ) -> ProduceResponse:
-    """The answer to what was forwarded, with the refusals in their places."""
+    """Return the answer to the forwarded part, with the rejections in their places."""
     for number, topic in enumerate(request.topic_data):
         forwarded: TopicProduceResponse = answer.responses[number]
         rows = iter(forwarded.partition_responses)
@@ -225,7 +225,7 @@ def _row(index: int, refusal: Refusal) -> PartitionProduceResponse:
 
 
 async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Judge]:
-    """Those of a directory by topic. Raises SchemaError, OSError."""
+    """Return the schemas of a directory by topic. Raises SchemaError, OSError."""
     found: dict[str, Judge] = {}
     for name in sorted(await directory.names_slow()):
         topic, dot, suffix = name.rpartition(".")
@@ -248,18 +248,18 @@ async def read_schemas(directory: Directory, most_repeated: int) -> dict[str, Ju
 
 
 def guarding(transport: httpx.AsyncBaseTransport | None = None) -> Plugin:
-    """The plugin. transport: in the place of sockets, for tests."""
+    """Return the plugin. transport: replaces sockets in tests."""
 
     @plugin(
         "schema_guard",
         settings=GuardSettings,
-        closed=True,  # what it does not see must not be appended
+        closed=True,  # records that it has not checked must not be appended
         limit=8,  # batches unpacked at once
         apis={ProduceRequest: (3, 13)},
     )
     @asynccontextmanager
     async def schema_guard(context: PluginContext[GuardSettings]) -> AsyncIterator[None]:
-        """Refuses records whose values do not fit the schema of their topic."""
+        """Reject records whose values do not fit the schema of their topic."""
         settings = context.settings
         if settings.topics and not (settings.registry or settings.directory):
             raise ValueError("plugin.schema_guard.topics wants a registry or a directory")

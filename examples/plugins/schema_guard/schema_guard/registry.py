@@ -1,7 +1,7 @@
-"""Schemas of a registry, by id: asked for once, kept, and asked for no faster than it can bear.
+"""Schemas of a registry by id, cached, with at most one request for each id.
 
-Waiting requests for one id share one question. What the registry does not know is remembered for a
-while, and so is that it does not answer: a batch then waits for nothing.
+Batches that wait for one id share one request. Unknown ids and failures are cached for a while, so
+that batches do not wait for a registry that is down.
 """
 
 import json
@@ -21,16 +21,16 @@ NOT_FOUND: Final = 404
 
 
 class RegistryDownError(Exception):
-    """It did not answer, or not as a registry does."""
+    """The registry did not answer, or its answer is not that of a registry."""
 
 
 @define(eq=False, kw_only=True)
 class Registry:
-    """Of one address, by `client`, whose base URL it is.
+    """Schemas of one registry, fetched by `client`, which has its address as base URL.
 
-    deadline_s: of one question, waiting for its turn included. retry_s: for how long a failure,
-    and an unknown id, is remembered. most: schemas, and unknown ids, that are kept.
-    most_repeated: as `judge_of` has it.
+    deadline_s: of one request, with the wait for its turn. retry_s: lifetime of cached failures and
+    unknown ids. most: number of cached schemas and unknown ids.
+    most_repeated: see `judge_of`.
     """
 
     client: httpx.AsyncClient
@@ -49,7 +49,7 @@ class Registry:
         self._turns = trio.CapacityLimiter(AT_ONCE)
 
     def known(self, number: int) -> Judge | None:
-        """What is kept of that id."""
+        """Return the cached judge of an id, or None."""
         found = self._judges.get(number)
         if found is None or found[0] <= trio.current_time():
             return None
@@ -57,8 +57,9 @@ class Registry:
         return found[1]
 
     async def find(self, number: int) -> Judge:
-        """The judge of that id; one that refuses everything for an id that is unknown, or whose
-        schema cannot be used. Raises RegistryDownError.
+        """Return the judge of an id. Raises RegistryDownError.
+
+        The judge of an unknown id, or of an unusable schema, rejects everything.
         """
         deadline = trio.current_time() + self.deadline_s
         while (judge := self.known(number)) is None:
@@ -94,7 +95,7 @@ class Registry:
             done.set()
 
     async def _fetch(self, number: int) -> tuple[Judge, float]:
-        """The judge, and until when it is to be kept. ValueError: no answer of a registry."""
+        """Return a judge and its expiry time. Raises ValueError if this is no registry's answer."""
         status, body = await self._get(f"schemas/ids/{number}")
         later = trio.current_time() + self.retry_s
         if status == NOT_FOUND:

@@ -1,8 +1,8 @@
-"""Schemas as judges: a function from the bytes of a value to what is wrong with it, or None.
+"""Schemas as judges: functions from the bytes of a value to an error text, or None if it fits.
 
-A value comes from anybody, and in a registry so may a schema: nothing is fetched, no code is made
-from either, patterns are matched in linear time, and of Avro what would let a small value loop or
-recurse without an end is refused as a schema.
+Values and schemas of a registry may come from strangers. Nothing is fetched, no code is generated,
+and patterns are matched in linear time. An Avro schema that would let a small value loop or recurse
+without end is rejected.
 """
 
 import io
@@ -21,12 +21,14 @@ _SIZELESS: Final = "null"
 
 
 class SchemaError(Exception):
-    """A schema that cannot be used; the message says why."""
+    """The schema cannot be used; the message gives the reason."""
 
 
 def judge_of(kind: str, text: str, most_repeated: int = MOST_REPEATED) -> Judge:
-    """kind: JSON or AVRO, as registries say it. most_repeated: bytes of an Avro value whose schema
-    has arrays or maps: each byte may be an item of its own, which costs 0.7 µs. Raises SchemaError.
+    """Return the judge of a schema. Raises SchemaError.
+
+    kind: JSON or AVRO, a registry's names. most_repeated: largest Avro value whose schema
+    has arrays or maps, because each byte may be an item, which costs 0.7 µs.
     """
     if kind not in ("JSON", "AVRO"):
         raise SchemaError(f"{_short(kind)} schemas are not known here: want JSON or AVRO")
@@ -38,7 +40,7 @@ def judge_of(kind: str, text: str, most_repeated: int = MOST_REPEATED) -> Judge:
 
 
 def refusing(why: str) -> Judge:
-    """Refuses every value."""
+    """Return a judge that rejects every value."""
     return lambda _: why
 
 
@@ -95,12 +97,11 @@ def _avro_judge(schema: Any, most_repeated: int) -> Judge:
 
 
 def _check_avro(schema: Any, known: dict[str, bool], within: tuple[str, ...], depth: int) -> bool:
-    """Whether a value may have no bytes at all. Raises SchemaError.
+    """Return True if a value may have no bytes at all. Raises SchemaError.
 
-    known: that of named types, by the last part of their names: of two that share it the one that
-    is worse counts. within: those that this is a part of. A type within itself would
-    let a value decide how deep the reader recurses, on the stack of the process; an array of what
-    has no bytes, how often it loops.
+    known: the result for named types, by the last part of the name; of two types with one name the
+    worse counts. within: the types around this one. A type within itself would let a value decide
+    how deep the reader recurses; an array of items without bytes, how often it loops.
     """
     if depth > _DEEPEST:
         raise SchemaError(f"an Avro schema of more than {_DEEPEST} levels")

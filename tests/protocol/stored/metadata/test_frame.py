@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.protocol.declared import all_versions, classes, messages_of, recorded
 from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.json_data import to_data
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
-from trio_kafka.protocol.plain import to_data
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.stored import metadata
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord

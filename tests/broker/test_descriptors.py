@@ -1,0 +1,38 @@
+import pytest
+
+from tests.broker.kit import APIS, config_of, live_once
+from trio_kafka.broker import running_broker
+from trio_kafka.broker.errors import StartError
+from trio_kafka.broker.run import check_descriptors
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.world.descriptors import SMALLEST, Descriptors
+
+PARTITIONS = 3  # of `live_once`
+
+
+async def test_a_start_with_too_few_descriptors_names_the_limit_and_the_number_wanted(
+    autojump_clock, world
+) -> None:
+    config = config_of()
+    world = await live_once(world, config, clean=True)
+    world.descriptors.limit = SMALLEST - 1
+
+    with pytest.raises(StartError, match=r"is 63, a broker needs at least 64"):
+        async with running_broker(config, world, apis=APIS):
+            pass
+
+
+async def test_a_start_with_just_enough_descriptors_has_all_partitions(
+    autojump_clock, world
+) -> None:
+    config = config_of()
+    world = await live_once(world, config, clean=True)
+    world.descriptors.limit = SMALLEST
+
+    async with running_broker(config, world, apis=APIS) as broker:
+        logs: LogManager = broker.logs
+        assert len(logs.logs) == PARTITIONS
+
+
+def test_a_limit_that_is_not_known_is_not_checked() -> None:
+    check_descriptors(Descriptors())

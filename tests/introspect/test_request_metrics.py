@@ -1,0 +1,106 @@
+"""Times of hops: each from its neighbours, and together the whole."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.introspect.request_metrics import HOPS, RECENT, TOGETHER, ApiMetrics, RequestMetrics
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.introspect.tree import Node
+
+
+@given(st.lists(st.integers(0, 1000), min_size=6, max_size=6))
+def test_the_hops_of_a_request_are_its_whole_time(steps: list[int]) -> None:
+    at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
+    sums = ApiMetrics()
+    sums.add(Stamps(at[0], at[1], handled=at[2], answered=at[3], sending=at[4]), at[5])
+    sums.settle()
+
+    hops = [sums.queue, sums.local, sums.remote, sums.response_queue, sums.send]
+    assert hops == steps[1:]
+    assert sums.total == sum(steps[1:])
+    maxima = [
+        sums.queue_max,
+        sums.local_max,
+        sums.remote_max,
+        sums.response_queue_max,
+        sums.send_max,
+        sums.total_max,
+    ]
+    assert maxima == [*steps[1:], sum(steps[1:])]
+
+
+@given(st.lists(st.lists(st.integers(0, 50), min_size=6, max_size=6), max_size=2 * TOGETHER + 1))
+def test_requests_that_are_counted_together_give_what_each_alone_gives(all_of: list[Any]) -> None:
+    alone, together = ApiMetrics(), ApiMetrics()
+    for steps in all_of:
+        at = [1.0 + sum(steps[: n + 1]) for n in range(6)]
+        for sums in (alone, together):
+            throttled = float(steps[0])
+            stamps = Stamps(*at[:2], handled=at[2], answered=at[3], sending=at[4])
+            stamps.throttled_s = throttled
+            sums.add(stamps, at[5])
+        alone.settle()
+
+    assert alone.figures() == together.figures()
+    assert together.count == len(all_of)
+    for sums in (alone, together):
+        assert len(sums.recent.latest) == min(len(all_of), RECENT)
+    ended = [[one.sent for one in sums.recent.slowest()] for sums in (alone, together)]
+    assert ended[0] == ended[1]
+
+
+def test_a_request_is_not_kept_back_for_long() -> None:
+    sums = ApiMetrics()
+    for _ in range(TOGETHER):
+        assert sums.count == 0
+        sums.add(Stamps(0.0, 0.0), 1.0)
+
+    assert sums.count == TOGETHER
+
+
+def test_sums_add_up_and_maxima_stay() -> None:
+    sums = ApiMetrics()
+    for local in (0.003, 0.001):
+        end = 1.0 + local
+        sums.add(Stamps(1.0, 1.0, handled=end, answered=end, sending=end, throttled_s=0.5), end)
+
+    figures = sums.figures()
+    assert figures["count"] == 2
+    assert round(sums.local * 1e3, 6) == 4.0
+    assert round(sums.local_max * 1e3, 6) == 3.0
+    assert figures["throttle_ms"] == 1000.0
+    assert set(figures) == {"count"} | {f"{hop}{end}_ms" for hop in HOPS for end in ("", "_max")}
+
+
+def test_each_api_has_a_node_by_its_name() -> None:
+    node = Node("requests", "part")
+    times = RequestMetrics(node, {18: "ApiVersions"}.copy, elapsed=lambda: 2.0)
+    stamps = Stamps(0.0, 0.0, handled=1.0, answered=1.0, sending=1.0)
+    times.of(18).add(stamps, 1.0)
+    times.of(18).add(stamps, 1.0)
+    times.of(7).add(stamps, 1.0)
+
+    assert {key: sums.count for key, sums in times.settled()} == {18: 2, 7: 1}
+    assert [child.name for child in node.children] == ["ApiVersions", "api-7"]
+    assert times.of(18).count == 2
+
+
+def test_several_may_follow_what_is_over_and_leave_again() -> None:
+    times = RequestMetrics(Node("requests", "part"), elapsed=lambda: 1.0)
+    one: list[Stamps] = []
+    other: list[Stamps] = []
+    assert times.log is None
+
+    for follower in (one.append, other.append, one.append):
+        times.follow(follower)
+    assert times.log is not None
+    times.log(Stamps(1.0, 1.0))
+    times.unfollow(one.append)
+    times.unfollow(one.append)
+    times.log(Stamps(2.0, 2.0))
+    assert [len(one), len(other)] == [1, 2]
+
+    times.unfollow(other.append)
+    assert times.log is None

@@ -1,0 +1,148 @@
+"""Admission of a listener's connections, step by step."""
+
+from typing import Any
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.introspect.metrics import Counters
+from trio_kafka.introspect.tree import Node
+from trio_kafka.model import Endpoint
+from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.quotas.connection import ConnectionBounds
+from trio_kafka.testing.simulation import simulated_world
+
+
+class Handle:
+    def __init__(self, host: str = "10.0.0.1") -> None:
+        self.peer = Endpoint(host, 5)
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def handle(host: str = "10.0.0.1") -> Any:
+    return Handle(host)
+
+
+def limits(**bounds: Any) -> ConnectionLimits:
+    made = ConnectionLimits(simulated_world().network, Counters(), Node("plane", "plane"))
+    made.obey(ConnectionBounds(**bounds))
+    return made
+
+
+async def test_who_waits_and_is_let_in_as_it_is_cancelled_gives_its_place_back() -> None:
+    made = limits(connections=1)
+    admission = made.admission("PLAINTEXT")
+    first, second = admission.arrive(handle()), admission.arrive(handle())
+    assert [first.entered, second.entered] == [True, False]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(admission.enter, second)
+        await wait_all_tasks_blocked()
+        first.close()
+        assert second.entered
+        nursery.cancel_scope.cancel()
+    second.close()
+
+    assert made.accounts.total == 0
+    assert made.figures()["waiting"] == 0
+
+
+async def test_who_is_cancelled_while_it_waits_leaves_the_line() -> None:
+    made = limits(connections=1)
+    admission = made.admission("PLAINTEXT")
+    first, second = admission.arrive(handle()), admission.arrive(handle())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(admission.enter, second)
+        await wait_all_tasks_blocked()
+        assert made.figures()["waiting"] == 1
+        nursery.cancel_scope.cancel()
+    first.close()
+
+    assert not second.entered
+    assert (made.accounts.total, made.figures()["waiting"]) == (0, 0)
+
+
+async def test_room_for_two_lets_two_in(nursery: trio.Nursery) -> None:
+    made = limits(connections=0)
+    admissions = [made.admission(name) for name in ("A", "B", "C")]
+    slots = [admission.arrive(handle()) for admission in admissions]
+    for admission, slot in zip(admissions, slots, strict=True):
+        nursery.start_soon(admission.enter, slot)
+        await wait_all_tasks_blocked()
+
+    made.obey(ConnectionBounds(connections=2))
+
+    assert [slot.entered for slot in slots] == [True, True, False]
+    nursery.cancel_scope.cancel()
+
+
+async def test_rates_are_waited_for_before_places(autojump_clock: MockClock) -> None:
+    admission = limits(rate=0, connections=1).admission("PLAINTEXT")
+    slot = admission.arrive(handle())
+    assert (slot.entered, slot.wait_s) == (False, 1.0)
+    began = trio.current_time()
+
+    await admission.enter(slot)
+
+    assert slot.entered
+    assert trio.current_time() - began == 1.0
+
+
+async def test_an_admission_that_is_closed_is_forgotten_with_its_last_connection() -> None:
+    made = limits()
+    node = made._node
+    admission = made.admission("PLAINTEXT")
+    slot = admission.arrive(handle())
+    assert [child.name for child in node.children] == ["PLAINTEXT"]
+    admission.close()
+    admission.close()
+    assert made.listeners == [admission]
+
+    slot.close()
+
+    assert made.listeners == []
+    assert node.children == ()
+
+
+async def test_the_log_tells_a_storm_as_a_number(autojump_clock: MockClock, caplog: Any) -> None:
+    admission = limits(per_address=0).admission("PLAINTEXT")
+    with caplog.at_level("INFO"):
+        for _ in range(500):
+            assert not admission.admit(admission.arrive(handle()))
+        await trio.sleep(1.5)
+        assert not admission.admit(admission.arrive(handle()))
+
+    told = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
+    assert len(told) == 2
+    assert admission.account.count == 0
+
+
+async def test_who_was_let_in_is_not_let_in_again_before_it_has_heard_of_it(
+    nursery: trio.Nursery,
+) -> None:
+    made = limits(connections=2)
+    admission = made.admission("PLAINTEXT")
+    first, second, third = [admission.arrive(handle()) for _ in range(3)]
+    nursery.start_soon(admission.enter, third)
+    await wait_all_tasks_blocked()
+
+    first.close()
+    second.close()
+
+    assert third.entered
+    assert made.accounts.total == admission.account.count == 1
+    nursery.cancel_scope.cancel()
+
+
+async def test_an_admission_that_is_closed_protects_no_other() -> None:
+    made = ConnectionLimits(
+        simulated_world().network, Counters(), Node("plane", "plane"), protected=["INSIDE"]
+    )
+    inside, outside = made.admission("INSIDE"), made.admission("OUTSIDE")
+    assert made.accounts.is_protected(inside.account)
+
+    outside.close()
+
+    assert not made.accounts.is_protected(inside.account)

@@ -1,0 +1,56 @@
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from trio_kafka.plugin import string
+from trio_kafka.plugin_host.declaration import NoSettings, plugin
+from trio_kafka.protocol.messages.k01_fetch import FetchRequest
+
+
+@asynccontextmanager
+async def run(context: Any) -> Any:
+    """Does something.
+
+    And more.
+    """
+    yield
+
+
+def test_what_is_declared_is_what_the_plugin_says() -> None:
+    made = plugin("p", order=7, policy="fatal", limit=2, apis={FetchRequest: (4, 18), 0: (3, 9)})(
+        run
+    )
+
+    assert (made.name, made.order, made.policy, made.limit) == ("p", 7, "fatal", 2)
+    assert made.doc.startswith("Does something.")
+    assert made.apis == {1: (4, 18), 0: (3, 9)}
+    assert made.settings is NoSettings
+    assert made.module == __name__
+
+
+@pytest.mark.parametrize("name", ["", "P", "a.b", "1a", "a b", "é"])
+def test_names_that_no_setting_could_have(name: str) -> None:
+    with pytest.raises(TypeError, match="want a name of a-z"):
+        plugin(name)
+
+
+def test_a_setting_that_every_plugin_has_is_not_declared_again() -> None:
+    @frozen(kw_only=True)
+    class Settings:
+        order: str = string("", "Mine.")
+
+    with pytest.raises(TypeError, match="order is a setting of every plugin"):
+        plugin("p", settings=Settings)
+
+
+def test_versions_of_what_is_no_request() -> None:
+    from trio_kafka.protocol.schema import data
+
+    @data(versions="0")
+    class Header:
+        """No request."""
+
+    with pytest.raises(TypeError, match="is not a request class"):
+        plugin("p", apis={Header: (0, 1)})(run)

@@ -1,0 +1,41 @@
+import pytest
+
+from trio_kafka.errors import InvariantError
+from trio_kafka.plugin_host.lifecycle import Lifecycle, State
+
+
+def made() -> tuple[Lifecycle, list[tuple[State, str]]]:
+    told: list[tuple[State, str]] = []
+    times = iter(range(100))
+    return Lifecycle(lambda: float(next(times)), lambda *one: told.append(one)), told
+
+
+def test_each_state_is_told_with_its_time() -> None:
+    life, told = made()
+
+    for state in (State.VALIDATED, State.STARTING, State.READY, State.DRAINING, State.STOPPED):
+        life.enter(state)
+
+    assert [state for state, _ in told] == list(State)[1:6]
+    assert life.since == 5.0
+    assert life.over
+
+
+@pytest.mark.parametrize("state", [State.STARTING, State.READY, State.DRAINING, State.STOPPED])
+def test_no_state_is_left_out(state: State) -> None:
+    life, told = made()
+
+    with pytest.raises(InvariantError, match=f"from discovered to {state.value}"):
+        life.enter(state)
+
+    assert (life.state, told) == (State.DISCOVERED, [])
+
+
+def test_a_failure_keeps_its_reason_and_is_the_end() -> None:
+    life, told = made()
+    life.enter(State.FAILED, "broken")
+
+    assert told == [(State.FAILED, "broken")]
+    assert (life.error, life.over) == ("broken", True)
+    with pytest.raises(InvariantError):
+        life.enter(State.VALIDATED)

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+
+from tests.plugin_host.packages import write
+from tests.plugin_host.plugins import echo
+from trio_kafka.config.properties import Given
+from trio_kafka.plugin_host.discovery import Origin, given
+from trio_kafka.plugin_host.plugin_check import check_plugins
+
+
+def test_what_is_right_has_no_problems() -> None:
+    [found] = check_plugins({}, given([echo]))
+
+    assert (found.name, found.plugin, list(found.problems)) == ("echo", echo, [])
+
+
+def test_problems_are_told_one_by_one() -> None:
+    settings = {"plugin.echo.zzzzzzzz": Given("1", "a"), "plugin.nobody.x": Given("1", "b")}
+
+    first, second = check_plugins(settings, given([echo]))
+
+    assert list(first.problems) == ["a: plugin.echo.zzzzzzzz: plugin echo has no such setting"]
+    assert (second.name, second.source) == ("plugin.nobody.x", "b")
+    assert list(second.problems) == ["no plugin nobody is installed"]
+
+
+def test_two_of_one_name_are_told() -> None:
+    _, second = check_plugins({}, given([echo, echo]))
+
+    assert "the name echo is taken by" in second.problems[0]
+
+
+def test_one_that_is_off_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write(tmp_path, "bad_one", {"bad_one.py": "1 / 0\n"}, {"bad_one": "bad_one"})
+    origin = Origin("bad_one", "entry point", "bad_one", "")
+
+    [broken] = check_plugins({}, [origin])
+    [off] = check_plugins({"plugin.bad_one.enabled": Given("False", "-c")}, [origin])
+
+    assert broken.problems == ["its import failed: ZeroDivisionError: division by zero"]
+    assert (off.plugin, list(off.problems)) == (None, [])

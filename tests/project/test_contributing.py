@@ -1,0 +1,32 @@
+"""Modules and paths that CONTRIBUTING.md and the pages of docs name exist."""
+
+import re
+from importlib.util import find_spec
+
+import pytest
+
+from tests.project.tree import ROOT, tracked_files
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+PAGES = [
+    path
+    for path in tracked_files()
+    if path.suffix == ".md" and path.parts[0] in ("README.md", "CONTRIBUTING.md", "docs")
+]
+RUN = re.compile(r"python -m ([\w.]+)")
+MODULES = sorted({name for page in PAGES for name in RUN.findall((ROOT / page).read_text())})
+ROOTS = ("trio_kafka", "plugins", "admin_ui", "tests", "examples", "docs")
+PATH = re.compile(rf"`((?:{'|'.join(ROOTS)})/[\w./-]*)`")
+
+
+@pytest.mark.parametrize("name", [one for one in MODULES if one not in ("venv", "pip")])
+def test_a_module_that_a_page_runs_exists(name: str) -> None:
+    assert find_spec(name) is not None
+
+
+def test_the_paths_that_it_names_exist() -> None:
+    # `kNN_name.py` and `a/b.py` stand for any of their kind.
+    paths = {path for path in PATH.findall(CONTRIBUTING) if not re.search(r"kNN|/a/", path)}
+
+    assert len(paths) > 10
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []

@@ -1,0 +1,33 @@
+"""A design page has a question, an answer and at most 100 lines (style, section 10)."""
+
+import pytest
+
+from tests.project.tree import ROOT
+
+DESIGN = ROOT / "docs" / "design"
+MOST_LINES = 100
+# Pages that do not have this form yet.
+EXCEPTIONS = {
+    "classic-groups",
+    "consumer-groups",
+    "control-plane",
+    "coordinators",
+    "interceptors",
+    "large-fetch",
+    "small-produce",
+    "turns",
+}
+PAGES = {path.stem for path in DESIGN.glob("*.md")}
+
+
+@pytest.mark.parametrize("name", sorted(PAGES - EXCEPTIONS))
+def test_a_design_page_is_short_and_answers_a_question(name: str) -> None:
+    text = (DESIGN / f"{name}.md").read_text()
+
+    assert len(text.splitlines()) <= MOST_LINES
+    assert "**Question.**" in text
+    assert "**Answer.**" in text
+
+
+def test_every_exception_still_exists() -> None:
+    assert set() == EXCEPTIONS - PAGES

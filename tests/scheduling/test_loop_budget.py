@@ -1,0 +1,167 @@
+"""Loop budget: one for the plane, a share of it for each task."""
+
+import trio
+import trio.testing
+
+from trio_kafka.scheduling.loop_budget import SLICE_S, LoopBudget
+
+
+class Hand:
+    """A clock's hand that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 10.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_each_task_has_a_part_and_together_they_have_one_budget() -> None:
+    hand = Hand()
+    budget = LoopBudget(hand, limit_s=0.001, share_s=0.0004)
+    budget.after_io_wait(0)
+
+    assert budget.begin_share() == 10.0 + 0.0004
+    hand.now += 0.0008
+    assert budget.begin_share() == 10.0 + 0.001
+    hand.now += 0.0008
+    assert budget.begin_share() < hand.now
+
+
+async def test_the_budget_is_parted_among_those_who_ran_in_the_pass_before() -> None:
+    hand = Hand()
+    budget = LoopBudget(hand, limit_s=0.002)
+    budget.after_io_wait(0)
+    assert budget.begin_share() == 10.0 + 0.002
+    for _ in range(3):
+        budget.begin_share()
+
+    budget.after_io_wait(0)
+    assert budget.begin_share() == 10.0 + 0.0005
+
+    budget.after_io_wait(0)
+    assert budget.begin_share() == 10.0 + 0.002
+
+
+async def test_the_longest_pass_is_remembered() -> None:
+    hand = Hand()
+    budget = LoopBudget(hand)
+    for took in (0.002, 0.005, 0.001):
+        budget.after_io_wait(0)
+        hand.now += took
+        budget.before_io_wait(0)
+        hand.now += 1.0
+
+    figures = budget.figures()
+    assert figures["passes"] == 3
+    assert round(budget.longest_s, 6) == 0.005
+
+
+async def test_a_pass_reads_the_time_once(autojump_clock: trio.testing.MockClock) -> None:
+    budget = LoopBudget(trio.current_time)
+    with budget.installed():
+        await trio.sleep(3.0)
+
+    assert budget.time == trio.current_time()
+    assert budget.passes > 0
+
+
+def one_pass(budget: LoopBudget, hand: Hand, took: float, slept: float = 0.0) -> None:
+    budget.after_io_wait(0)
+    hand.now += took
+    budget.before_io_wait(0)
+    hand.now += slept
+
+
+async def test_the_lag_is_that_of_the_last_minute_or_two_and_the_longest_pass_is_kept() -> None:
+    hand = Hand()
+    budget = LoopBudget(hand)
+    one_pass(budget, hand, 0.5, slept=50.0)
+    assert round(float(budget.figures()["lag_ms"] or 0), 6) == 500.0
+
+    for slept in (20.0, 61.0, 61.0):
+        one_pass(budget, hand, 0.001, slept)
+    one_pass(budget, hand, 0.002)
+
+    figures = budget.figures()
+    assert round(float(figures["lag_ms"] or 0), 6) == 2.0
+    assert round(float(figures["longest_ms"] or 0), 6) == 500.0
+    assert round(budget.busy_s, 6) == 0.505
+
+
+async def test_how_long_a_task_waits_for_its_turn_after_a_wake_is_summed() -> None:
+    hand = Hand()
+    budget = LoopBudget(hand)
+    budget.after_io_wait(0)
+    hand.now += 0.25
+    budget.begin_share()
+    hand.now += 0.5
+    budget.begin_share()
+
+    figures = budget.figures()
+    assert (figures["wakes"], figures["wake_ms"]) == (2, 1000.0)
+    assert figures["wake_longest_ms"] == 750.0
+
+
+async def test_whoever_watches_is_called_once_when_a_pass_begins_and_once_when_it_ends() -> None:
+    hand = Hand()
+    budget = LoopBudget(hand)
+    told: list[object] = []
+    budget.on_begin = lambda: told.append("begins")
+    budget.on_end = told.append
+
+    assert budget.waiting
+    one_pass(budget, hand, 0.5)
+    one_pass(budget, hand, 0.5)
+
+    assert told == ["begins", 0.5]
+    assert budget.waiting
+
+
+async def test_a_loop_that_is_not_followed_any_more_is_not_taken_for_busy() -> None:
+    budget = LoopBudget(Hand())
+    with budget.installed():
+        await trio.sleep(0)
+        assert not budget.waiting
+
+    assert budget.waiting
+
+
+async def test_tasks_are_counted() -> None:
+    budget = LoopBudget(Hand())
+    before = budget.figures()["tasks"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        await trio.testing.wait_all_tasks_blocked()
+        assert budget.figures()["tasks"] == int(before or 0) + 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_another_plane_is_let_in_before_a_part_begins_and_each_slice_of_it() -> None:
+    now, asked = 0.0, []
+    budget = LoopBudget(lambda: now)
+    budget.yield_point.bind(lambda: asked.append(now))
+    budget.after_io_wait(0)
+
+    assert budget.begin_share() == SLICE_S
+    now = SLICE_S
+    assert budget.next_slice() == 2 * SLICE_S
+    now = budget.limit_s - SLICE_S / 2
+    assert budget.next_slice() == budget.limit_s
+    now = budget.limit_s
+    assert budget.next_slice() == budget.limit_s  # over
+    assert len(asked) == 4
+
+
+async def test_a_part_is_no_longer_for_what_the_other_plane_took() -> None:
+    now = 0.0
+    budget = LoopBudget(lambda: now)
+
+    def serve() -> None:
+        nonlocal now
+        now += budget.limit_s
+
+    budget.yield_point.bind(serve)
+    budget.after_io_wait(0)
+
+    assert budget.begin_share() == budget.limit_s

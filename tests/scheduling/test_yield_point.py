@@ -1,0 +1,22 @@
+"""Yield point: a call does nothing until one is bound."""
+
+from trio_kafka.scheduling.yield_point import YieldPoint
+
+
+def test_a_yield_point_that_is_not_bound_does_nothing() -> None:
+    yield_point = YieldPoint()
+
+    assert not yield_point.bound
+    yield_point()
+
+
+def test_each_call_makes_the_call_that_was_bound_last() -> None:
+    yield_point, made = YieldPoint(), list[str]()
+    yield_point.bind(lambda: made.append("first"))
+    yield_point()
+    yield_point.bind(lambda: made.append("second"))
+    yield_point()
+    yield_point()
+
+    assert yield_point.bound
+    assert made == ["first", "second", "second"]

@@ -1,8 +1,0 @@
-"""Requests without a network."""
-
-from trio_kafka.testing.requests import bare_request, numbers
-
-
-def test_a_bare_request_has_its_number() -> None:
-    assert numbers([bare_request(3), bare_request(5)]) == [3, 5]
-    assert bare_request().key == 18

@@ -1,0 +1,442 @@
+"""What every request meets, without a socket: the dispatcher is an ASGI app."""
+
+import json
+from base64 import b64encode
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_http.kit import Caller, broken, dispatcher_of, echo, hello, slow, start
+from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.testing.asgi import IncompleteAnswerError, ask
+
+APPS = {"/hello": hello, "/echo": echo, "/broken": broken, "/slow": slow, "/hello/inner": echo}
+
+
+async def test_the_longest_mounted_path_has_the_request() -> None:
+    dispatcher = dispatcher_of(APPS)
+
+    assert (await ask(dispatcher, "GET", "/hello")).body == b"GET /hello /hello"
+    assert (await ask(dispatcher, "GET", "/hello/a%20b?c=d")).body == b"GET /hello /hello/a b"
+    assert (await ask(dispatcher, "POST", "/hello/inner/x", body=b"yes")).body == b"yes"
+
+
+@pytest.mark.parametrize("path", ["/", "/hell", "/helloo", "/x/hello", "//hello"])
+async def test_a_path_without_an_app_is_not_found(path: str) -> None:
+    answer = await ask(dispatcher_of(APPS), "GET", path)
+
+    assert answer.status == 404
+    assert answer.headers["content-type"] == "application/json"
+    document = answer.json()
+    assert document["error_code"] == 404
+    assert document["request_id"] == answer.headers["x-request-id"] == f"{1:016x}"
+
+
+async def test_a_path_of_great_length_is_refused_unread() -> None:
+    answer = await ask(dispatcher_of(APPS), "GET", "/hello" + "/" * 3000)
+
+    assert answer.status == 414
+
+
+async def test_health_is_that_the_process_is_alive() -> None:
+    answer = await ask(dispatcher_of(unready=["starting"]), "GET", "/healthz")
+
+    assert (answer.status, answer.json()) == (200, {"status": "alive"})
+
+
+async def test_readiness_is_that_the_broker_serves() -> None:
+    ready = await ask(dispatcher_of(), "GET", "/readyz")
+    unready = await ask(dispatcher_of(unready=["shutting down", "fenced"]), "GET", "/readyz")
+
+    assert (ready.status, ready.json()) == (200, {"status": "ready"})
+    assert unready.status == 503
+    assert unready.json() == {"status": "not ready", "reasons": ["shutting down", "fenced"]}
+    assert unready.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_health_is_read_and_not_written(path: str) -> None:
+    answer = await ask(dispatcher_of(), "POST", path)
+
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert (await ask(dispatcher_of(), "HEAD", path)).status == 200
+
+
+def basic(user: str, password: str) -> str:
+    return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+async def test_a_token_is_asked_for_where_one_is_set() -> None:
+    dispatcher = dispatcher_of(APPS, token="s3cret")
+
+    for given in (
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": "Basic s3cret"},
+        {"authorization": "Basic !"},
+        {"authorization": basic("s3cret", "wrong")},
+        {"authorization": basic("", "")},
+        {"authorization": "Digest s3cret"},
+    ):
+        for path in ("/hello", "/nowhere"):
+            answer = await ask(dispatcher, "GET", path, headers=given)
+            assert (answer.status, answer.json()["error_code"]) == (401, 401)
+    for text in ("bearer s3cret", basic("any", "s3cret"), basic("", "s3cret")):
+        right = {"authorization": text}
+        assert (await ask(dispatcher, "GET", "/hello", headers=right)).status == 200
+
+        assert (await ask(dispatcher, "GET", "/nowhere", headers=right)).status == 404
+
+
+async def test_an_app_that_checks_tokens_gets_every_request_with_its_credentials() -> None:
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((dict(scope["headers"]).get(b"authorization"), scope["extensions"]))
+        await hello(scope, receive, send)
+
+    dispatcher = dispatcher_of(APPS, checking={"/own": app}, token="s3cret")
+
+    own = {"authorization": "Bearer own"}
+    assert (await ask(dispatcher, "GET", "/own/x", headers=own)).status == 200
+
+    assert (await ask(dispatcher, "GET", "/own")).status == 200
+
+    assert [given for given, _ in seen] == [b"Bearer own", None]
+    assert [one["trio_kafka"]["authorized"] for _, one in seen] == [False, False]
+    foreign = {**own, "origin": "http://evil.example"}
+    assert (await ask(dispatcher, "POST", "/own", headers=foreign)).status == 403
+
+    assert (await ask(dispatcher, "GET", "/own" + "/x" * 2000)).status == 401
+
+    assert (await ask(dispatcher, "GET", "/owner")).status == 401
+
+    assert (await ask(dispatcher, "GET", "/hello", headers=own)).status == 401
+
+
+async def test_who_has_no_token_is_told_both_ways_to_give_it() -> None:
+    told: list[tuple[bytes, bytes]] = []
+    dispatcher = dispatcher_of(APPS, token="s3cret")
+
+    async def listened(scope: Any, receive: Any, send: Any) -> None:
+        async def listen(message: Any) -> None:
+            told.extend(message.get("headers", ()))
+            await send(message)
+
+        await dispatcher(scope, receive, listen)
+
+    await ask(listened, "GET", "/hello")
+
+    assert [value for name, value in told if name == b"www-authenticate"] == [
+        b'Bearer realm="trio-kafka"',
+        b'Basic realm="trio-kafka", charset="UTF-8"',
+    ]
+
+
+async def test_a_token_in_a_browser_serves_no_page_of_another_origin() -> None:
+    dispatcher = dispatcher_of(APPS, token="s3cret")
+    given = {"authorization": basic("any", "s3cret")}
+
+    own = {**given, "origin": "http://localhost"}
+    assert (await ask(dispatcher, "POST", "/echo", headers=own, body=b"x")).status == 200
+
+    other = {**given, "origin": "http://evil.example"}
+    assert (await ask(dispatcher, "POST", "/echo", headers=other, body=b"x")).status == 403
+
+
+async def test_probes_need_no_token() -> None:
+    dispatcher = dispatcher_of(token="s3cret")
+
+    assert (await ask(dispatcher, "GET", "/healthz")).status == 200
+
+    assert (await ask(dispatcher, "GET", "/readyz")).status == 200
+
+
+@pytest.mark.parametrize("given", ["Bearer s3cret", "Basic YW55OnMzY3JldA=="])
+async def test_apps_never_see_the_planes_token_but_their_own(given: str) -> None:
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(dict(scope["headers"]).get(b"authorization"))
+        await hello(scope, receive, send)
+
+    headers = {"authorization": given}
+    await ask(dispatcher_of({"/app": app}, token="s3cret"), "GET", "/app", headers=headers)
+    await ask(dispatcher_of({"/app": app}), "GET", "/app", headers=headers)
+
+    assert seen == [None, given.encode()]
+
+
+@pytest.mark.parametrize("token", ["s3cret", None])
+async def test_apps_know_whether_a_token_was_needed(token: str | None) -> None:
+    seen: list[bool] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["extensions"]["trio_kafka"]["authorized"])
+        await hello(scope, receive, send)
+
+    given = {"authorization": "Bearer s3cret"}
+    await ask(dispatcher_of({"/a": app}, token=token), "GET", "/a", headers=given)
+
+    assert seen == [token is not None]
+
+
+async def test_the_token_s_principal_is_told_to_apps() -> None:
+    seen: list[Principal] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["extensions"]["trio_kafka"]["principal"])
+        await hello(scope, receive, send)
+
+    given = {"authorization": "Bearer s3cret"}
+    named = {"token": "s3cret", "principal": "User:web"}
+    await ask(dispatcher_of({"/a": app}, **named), "GET", "/a", headers=given)
+    await ask(dispatcher_of(APPS, checking={"/a": app}, **named), "GET", "/a", headers=given)
+    await ask(dispatcher_of({"/a": app}, principal="User:web"), "GET", "/a", headers=given)
+
+    assert seen == [Principal("User", "web"), NOBODY, NOBODY]
+
+
+async def test_a_name_that_is_not_this_planes_is_refused_even_for_health() -> None:
+    dispatcher = dispatcher_of(APPS, hosts=("kafka.example",))
+
+    for path in ("/hello", "/healthz"):
+        rebound = await ask(dispatcher, "GET", path, headers={"host": "rebound.example"})
+        assert rebound.status == 421
+        assert (
+            await ask(dispatcher, "GET", path, headers={"host": "Kafka.example:80"})
+        ).status == 200
+
+
+async def test_the_host_that_was_bound_is_a_name_of_the_plane() -> None:
+    caller = Caller(local="10.0.0.7")
+    dispatcher = dispatcher_of(listeners=("http://node.example:0",), token="t", caller=caller)
+
+    assert (
+        await ask(dispatcher, "GET", "/healthz", headers={"host": "node.example:80"})
+    ).status == 200
+    assert (await ask(dispatcher, "GET", "/healthz", headers={"host": "10.0.0.7"})).status == 200
+
+    assert (await ask(dispatcher, "GET", "/healthz", headers={"host": "localhost"})).status == 421
+
+
+async def test_pages_of_other_origins_may_not_ask() -> None:
+    dispatcher = dispatcher_of(APPS)
+
+    for origin, status in [
+        ("http://localhost", 200),
+        ("http://localhost:3000", 403),
+        ("http://evil.example", 403),
+        ("null", 403),
+    ]:
+        answer = await ask(dispatcher, "POST", "/echo", headers={"origin": origin}, body=b"x")
+        assert answer.status == status
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+async def test_only_http_1_is_served() -> None:
+    assert (await ask(dispatcher_of(APPS), "GET", "/hello", http_version="2")).status == 505
+
+    assert (await ask(dispatcher_of(APPS), "GET", "/hello", http_version="1.0")).status == 200
+
+
+async def test_a_body_that_is_announced_as_too_large_reaches_no_app() -> None:
+    called = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        called.append(scope)
+
+    dispatcher = dispatcher_of({"/app": app}, max_body_bytes=10)
+    answer = await ask(dispatcher, "POST", "/app", headers={"content-length": "11"}, body=bytes(11))
+
+    assert (answer.status, called) == (413, [])
+
+
+async def test_a_body_that_turns_out_too_large_ends_the_app(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    dispatcher = dispatcher_of(APPS, max_body_bytes=10)
+
+    fits = await ask(dispatcher, "POST", "/echo", body=[bytes(4), bytes(6)])
+    grows = await ask(dispatcher, "POST", "/echo", body=[bytes(4), bytes(7), bytes(1)])
+
+    assert (fits.status, grows.status) == (200, 413)
+    assert "an app failed" not in caplog.text
+
+
+async def test_an_app_that_hides_that_its_body_was_too_large_is_refused_all_the_same() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await receive()
+        except Exception:
+            return
+
+    answer = await ask(dispatcher_of({"/app": app}, max_body_bytes=3), "POST", "/app", body=b"four")
+
+    assert answer.status == 413
+
+
+# --- apps that fail
+
+
+def raiser(error: BaseException) -> Any:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise error
+
+    return app
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ZeroDivisionError("secret"),
+        SystemExit("secret"),
+        KeyboardInterrupt("secret"),
+        ExceptionGroup("secret", [ValueError("secret")]),
+        BaseExceptionGroup("secret", [SystemExit("secret"), ValueError("secret")]),
+    ],
+)
+async def test_what_an_app_raises_is_an_error_with_an_id_and_a_line_in_the_log(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await ask(dispatcher_of({"/app": raiser(error)}), "GET", "/app/x?q=1")
+
+    assert answer.status == 500
+    assert "secret" not in json.dumps(answer.json())
+    [record] = [one for one in caplog.records if one.msg == "an app failed"]
+    assert record.exc_info is not None
+    assert record.fields["request"] == answer.headers["x-request-id"]
+    assert (record.fields["mount"], record.fields["plugin"]) == ("/app", "test")
+
+
+async def test_an_app_that_gives_no_answer_gives_an_error() -> None:
+    async def nothing(scope: Any, receive: Any, send: Any) -> None:
+        pass
+
+    async def head_alone(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+
+    dispatcher = dispatcher_of({"/nothing": nothing, "/head": head_alone})
+
+    assert (await ask(dispatcher, "GET", "/nothing")).status == 500
+
+    assert (await ask(dispatcher, "GET", "/head")).status == 500
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"type": "http.response.body", "body": b"no head"}],
+        [{"type": "http.response.start", "status": 99}],
+        [{"type": "http.response.start", "status": "200"}],
+        [{"type": "http.response.start", "status": 200, "headers": [(b"a", b"b\r\nc: d")]}],
+        [{"type": "http.response.start", "status": 200, "headers": [(b":path", b"/")]}],
+        [{"type": "http.response.start", "status": 200}] * 2,
+        [{"type": "http.response.push", "path": "/"}],
+        [{}],
+    ],
+)
+async def test_what_is_no_asgi_is_an_error_of_the_app(messages: list[dict[str, Any]]) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for message in messages:
+            await send(message)
+
+    assert (await ask(dispatcher_of({"/app": app}), "GET", "/app")).status == 500
+
+
+async def test_an_app_that_fails_in_the_middle_of_its_answer_ends_the_connection() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        await send({"type": "http.response.body", "body": b"some", "more_body": True})
+        raise ZeroDivisionError
+
+    dispatcher = dispatcher_of({"/app": app})
+
+    with pytest.raises(IncompleteAnswerError):
+        await ask(dispatcher, "GET", "/app")
+    assert dispatcher.caller.aborted == 1
+
+
+async def test_nothing_follows_the_end_of_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await hello(scope, receive, send)
+        await send({"type": "http.response.body", "body": b"more"})
+
+    dispatcher = dispatcher_of({"/app": app})
+    answer = await ask(dispatcher, "GET", "/app")
+
+    assert (answer.status, answer.body) == (200, b"GET /app /app")
+    assert "an app failed" in caplog.text
+    assert dispatcher.caller.aborted == 0
+
+
+async def test_an_app_that_is_slow_is_told_of_after_its_deadline(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    dispatcher = dispatcher_of(APPS, deadline_s=7.0)
+    answer = await ask(dispatcher, "GET", "/slow")
+
+    assert (answer.status, trio.current_time()) == (503, 7.0)
+    assert "request deadline expired" in caplog.text
+    assert dispatcher.caller.deadlines == [9.0]
+
+
+async def test_an_answer_that_says_so_may_last(autojump_clock: MockClock) -> None:
+    async def ticks(scope: Any, receive: Any, send: Any) -> None:
+        scope["extensions"]["trio_kafka"]["unlimited"]()
+        await start(send)
+        for _ in range(5):
+            await trio.sleep(3)
+            await send({"type": "http.response.body", "body": b".", "more_body": True})
+        await send({"type": "http.response.body"})
+
+    dispatcher = dispatcher_of({"/ticks": ticks}, deadline_s=7.0)
+    answer = await ask(dispatcher, "GET", "/ticks")
+
+    assert (answer.body, trio.current_time()) == (b".....", 15.0)
+    assert dispatcher.caller.deadlines[-1] == float("inf")
+
+
+async def test_an_app_knows_its_request_by_the_id_that_the_client_gets() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await start(send, 200, (b"x-app", scope["extensions"]["trio_kafka"]["request_id"].encode()))
+        await send({"type": "http.response.body"})
+
+    answer = await ask(
+        dispatcher_of({"/app": app}), "GET", "/app", headers={"x-request-id": "forged"}
+    )
+
+    assert answer.headers["x-app"] == answer.headers["x-request-id"] == f"{1:016x}"
+
+
+async def test_cancellation_goes_through(autojump_clock: MockClock) -> None:
+    dispatcher = dispatcher_of(APPS)
+
+    with trio.move_on_after(1) as scope:
+        await ask(dispatcher, "GET", "/slow")
+
+    assert scope.cancelled_caught
+    assert dispatcher.statistics.in_flight == 0
+
+
+async def test_an_app_that_fails_while_it_is_cancelled_is_told_of(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def fail() -> None:
+            try:
+                await trio.sleep_forever()
+            finally:
+                raise ZeroDivisionError
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail)
+            nursery.start_soon(trio.sleep_forever)
+
+    with trio.move_on_after(1) as scope:
+        await ask(dispatcher_of({"/app": app}), "GET", "/app")
+
+    assert scope.cancelled_caught
+    assert "an app failed" in caplog.text

@@ -1,0 +1,57 @@
+"""What is counted of requests, and how they are named in the tree."""
+
+from typing import Any
+
+import pytest
+
+from tests.trio_kafka_http.kit import Caller, dispatcher_of, hello
+from trio_kafka.testing.asgi import ask
+
+
+async def test_requests_are_counted_by_mount_and_status() -> None:
+    dispatcher = dispatcher_of({"/hello": hello})
+
+    await ask(dispatcher, "GET", "/hello/1")
+    await ask(dispatcher, "GET", "/hello/2")
+    await ask(dispatcher, "GET", "/secret-of-a-stranger")
+
+    value = dispatcher.counters.value
+    assert value("http_requests", mount="/hello", status="200") == 2
+    assert value("http_requests", mount="-", status="404") == 1
+    assert dispatcher.statistics.figures() == {
+        "in_flight": 0,
+        "requests": 3,
+        "status_200": 2,
+        "status_404": 1,
+    }
+
+
+async def test_a_request_is_a_node_under_its_connection_without_its_query() -> None:
+    caller, seen = Caller(), []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        (node,) = caller.node.children
+        seen.append((node.name, dict(node.figures())))
+        await hello(scope, receive, send)
+
+    await ask(
+        dispatcher_of({"/app": app}, caller=caller), "GET", "/app/%0a" + "x" * 200 + "?token=t"
+    )
+
+    [(name, figures)] = seen
+    assert name == "GET /app/?" + "x" * 74
+    assert (figures["mount"], figures["status"], figures["request"]) == ("/app", None, f"{1:016x}")
+    assert caller.node.children == ()
+
+
+async def test_what_was_not_answered_is_counted_too() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        caller.gone = True
+
+    caller = Caller()
+    dispatcher = dispatcher_of({"/app": app}, caller=caller)
+
+    with pytest.raises(Exception, match="GET /app"):
+        await ask(dispatcher, "GET", "/app")
+
+    assert dispatcher.statistics.figures()["unanswered"] == 1

@@ -1,0 +1,110 @@
+"""An answer's way to the client, and what is left of a body."""
+
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from tests.trio_kafka_http.kit import Caller, start
+from trio_kafka_http.request_cycle import ClientGoneError, RequestCycle
+
+
+def exchange_of(
+    coming: list[dict[str, Any]], *, most_body: int = 100, caller: Caller | None = None
+) -> tuple[RequestCycle, list[Any]]:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await trio.lowlevel.checkpoint()
+        return coming.pop(0) if coming else await trio.sleep_forever()
+
+    async def send(message: Any) -> None:
+        await trio.lowlevel.checkpoint()
+        sent.append(message)
+
+    return RequestCycle("id-1", receive, send, caller or Caller(), most_body), sent
+
+
+def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+async def test_the_head_waits_for_the_first_bytes() -> None:
+    cycle, sent = exchange_of([piece(b"")])
+
+    await cycle.receive()
+    await start(cycle.send, 201)
+    assert (sent, cycle.begun) == ([], False)
+    await cycle.send({"type": "http.response.body", "body": b"a", "more_body": True})
+
+    assert [one["type"] for one in sent] == ["http.response.start", "http.response.body"]
+    assert (cycle.status, cycle.ended) == (201, False)
+
+
+async def test_an_answer_is_whole_before_the_rest_of_the_body_is_taken() -> None:
+    cycle, sent = exchange_of([piece(b"1", more=True), piece(b"2", more=True), piece(b"3")])
+
+    await cycle.refuse(404, "nothing is here")
+
+    head, body, end = sent
+    length = dict(head["headers"])[b"content-length"]
+    assert (len(body["body"]), body["more_body"]) == (int(length), True)
+    assert end == {"type": "http.response.body", "body": b"", "more_body": False}
+    assert cycle.ended
+
+
+async def test_a_client_that_does_not_end_its_body_is_cut_off(autojump_clock: MockClock) -> None:
+    caller = Caller()
+    cycle, _ = exchange_of([piece(b"1", more=True)], caller=caller)
+
+    await cycle.refuse(404, "nothing is here")
+
+    assert (trio.current_time(), caller.aborted, cycle.ended) == (2.0, 1, True)
+
+
+async def test_a_client_that_sends_on_and_on_is_cut_off_at_twice_the_limit() -> None:
+    caller = Caller()
+    coming = [piece(bytes(50), more=True) for _ in range(50)]
+    cycle, _ = exchange_of(coming, caller=caller, most_body=100)
+
+    await cycle.refuse(404, "nothing is here")
+
+    assert (len(coming), caller.aborted) == (45, 1)
+
+
+async def test_once_begun_there_is_no_second_answer() -> None:
+    cycle, sent = exchange_of([piece(b"")])
+    await cycle.receive()
+    await cycle.answer(200, {})
+    before = list(sent)
+
+    await cycle.refuse(500, "late")
+
+    assert sent == before
+
+
+async def test_a_client_that_has_left_is_sent_nothing() -> None:
+    cycle, sent = exchange_of([{"type": "http.disconnect"}])
+    await cycle.receive()
+
+    await start(cycle.send)
+    with pytest.raises(ClientGoneError):
+        await cycle.send({"type": "http.response.body", "body": b"a"})
+
+    assert (sent, cycle.gone) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("coming", "starved"), [([piece(b"a", more=True)], True), ([piece(b"a")], False)]
+)
+async def test_who_waits_for_the_client_is_told_from_who_waits_for_nothing(
+    autojump_clock: MockClock, coming: list[dict[str, Any]], starved: bool
+) -> None:
+    cycle, _ = exchange_of(coming)
+
+    with trio.move_on_after(1):
+        while True:
+            await cycle.receive()
+
+    assert cycle.starved is starved

@@ -1,0 +1,56 @@
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka_metrics.collection import catalogue
+from trio_kafka_metrics.native_metrics import read_native
+
+
+async def test_the_loop_its_tasks_and_each_hop_are_told(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.ask(ApiVersionsRequest("a", "1"))
+
+        found = read(read_native, it.parts)
+
+    of_api = "{api=ApiVersions,hop=total,plane=data}"
+    assert found[f"trio_kafka_request_hop_seconds_count{of_api}"] == 1
+    assert found["trio_kafka_task_scheduled_seconds_count{plane=data}"] > 0
+    assert found["trio_kafka_tasks"] > 10
+    assert "trio_kafka_loop_lag_seconds{plane=data}" in found
+    assert found["trio_kafka_throttled_connections{quota=Produce}"] == 0
+
+
+async def test_throttled_clients_are_told_by_quota_not_by_name(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        accounts = it.parts.quotas.quotas.fetch.accounts
+        now_ms = it.parts.quotas.quotas.now_ms()
+        for user, wait_ms in (("a", 100), ("b", 700)):
+            accounts.set((user, ""), 1.0)
+            accounts.of(user, "secret-id", now_ms).waited.record(wait_ms, now_ms)
+
+        found = read(read_native, it.parts)
+
+    assert found["trio_kafka_throttle_time_seconds_max{quota=Fetch}"] == 0.7
+    assert found["trio_kafka_quota_accounts{quota=Fetch}"] == 2
+    assert not any("secret-id" in name for name in found)
+
+
+async def test_counters_are_told_those_of_plugins_apart(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        it.counters.add("refusals", 3, reason="a b")
+        it.counters.add("refusals", 4, plugin="x")
+        it.counters.add("loop passes", 5, plugin="x")
+        it.counters.add("loop-passes", 6, plugin="x")
+
+        found = read(read_native, it.parts)
+
+    assert found["trio_kafka_refusals_total{reason=a b}"] == 3
+    assert found["trio_kafka_plugin_refusals_total{plugin=x}"] == 4
+    assert found["trio_kafka_plugin_loop_passes_total{plugin=x}"] == 11
+
+
+async def test_no_counter_of_the_brokers_is_called_as_a_metric(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        counters = {f"trio_kafka_{one.name}_total" for one in it.counters}
+
+    assert counters & {metric.name for metric in catalogue()} == set()

@@ -1,0 +1,89 @@
+"""A thread that watches the loop: it rests, is rung, sees the loop's frame, and ends when told."""
+
+import threading
+import time
+
+import pytest
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+from trio_kafka.world.real.watchdog_thread import RealWatchdogThread
+from trio_kafka.world.world import WatchdogThread
+
+PATIENCE_S = 20.0
+
+
+async def test_it_runs_beside_the_loop_until_cancelled() -> None:
+    def watch(thread: WatchdogThread) -> None:
+        threads.append(threading.get_ident())
+        rests.append(thread.rest(None))
+
+    threads: list[int] = []
+    rests: list[bool] = []
+    async with trio.open_nursery() as nursery:
+        await nursery.start(RealWorld(SkippingClock()).run_watchdog_thread, watch)
+        nursery.cancel_scope.cancel()
+
+    assert threads != [threading.get_ident()]
+    assert rests == [False]
+
+
+async def test_a_ring_ends_a_rest_also_one_that_has_not_begun() -> None:
+    thread = RealWatchdogThread()
+    thread.ring()
+
+    assert thread.rest(None)
+    assert thread.rest(0.001)
+    thread.end()
+    assert not thread.rest(None)
+    thread.close()
+
+
+async def test_it_sees_what_the_watched_thread_executes() -> None:
+    watchdog = RealWatchdogThread()
+
+    def look() -> list[str]:
+        frame, found = watchdog.frame(), []
+        while frame is not None:
+            found.append(frame.f_code.co_name)
+            frame = frame.f_back
+        return found
+
+    seen: list[str] = []
+    thread = threading.Thread(target=lambda: seen.extend(look()))
+    thread.start()
+    thread.join()
+    watchdog.close()
+
+    assert "test_it_sees_what_the_watched_thread_executes" in seen
+
+
+async def test_time_without_a_processor_only_grows_and_sleep_is_none_of_it() -> None:
+    thread = RealWatchdogThread()
+    before, began = thread.starved_s(), time.monotonic()
+    await trio.sleep(0.05)
+    starved, took = thread.starved_s() - before, time.monotonic() - began
+    thread.close()
+
+    assert 0 <= starved < took
+
+
+async def test_a_watch_that_fails_is_heard_of() -> None:
+    def watch(thread: WatchdogThread) -> None:
+        raise ValueError
+
+    with pytest.RaisesGroup(ValueError, flatten_subgroups=True), trio.fail_after(PATIENCE_S):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(RealWorld(SkippingClock()).run_watchdog_thread, watch)
+            await trio.sleep_forever()
+
+
+async def test_a_kernel_that_does_not_tell_is_one_where_nobody_starves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trio_kafka.world.real.watchdog_thread._open_statistics", lambda: None)
+    thread = RealWatchdogThread()
+
+    assert thread.starved_s() == 0.0
+    thread.close()

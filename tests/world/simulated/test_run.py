@@ -1,0 +1,27 @@
+"""What machines of one run share: events in order, time that calls take."""
+
+import pytest
+import trio
+
+from trio_kafka.testing.simulation import fault_on, run_simulated
+from trio_kafka.world.simulated import Universe
+
+
+def test_events_of_one_time_happen_in_the_order_in_which_they_were_asked_for():
+    async def main(universe):
+        seen = []
+        for number in range(5):
+            universe.at(1.0, lambda number=number: seen.append(number))
+        await trio.sleep(2)
+        return seen
+
+    assert run_simulated(main) == [0, 1, 2, 3, 4]
+
+
+async def test_slow_calls_need_a_clock_that_can_skip(autojump_clock):
+    universe = Universe()
+    world = universe.machine("m")
+    universe.fault = fault_on("directory", 0.5)
+
+    with pytest.raises(TypeError, match="need a SkippingClock"):
+        world.directory("/")

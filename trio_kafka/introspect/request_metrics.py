@@ -1,0 +1,159 @@
+"""Request metrics: sums of the hops of all requests, by API."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.introspect.recent_requests import OFTEN, RecentRequests
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.introspect.tree import Figures, Node
+
+HOPS: Final = ("queue", "local", "remote", "throttle", "response_queue", "send", "total")
+RECENT: Final = 16  # default number of requests of each API that are kept
+TOGETHER: Final = 32  # requests of an API that are added in one batch, at most
+
+
+@define(eq=False)
+class ApiMetrics:
+    """Count, sums and maxima of the hops of one API in seconds, and some of its recent requests.
+
+    Requests are added in batches, which costs less than one by one: call `settle` before reading.
+    """
+
+    recent: RecentRequests = field(factory=lambda: RecentRequests(RECENT))
+    count: int = 0
+    queue: float = 0.0
+    queue_max: float = 0.0
+    local: float = 0.0
+    local_max: float = 0.0
+    remote: float = 0.0
+    remote_max: float = 0.0
+    throttle: float = 0.0
+    throttle_max: float = 0.0
+    response_queue: float = 0.0
+    response_queue_max: float = 0.0
+    send: float = 0.0
+    send_max: float = 0.0
+    total: float = 0.0
+    total_max: float = 0.0
+    _pending: list[Stamps] = field(factory=list, init=False)
+
+    def add(self, stamps: Stamps, sent: float) -> None:
+        """Add a request whose answer was sent."""
+        stamps.sent = sent
+        over = self._pending
+        over.append(stamps)
+        if len(over) >= TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Add the pending requests to the sums and to the recent ones."""
+        over = self._pending
+        if not over:
+            return
+        self._add_up("queue", [one.begun - one.received for one in over])
+        self._add_up("local", [one.handled - one.begun for one in over])
+        self._add_up("remote", [one.answered - one.handled for one in over])
+        self._add_up("throttle", [one.throttled_s for one in over])
+        self._add_up("response_queue", [one.sending - one.answered for one in over])
+        self._add_up("send", [one.sent - one.sending for one in over])
+        totals = [one.sent - one.received for one in over]
+        self._add_up("total", totals)
+        recent, before = self.recent, self.count
+        for stamps, total in zip(over, totals, strict=True):
+            if total > recent.slow_above:
+                recent.note_slow(stamps, total)
+        recent.latest.extend(over)
+        self.count += len(over)
+        if self.count // OFTEN > before // OFTEN:
+            recent.forget(over[-1].sent)
+        over.clear()
+
+    def _add_up(self, hop: str, seconds: list[float]) -> None:
+        longest = f"{hop}_max"
+        setattr(self, hop, getattr(self, hop) + sum(seconds))
+        setattr(self, longest, max(getattr(self, longest), *seconds))
+
+    def figures(self) -> Figures:
+        """Sums and maxima in milliseconds, and the count."""
+        self.settle()
+        figures: dict[str, int | float] = {"count": self.count}
+        for hop in HOPS:
+            figures[f"{hop}_ms"] = getattr(self, hop) * 1e3
+            figures[f"{hop}_max_ms"] = getattr(self, f"{hop}_max") * 1e3
+        return figures
+
+
+@define(eq=False)
+class RequestMetrics:
+    """Metrics of the requests of a plane, by API.
+
+    names: of the served APIs. recent: how many requests of each API are kept. elapsed: clock of the
+    stamps. known: metrics by key of the API; call `settle` before reading one.
+    log: called with each request that is over; see `follow`.
+    """
+
+    _node: Node
+    _names: Callable[[], Mapping[int, str]] = field(default=dict)
+    _recent: int = RECENT
+    elapsed: Callable[[], float] = field(kw_only=True)
+    log: Callable[[Stamps], None] | None = field(default=None, init=False)
+    _followers: tuple[Callable[[Stamps], None], ...] = field(default=(), init=False)
+    known: dict[int, ApiMetrics] = field(factory=dict, init=False)
+    _named: dict[int, str] = field(factory=dict, init=False)
+
+    def of(self, key: int) -> ApiMetrics:
+        """Return the settled metrics of an API. Each key is kept for good: pass known keys only."""
+        metrics = self.known.get(key)
+        if metrics is None:
+            metrics = self.known[key] = ApiMetrics(RecentRequests(self._recent))
+            self._node.add(self.name_of(key), "part", metrics.figures)
+        metrics.settle()
+        return metrics
+
+    def follow(self, call: Callable[[Stamps], None]) -> None:
+        """Call `call`, which must not raise, with each request that is over. Idempotent.
+
+        Without followers, a request costs a comparison.
+        """
+        if call not in self._followers:
+            self._tell((*self._followers, call))
+
+    def unfollow(self, call: Callable[[Stamps], None]) -> None:
+        """Undo `follow`. Idempotent."""
+        self._tell(tuple(one for one in self._followers if one != call))
+
+    def _tell(self, followers: tuple[Callable[[Stamps], None], ...]) -> None:
+        def tell_all(stamps: Stamps) -> None:
+            for one in followers:
+                one(stamps)
+
+        self._followers = followers
+        self.log = tell_all if len(followers) > 1 else followers[0] if followers else None
+
+    def name_of(self, key: int) -> str:
+        """Return the name of an API, or that when it was last served."""
+        name = self._named.get(key) or self._names().get(key)
+        if name is None:
+            return f"api-{key}"
+        self._named[key] = name
+        return name
+
+    def settled(self) -> Iterator[tuple[int, ApiMetrics]]:
+        """Yield the settled metrics of each API with its key."""
+        for key, metrics in tuple(self.known.items()):
+            metrics.settle()
+            yield key, metrics
+
+    def latest(self) -> Iterator[Stamps]:
+        """Yield the latest requests of each API, the newest first."""
+        for _, metrics in self.settled():
+            yield from reversed(tuple(metrics.recent.latest))
+
+    def slowest(self) -> Iterator[Stamps]:
+        """Yield the slowest requests of each API of the last hour."""
+        for _, metrics in self.settled():
+            metrics.recent.forget(self.elapsed())
+            yield from metrics.recent.slowest()

@@ -1,0 +1,184 @@
+"""The writer of a processor: applies answers and other changes to connections, in order.
+
+Small answers that the reader, or a handler within a round, makes are sent at the end of the round
+without the writer task, unless older events wait for it.
+"""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import trio
+
+from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
+from trio_kafka.introspect.tree import Node
+from trio_kafka.network.connection import Connection
+from trio_kafka.network.connection_events import (
+    CloseConnection,
+    ConnectionEvent,
+    ContinueSending,
+    Mute,
+    NoAnswer,
+    SendAnswer,
+    answered_at,
+)
+from trio_kafka.network.connection_table import ConnectionTable
+from trio_kafka.network.handlers import PlaneResources
+from trio_kafka.network.outgoing import release
+from trio_kafka.network.reasons import BUSY, CloseReason, MuteReason
+from trio_kafka.network.request import Request
+from trio_kafka.network.sending import SMALL, AnswerSender
+from trio_kafka.wire.server import Segments
+
+
+class Writer:
+    """Writer of one processor.
+
+    responses: counts of the response channel, bounded by muting: one answer a connection, and a few
+        other events.
+    inline: the reader serves a request now, so its answer waits for the end of the round.
+    on_unmuted: set by the reader; called when a connection can be received from.
+    """
+
+    on_unmuted: Callable[[Connection], None]
+
+    def __init__(self, resources: PlaneResources, table: ConnectionTable, node: Node) -> None:
+        self._budget = resources.budget
+        self._elapsed = resources.budget.elapsed
+        self._deferred = resources.budget.deferred
+        self._close = table.close
+        self._send: Sender[ConnectionEvent]
+        self._receive: Receiver[ConnectionEvent]
+        self._send, self._receive = open_channel(UNBOUNDED, node, "responses", self._age_s)
+        self.responses = self._send.counts
+        self.sender = AnswerSender(
+            resources.budget,
+            resources.request_metrics,
+            table,
+            unmute=self.unmute,
+            continue_later=lambda connection: self._send.send_nowait(ContinueSending(connection)),
+        )
+        self.inline = False
+
+    def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
+        """Send an answer at the end of the round or, if it must wait, by the writer task."""
+        stamps = request.stamps
+        stamps.answered = now = self._elapsed()
+        if not stamps.handled:
+            stamps.handled = now
+        if self.responses.queued or not (self.inline or self._joins_round(request, segments)):
+            if segments is None:
+                self._send.send_nowait(NoAnswer(connection, request))
+            else:
+                self._send.send_nowait(SendAnswer(connection, request, segments))
+        elif segments is None:
+            self._finish(connection, request)
+        else:
+            self.sender.send_later(connection, request, segments)
+            self.unmute(connection, MuteReason.IN_FLIGHT)
+
+    def _joins_round(self, request: Request, segments: Segments | None) -> bool:
+        """Return whether an answer is sent at the end of the round of another task."""
+        deferred, sender = self._deferred, self.sender
+        if deferred.calls is None or segments is None or request.stamps.response_bytes > SMALL:
+            return False
+        if not sender.waiting:
+            deferred.defer(sender.flush)
+        return True
+
+    def post(self, event: ConnectionEvent) -> None:
+        """Apply a change to a connection, in order with its answers."""
+        if self.inline and not self.responses.queued:
+            self._apply(event)
+        else:
+            self._send.send_nowait(event)
+
+    async def run(self) -> NoReturn:
+        """Apply events until cancelled."""
+        receive_nowait, receive = self._receive.receive_nowait, self._receive.receive
+        budget, elapsed, responses = self._budget, self._elapsed, self.responses
+        ends = 0.0
+        while True:
+            if responses.queued:
+                event = receive_nowait()
+            else:
+                event = await receive()
+                ends = budget.begin_share()
+            self._apply(event)
+            if elapsed() >= ends:
+                await trio.lowlevel.checkpoint()
+                ends = budget.begin_share()
+
+    def drain(self) -> None:
+        """Apply all queued events, when all connections are closed: they hold leases and frames."""
+        while self.responses.queued:
+            self._apply(self._receive.receive_nowait())
+
+    def flush(self) -> None:
+        """End a round: make the deferred calls, then send the answers that wait."""
+        if self._deferred.calls:
+            self.inline = True
+            try:
+                self._deferred.flush()
+            finally:
+                self.inline = False
+        # A client that is answered now asks again in the next round.
+        self._deferred.number += 1
+        if self.sender.waiting:
+            self.sender.flush()
+
+    def unmute(self, connection: Connection, reason: MuteReason) -> None:
+        """Remove a mute reason; receive from the connection, or end it, if that was the last."""
+        connection.muted &= ~reason
+        if connection.ending is not None and reason == MuteReason.SENDING:
+            self._close(connection, *connection.ending)
+            return
+        if connection.muted:
+            if connection.muted & MuteReason.DRAINING and not connection.muted & BUSY:
+                self.sender.end(connection, CloseReason.DRAINED)
+            return
+        if connection.closed or connection.queued:
+            return
+        if connection.readable or connection.framer.buffer is not None:
+            self.on_unmuted(connection)
+
+    def _apply(self, event: ConnectionEvent) -> None:
+        connection = event.connection
+        if isinstance(event, SendAnswer):
+            self._send_answer(connection, event.request, event.segments)
+        elif isinstance(event, NoAnswer):
+            self._finish(connection, event.request)
+        elif isinstance(event, CloseConnection):
+            if event.request is not None:
+                connection.muted &= ~MuteReason.IN_FLIGHT
+                if connection.closed:
+                    connection.framer.drop()
+            self.sender.end(connection, event.reason, event.detail)
+        elif isinstance(event, ContinueSending):
+            connection.flushing = False
+            self.sender.resume(connection)
+        elif isinstance(event, Mute):
+            connection.muted |= event.reason
+        else:
+            self.unmute(connection, event.reason)
+
+    def _send_answer(self, connection: Connection, request: Request, segments: Segments) -> None:
+        if connection.closed:
+            connection.framer.drop()
+            release(segments)
+            return
+        connection.framer.done()
+        self.sender.send(connection, (request,), segments)
+        self.unmute(connection, MuteReason.IN_FLIGHT)
+
+    def _finish(self, connection: Connection, request: Request) -> None:
+        """End a request that has no answer."""
+        if connection.closed:
+            connection.framer.drop()
+        else:
+            connection.framer.done()
+            self.sender.finish(request)
+            self.unmute(connection, MuteReason.IN_FLIGHT)
+
+    def _age_s(self, event: ConnectionEvent) -> float | None:
+        answered = answered_at(event)
+        return None if answered is None else self._elapsed() - answered

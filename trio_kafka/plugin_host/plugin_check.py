@@ -1,0 +1,60 @@
+"""Check of installed plugins without starting them: can they be imported, are their
+settings valid?
+"""
+
+from collections.abc import Iterator, Sequence
+
+from trio_kafka.attributes import frozen
+from trio_kafka.config.load import Layer
+from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.discovery import Origin, installed
+from trio_kafka.plugin_host.generation import describe
+from trio_kafka.plugin_host.settings import full_name, problems, unknown_plugins
+
+
+@frozen
+class CheckedPlugin:
+    """Result for one plugin, or for an entry point without one; problems: one line each."""
+
+    name: str
+    source: str
+    plugin: Plugin | None
+    problems: Sequence[str]
+
+
+def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iterator[CheckedPlugin]:
+    """Check every plugin; then report each setting of an unknown plugin under its name.
+
+    given: settings as written by the user. Modules are imported as generations and forgotten.
+    """
+    names: dict[str, str] = {}
+    for origin in installed() if origins is None else origins:
+        if _is_off(given, origin.name):
+            names.setdefault(origin.name, origin.source)
+            yield CheckedPlugin(origin.name, origin.source, None, ())
+            continue
+        try:
+            plugins, imported = origin.load()
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            names.setdefault(origin.name, origin.source)
+            yield CheckedPlugin(
+                origin.name, origin.source, None, [f"its import failed: {describe(error)}"]
+            )
+            continue
+        for plugin in plugins:
+            found = [str(error) for error in problems(plugin, given)]
+            if plugin.name in names:
+                found.append(f"the name {plugin.name} is taken by {names[plugin.name]}")
+            names.setdefault(plugin.name, origin.source)
+            yield CheckedPlugin(plugin.name, origin.source, plugin, found)
+            if imported is not None:
+                imported.release()
+    for stranger in unknown_plugins(given, names):
+        yield CheckedPlugin(stranger.name, stranger.where or "", None, [stranger.reason])
+
+
+def _is_off(given: Layer, name: str) -> bool:
+    enabled = given.get(full_name(name, "enabled"))
+    return enabled is not None and enabled.text.strip().lower() == "false"

@@ -1,0 +1,150 @@
+"""What all machines of one simulated run share: time, links, faults and the trace.
+
+Each purpose has its own stream of random numbers, so one more draw for one purpose shifts no other.
+"""
+
+import heapq
+import zlib
+from collections.abc import Callable
+from itertools import count
+from random import Random
+from typing import Any, Protocol
+
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.descriptors import Descriptors
+
+Verdict = float | OSError | None
+
+
+def no_fault(machine: str, call: str, target: str) -> Verdict:  # noqa: ARG001 - a rule's signature
+    """Let every call pass: the default rule."""
+    return None
+
+
+class SimulatedRun:
+    """State of one run of Trio.
+
+    fault: asked before each call at the seam with machine, call and target (a path or an address):
+        an OSError is raised by the call (a ConnectionError also resets the connection), a number
+        is seconds that the call takes (World's own clock only), None lets it pass.
+    cuts: pairs of machines whose link is cut; what is sent meanwhile arrives once it is healed.
+    latency: seconds one way. room: bytes in flight and unread in one direction of a connection.
+    moody: also simulate what is legal and rare: lost packets, cold and short reads, short sends,
+        spurious wakes.
+    nowait: False: a file system that cannot say that a read would wait (as tmpfs).
+    """
+
+    def __init__(
+        self,
+        seed: object = 0,
+        *,
+        latency: float = 0.0005,
+        room: int = 1 << 16,
+        moody: bool = False,
+        nowait: bool = True,
+    ) -> None:
+        self.seed = seed
+        self.latency = latency
+        self.room = room
+        self.moody = moody
+        self.nowait = nowait
+        self.network_chance = self.chance("network")
+        self.disk_chance = self.chance("disk")
+        self.time_chance = self.chance("time")
+        self.fault: Callable[[str, str, str], Verdict] = no_fault
+        self.cuts: set[frozenset[str]] = set()
+        self.machines: dict[str, Any] = {}
+        self.trace: list[str] = []
+        self.digest = 0
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = count()
+        self._more = trio.lowlevel.ParkingLot()
+        self._delivering = False
+
+    def chance(self, purpose: str) -> Random:
+        """Return a new stream of random numbers for a purpose, decided by the seed."""
+        return Random(f"{purpose}/{self.seed}")
+
+    def cut(self, one: str, other: str) -> None:
+        """Cut the link between two machines."""
+        self.cuts.add(frozenset((one, other)))
+
+    def heal(self, one: str, other: str) -> None:
+        """Undo `cut`; what was sent meanwhile arrives within 0.2 s."""
+        self.cuts.discard(frozenset((one, other)))
+
+    def linked(self, one: str, other: str) -> bool:
+        return frozenset((one, other)) not in self.cuts
+
+    def at(self, when: float, act: Callable[[], None]) -> None:
+        """Call `act` at a time of Trio's clock; calls for one time are made in order."""
+        heapq.heappush(self._events, (when, next(self._order), act))
+        if not self._delivering:
+            # A system task needs no nursery and ends with the run: a world works in any test.
+            self._delivering = True
+            trio.lowlevel.spawn_system_task(self._deliver, name="universe")
+        self._more.unpark_all()
+
+    async def _deliver(self) -> None:
+        while True:
+            while self._events and self._events[0][0] <= trio.current_time():
+                heapq.heappop(self._events)[2]()
+            with trio.move_on_at(self._events[0][0] if self._events else float("inf")):
+                await self._more.park()
+
+    def skip(self, seconds: float) -> None:
+        """Move the clock: a synchronous call takes time."""
+        clock = trio.lowlevel.current_clock()
+        if not isinstance(clock, SkippingClock):
+            raise TypeError(f"slow calls need a SkippingClock, not {type(clock).__name__}")
+        clock.skip(seconds)
+
+    def note(self, machine: str, call: str, target: str, data: object = None) -> None:
+        """Add a line to the trace: never a hash, an id or the repr of an object."""
+        body = data if isinstance(data, bytes | bytearray | memoryview) else repr(data).encode()
+        task = trio.lowlevel.current_task().name
+        line = f"{trio.current_time():.6f} {machine} {task} {call} {target} {zlib.crc32(body):08x}"
+        self.digest = zlib.crc32(line.encode(), self.digest)
+        self.trace.append(line)
+
+
+class Machine(Protocol):
+    """A simulated machine, as its files, sockets and processes see it. See `SimulatedWorld`.
+
+    listeners: by host and port. locks: by path. sockets, children: those that are open or running.
+    started: children so far.
+    """
+
+    universe: SimulatedRun
+    name: str
+    alive: bool
+    dark: bool
+    descriptors: Descriptors
+    listeners: dict[tuple[str, int], Any]
+    locks: dict[str, object]
+    sockets: dict[Any, None]
+    children: dict[Any, None]
+    programs: dict[str, Any]
+    started: int
+
+    def call(self, call: str, target: str, data: object = None) -> None:
+        """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
+
+    async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
+        """Pass a call of a thread: a slow one delays no other task."""
+
+    async def pause(self, least: float, most: float) -> None:
+        """Wait for a random time; the machine may crash meanwhile."""
+
+    def check(self) -> None:
+        """Raise Crashed unless the machine is in this life."""
+
+    def free_space(self) -> int:
+        """Return how many bytes files may still grow by."""
+
+    def take_key(self) -> int:
+        """Return the lowest free number, as for descriptors of a system."""
+
+    def free_key(self, key: int) -> None: ...
