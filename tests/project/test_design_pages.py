@@ -10,10 +10,8 @@ MOST_LINES = 100
 EXCEPTIONS = {
     "classic-groups",
     "consumer-groups",
-    "control-plane",
     "coordinators",
     "interceptors",
-    "turns",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 
@@ -25,7 +23,3 @@ def test_a_design_page_is_short_and_answers_a_question(name: str) -> None:
     assert len(text.splitlines()) <= MOST_LINES
     assert "**Question.**" in text
     assert "**Answer.**" in text
-
-
-def test_every_exception_still_exists() -> None:
-    assert set() == EXCEPTIONS - PAGES

@@ -136,9 +136,9 @@ async def open_store(
     world: World,
     root: Directory,
     config: LogConfig,
-    static: VoterSet | None,
-    retention: Retention = _DEFAULT_RETENTION,
     *,
+    static: VoterSet | None = None,
+    retention: Retention = _DEFAULT_RETENTION,
     durable: int = 0,
 ) -> Store:
     """Open the metadata log that formatting, or Kafka, created; recover after a crash.

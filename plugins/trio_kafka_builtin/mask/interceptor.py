@@ -37,8 +37,8 @@ class _Part:
     wanted: Wanted
 
 
-class Masker:
-    """The interceptor: The interceptor: `around` of Fetch."""
+class MaskInterceptor:
+    """Interceptor: `around` of Fetch."""
 
     def __init__(
         self, context: PluginContext[MaskSettings], rules: tuple[Rule, ...], salt: str

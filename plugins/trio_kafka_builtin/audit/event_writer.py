@@ -25,7 +25,7 @@ CREATION_S: Final = 10.0
 Event = dict[str, Any]
 
 
-class Trail:
+class EventWriter:
     """The writer: `take` queues events, `run` writes them."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Trail:
         failed: Counter,
         logger: Logger,
     ) -> None:
-        """dropped: counts events without room; failed: lines that a sink rejected."""
+        """Make a writer. dropped: counts events beyond the bound. failed: counts rejected lines."""
         self._sinks = sinks
         self._bound = bound
         self._dropped = dropped
@@ -133,7 +133,7 @@ class AuditTopic:
             self._settings.topic,
             replicas=parts.replicas,
             metadata=parts.metadata,
-            create=_nobody_creates,
+            create=_refuse_creation,
             wall=context.world.clock.wall,
         )
 
@@ -162,7 +162,7 @@ class AuditTopic:
             raise error
 
 
-def _nobody_creates(names: Iterable[str]) -> None:
+def _refuse_creation(names: Iterable[str]) -> None:
     """Refuse creation: `AuditTopic` creates the topic itself, with its own settings."""
     del names
 

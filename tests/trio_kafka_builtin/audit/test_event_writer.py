@@ -11,7 +11,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Node
-from trio_kafka_builtin.audit.trail import Trail, line_of
+from trio_kafka_builtin.audit.event_writer import EventWriter, line_of
 
 
 @define(eq=False)
@@ -27,24 +27,24 @@ class Kept:
         self.lines += lines
 
 
-def trail_of(*sinks: Any, bound: int = 100) -> tuple[Trail, Counter, Counter, Node]:
+def writer_of(*sinks: Any, bound: int = 100) -> tuple[EventWriter, Counter, Counter, Node]:
     dropped, failed, node = Counter(), Counter(), Node("audit", "plugin")
     logger = get_logger("trio_kafka.plugin.audit")
-    made = Trail(sinks, node, bound=bound, dropped=dropped, failed=failed, logger=logger)
+    made = EventWriter(sinks, node, bound=bound, dropped=dropped, failed=failed, logger=logger)
     return made, dropped, failed, node
 
 
 async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: MockClock) -> None:
     sink = Kept()
-    trail, dropped, _, node = trail_of(sink, bound=3)
+    writer, dropped, _, node = writer_of(sink, bound=3)
     async with trio.open_nursery() as nursery:
-        await nursery.start(trail.run)
+        await nursery.start(writer.run)
         for number in range(5):
-            trail.take({"n": number})
+            writer.take({"n": number})
         (channel,) = node.children
         figures = channel.figures()
         sink.going.set()
-        await trail.drain()
+        await writer.drain()
         nursery.cancel_scope.cancel()
 
     assert sink.lines == [line_of({"n": number}) for number in range(3)]
@@ -56,12 +56,12 @@ async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: 
 async def test_events_of_a_thousand_keep_their_order(autojump_clock: MockClock) -> None:
     sink = Kept()
     sink.going.set()
-    trail, *_ = trail_of(sink, bound=2000)
+    writer, *_ = writer_of(sink, bound=2000)
     async with trio.open_nursery() as nursery:
-        await nursery.start(trail.run)
+        await nursery.start(writer.run)
         for number in range(1500):
-            trail.take({"n": number})
-        await trail.drain()
+            writer.take({"n": number})
+        await writer.drain()
         nursery.cancel_scope.cancel()
 
     assert sink.lines == [f'{{"n":{number}}}' for number in range(1500)]
@@ -71,13 +71,13 @@ async def test_a_sink_that_fails_keeps_others_from_nothing(autojump_clock: MockC
     broken, kept = Kept(error=KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "no disk")), Kept()
     broken.going.set()
     kept.going.set()
-    trail, _, failed, _ = trail_of(broken, kept)
+    writer, _, failed, _ = writer_of(broken, kept)
     async with trio.open_nursery() as nursery:
-        await nursery.start(trail.run)
-        trail.take({"n": 1})
-        await trail.drain()
-        trail.take({"n": 2})
-        await trail.drain()
+        await nursery.start(writer.run)
+        writer.take({"n": 1})
+        await writer.drain()
+        writer.take({"n": 2})
+        await writer.drain()
         nursery.cancel_scope.cancel()
 
     assert kept.lines == ['{"n":1}', '{"n":2}']

@@ -1,7 +1,5 @@
 """Steps are driven by the clock, thinned out, and give what one go gives."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from trio_kafka.protocol.compiler import to_bytes
@@ -17,13 +15,13 @@ from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponse,
     MetadataResponseTopic,
 )
-from trio_kafka.requests.large_requests import (
-    MOST_ITEMS,
-    coarse,
+from trio_kafka.requests.chunked_codec import (
+    MAX_ITEMS,
     decode_in_steps,
     encode_in_steps,
-    lazily,
+    merged_steps,
 )
+from trio_kafka.requests.lazy_arrays import lazily
 from trio_kafka.requests.replies import encoded_in_steps
 from trio_kafka.scheduling.chunked_work import Done, Steps, advance, whole
 
@@ -59,7 +57,7 @@ def test_steps_go_on_until_the_clock_says_so_and_at_least_once() -> None:
 @pytest.mark.parametrize(("fine", "expected"), [(0, 0), (3, 0), (4, 1), (9, 2)])
 def test_several_steps_become_one(fine: int, expected: int) -> None:
     seen: list[str] = []
-    steps = coarse(counting(fine, seen), 4)
+    steps = merged_steps(counting(fine, seen), 4)
     taken = 0
     while advance(steps, lambda: 1.0, 0.0) is None:
         taken += 1
@@ -70,7 +68,7 @@ def test_several_steps_become_one(fine: int, expected: int) -> None:
 
 def test_what_is_given_up_half_way_is_closed() -> None:
     seen: list[str] = []
-    steps = coarse(counting(9, seen), 2)
+    steps = merged_steps(counting(9, seen), 2)
     next(steps)
     steps.close()
 
@@ -131,29 +129,13 @@ def test_what_cannot_be_written_is_told_as_in_one_go() -> None:
         list(encoded_in_steps(MetadataResponse(topics=lazily(range(200), make)), 12))
 
 
-def test_what_is_made_lazily_is_made_when_it_is_walked() -> None:
-    made: list[int] = []
-
-    def make(at: int) -> int:
-        made.append(at)
-        return at * 2
-
-    array = lazily([1, 2, 3], make)
-    assert len(array) == 3
-    assert made == []
-
-    walk: Iterator[int] = iter(array)
-    assert (next(walk), made) == (2, [1])
-    assert list(array) == [2, 4, 6]
-
-
 @pytest.mark.slow  # 0.3 s
 @pytest.mark.parametrize(("more", "fits"), [(-16, True), (16, False)])
 def test_a_request_has_no_more_items_than_it_may(more: int, fits: bool) -> None:
-    request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * (MOST_ITEMS + more))
+    request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * (MAX_ITEMS + more))
     steps = decode_in_steps(MetadataRequest, 1, memoryview(to_bytes(request, 1)), 0)
     if fits:
-        assert len(whole(steps).topics or ()) == MOST_ITEMS + more
+        assert len(whole(steps).topics or ()) == MAX_ITEMS + more
         return
-    with pytest.raises(DecodeError, match=f"more than {MOST_ITEMS} items"):
+    with pytest.raises(DecodeError, match=f"more than {MAX_ITEMS} array items"):
         whole(steps)

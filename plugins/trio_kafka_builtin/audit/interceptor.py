@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from trio_kafka.plugin import Context, PluginContext, PluginError, Registry
+from trio_kafka_builtin.audit.event_writer import Event, EventWriter
 from trio_kafka_builtin.audit.plugin import AuditSettings
 from trio_kafka_builtin.audit.subjects import (
     ADMIN,
@@ -15,7 +16,6 @@ from trio_kafka_builtin.audit.subjects import (
     name_of,
     subjects_of,
 )
-from trio_kafka_builtin.audit.trail import Event, Trail
 
 ALL_ADMIN: Final = "admin"
 NO_ACKS: Final = 0
@@ -38,11 +38,11 @@ def apis_of(names: Iterable[str], registry: Registry) -> list[type[Any]]:
     return list(found.values())
 
 
-class Watch:
+class AuditInterceptor:
     """`around` of each audited API; rejected and unanswered requests are audited, too."""
 
-    def __init__(self, context: PluginContext[AuditSettings], trail: Trail) -> None:
-        self._trail = trail
+    def __init__(self, context: PluginContext[AuditSettings], writer: EventWriter) -> None:
+        self._writer = writer
         self._parts = context.parts
         self._wall = context.world.clock.wall
         self._random = context.world.random
@@ -94,7 +94,7 @@ class Watch:
 
     def _end(self, event: Event, subjects: Subjects, answer: Any, *, done: bool = False) -> None:
         """Record the outcome. answer: None: no response; done: none was expected."""
-        errors = [] if answer is None else subjects.tell(answer)
+        errors = [] if answer is None else subjects.record_outcomes(answer)
         if subjects.shape.read and self._is_idle(subjects):
             return
         failed = [error for error in errors if error]
@@ -103,7 +103,7 @@ class Watch:
         event["subjects"] = [one.plain() for one in subjects.found[:MOST]]
         if subjects.count > MOST:
             event["more_subjects"] = subjects.count - MOST
-        self._trail.take(event)
+        self._writer.take(event)
 
     def _is_idle(self, subjects: Subjects) -> bool:
         """True for reads of the event topic, each of which would cause the next event."""

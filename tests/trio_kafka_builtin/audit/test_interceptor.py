@@ -6,7 +6,7 @@ from trio_kafka.plugin import PluginError
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreateTopicsRequest
 from trio_kafka.requests.registry import installed_apis
-from trio_kafka_builtin.audit.watch import apis_of
+from trio_kafka_builtin.audit.interceptor import apis_of
 
 
 def test_admin_is_what_changes_the_cluster() -> None:

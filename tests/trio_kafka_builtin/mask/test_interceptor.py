@@ -22,7 +22,7 @@ from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker, encode_marker
 from trio_kafka.replication.append import append_own
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest
 
 MASKED = {"ssn": "***", "name": "Ann"}
@@ -221,7 +221,7 @@ async def test_of_an_open_transaction_nothing_is_read_however_much_was_promised(
         for data in (batch(PERSON), open_one, batch(PERSON)):
             append_own(partition, memoryview(bytearray(data)), acks=1)
         served.broker.parts.interceptors.add(
-            "after", FetchRequest, longer, order=1000, owner=Blamed()
+            "after", FetchRequest, longer, order=1000, owner=RecordingOwner()
         )
 
         async def seen(isolation_level: int) -> list[Any]:

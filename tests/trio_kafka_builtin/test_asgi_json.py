@@ -9,7 +9,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka_builtin.answers import HttpError, InFlight, read_json, send_json
+from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, send_json
 
 
 def receiving(*messages: dict[str, Any]) -> Any:
