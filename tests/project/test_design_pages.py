@@ -12,8 +12,6 @@ EXCEPTIONS = {
     "consumer-groups",
     "coordinators",
     "interceptors",
-    "large-fetch",
-    "small-produce",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 
