@@ -170,7 +170,7 @@ class Stage:
         ticket = self.shard.ask(event)
         found = answer_of(ticket, lambda value: value, self.purgatory, timeout_s)
         if isinstance(found, Delayed):
-            self.purgatory.watch(found, self.purgatory.look, self.told.append)
+            self.purgatory.watch(found, self.purgatory.check, self.told.append)
         return found
 
 

@@ -26,7 +26,7 @@ class Place:
 
     def park(self, delayed: Any) -> None:
         assert isinstance(delayed, Delayed)
-        self.purgatory.watch(delayed, self.purgatory.look, self.told.append)
+        self.purgatory.watch(delayed, self.purgatory.check, self.told.append)
 
 
 async def test_an_answer_that_is_there_is_given_at_once() -> None:

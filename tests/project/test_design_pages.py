@@ -12,7 +12,6 @@ EXCEPTIONS = {
     "consumer-groups",
     "control-plane",
     "coordinators",
-    "interceptors",
     "large-fetch",
     "small-produce",
     "turns",
