@@ -28,6 +28,7 @@ from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.controller.topics import MOST_PARTITIONS, CreatedTopic, NewTopic
+from trio_kafka.coordinators.groups.administration import GroupFilter, ListedGroup
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     Described,
@@ -38,15 +39,6 @@ from trio_kafka.coordinators.groups.classic.values import (
     Leaving,
     Synced,
     Syncing,
-)
-from trio_kafka.coordinators.groups.clients import client_host
-from trio_kafka.coordinators.groups.commits import (
-    AskedTopic,
-    Commit,
-    FetchedTopic,
-    FetchOffsets,
-    PartitionOffset,
-    TopicOffsets,
 )
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Assignor,
@@ -62,13 +54,22 @@ from trio_kafka.coordinators.groups.consumer.values import (
     OwnedTopic,
 )
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
-from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup
+from trio_kafka.coordinators.groups.java_compat import client_host
+from trio_kafka.coordinators.groups.offset_values import (
+    AskedTopic,
+    Commit,
+    FetchedTopic,
+    FetchOffsets,
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.families import Family, Kind, MetricsReporter
 from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
     OnlineDirectories,
@@ -97,7 +98,7 @@ from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed import Produced, is_settled
+from trio_kafka.replication.delayed_produce import Produced, is_settled
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -106,8 +107,7 @@ from trio_kafka.replication.offsets import (
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
-from trio_kafka.replication.producers import ActiveProducer, active_producers
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey
 from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api

@@ -19,7 +19,7 @@ from trio_kafka.coordinators.partition_log import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.records.batch import iterate_headers, read_records
@@ -106,6 +106,7 @@ async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: Mock
     async with a_log() as log:
         many = [record(number, 1000) for number in range(25)]
 
+        assert not log.open().add(many, 5)
         for append in (in_steps, at_once):
             with pytest.raises(KafkaError) as error:
                 append(log, many, 5)
@@ -178,7 +179,7 @@ async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
 
         queued.result = Appended(0, 0, -1, 0)
         assert not log.committed(written)  # nothing is there yet
-        at_once(log, [record(1)], 5)
+        log.append([record(1)], 5)
         assert log.committed(written)
 
 
@@ -199,7 +200,7 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
 ) -> None:
     async with a_log() as log:
         assert log.is_calm
-        pace = log.partition.local_log().pace
+        pace = log.partition.local_log().latency
         pace.took_long(0.0, pace.elapsed())
         written = log.append([record(1)], 5)
         assert not log.is_calm

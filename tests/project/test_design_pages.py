@@ -10,11 +10,9 @@ MOST_LINES = 100
 EXCEPTIONS = {
     "classic-groups",
     "consumer-groups",
-    "control-plane",
     "coordinators",
     "large-fetch",
     "small-produce",
-    "turns",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 
@@ -26,7 +24,3 @@ def test_a_design_page_is_short_and_answers_a_question(name: str) -> None:
     assert len(text.splitlines()) <= MOST_LINES
     assert "**Question.**" in text
     assert "**Answer.**" in text
-
-
-def test_every_exception_still_exists() -> None:
-    assert set() == EXCEPTIONS - PAGES

@@ -12,7 +12,7 @@ from typing import Any, Final
 from attrs import define
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.plugin import Context, PluginContext, TopicId, Wanted
 from trio_kafka_builtin.mask.batches import masked_batches
 from trio_kafka_builtin.mask.plugin import MaskSettings
@@ -128,7 +128,7 @@ class MaskInterceptor:
                 stored,
                 self._change(part.masking),
                 self._context.world,
-                context.replicas.unpacking,
+                context.replicas.decompression,
                 most=min(part.wanted.max_bytes, left),
                 at_least_one=first,
             )

@@ -119,12 +119,9 @@ class BeforeAfter:
                 response = self._respond_to_interceptor(one, message, context, error, now - last)
             else:
                 stamps.plugin_s += last - began
-            # A request that wants no response has none to show.
-            return (
-                self._call_afters(message, context, response, outer)
-                if (wants_answer(message))
-                else None
-            )
+            if not wants_answer(message):
+                return None
+            return self._call_afters(message, context, response, outer)
         stamps.plugin_s += last - began
         return _PASSED
 
