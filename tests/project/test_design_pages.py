@@ -11,7 +11,8 @@ EXCEPTIONS = {
     "classic-groups",
     "consumer-groups",
     "coordinators",
-    "interceptors",
+    "large-fetch",
+    "small-produce",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 

@@ -1,3 +1,21 @@
-"""Where messages meet the parts: handlers by API key, the tasks that run them, and their
-answers.
-"""
+"""Requests: handlers by API key, the tasks that call them, and their responses."""
+
+__all__ = [
+    "api",
+    "authority",
+    "context",
+    "error_counting",
+    "failures",
+    "inspection",
+    "interceptors",
+    "lazy_arrays",
+    "loopback",
+    "parts",
+    "plugins",
+    "pool",
+    "registry",
+    "replies",
+    "request_log",
+    "response_cache",
+    "throttling",
+]

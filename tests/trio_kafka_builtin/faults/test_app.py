@@ -80,7 +80,7 @@ async def test_what_is_no_rule_is_refused_and_changes_nothing(autojump_clock: Mo
 
         await http.add(**TIMED_OUT)
         answer = await http("POST", body={**TIMED_OUT, "name": "b"})
-        assert "1 rules already" in answer.json()["message"]
+        assert "1 rules, the most" in answer.json()["message"]
 
 
 async def test_interceptors_stand_only_where_rules_need_them(autojump_clock: MockClock) -> None:

@@ -25,7 +25,8 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 
 BEFORE: Final = "before"
 _PASSED: Final = object()  # no `before` returned a response
-Afters = tuple[Interception, ...]  # innermost first
+# `after`s, innermost first, each with its function.
+Afters = tuple[tuple[Interception, Callable[..., Any]], ...]
 
 
 @frozen
@@ -58,12 +59,15 @@ class BeforeAfter:
         self._elapsed = dependencies.elapsed
         self._errors = dependencies.errors
         self._contract = Contract(route, dependencies.errors)
+        self._count = self._contract.count
         self._response = route.api.response
         self._has_ranges = has_ranges(route.api.response)
         self._afters = _afters_of(layers)
         # Each `before` with the `after`s outside of it, which see its response.
         self._befores = tuple(
-            (one, _afters_of(layers[:n])) for n, one in enumerate(layers) if one.kind == BEFORE
+            (one, one.function, _afters_of(layers[:n]))
+            for n, one in enumerate(layers)
+            if one.kind == BEFORE
         )
         self.serve: Callable[[Any, Any], Any] = self._serve_waiting if waits else self._serve
 
@@ -97,30 +101,27 @@ class BeforeAfter:
         """Call the `before`s, outermost first; return the first response, or _PASSED."""
         if not self._befores:
             return _PASSED
-        elapsed, stamps = self._elapsed, context.request.stamps
+        elapsed, count, stamps = self._elapsed, self._count, context.request.stamps
         began = last = elapsed()
-        for one, outer in self._befores:
+        for one, call, outer in self._befores:
             try:
-                response = one.function(message, context)
+                response = call(message, context)
                 now = elapsed()
                 spent_s, last = now - last, now
                 if response is None and not stamps.answered:
-                    self._contract.count(one, spent_s)
+                    count(one, spent_s)
                     continue
                 self._contract.check(one, response, context.request)
-                self._contract.count(one, spent_s)
+                count(one, spent_s)
             except BaseException as error:  # noqa: BLE001 - becomes a response
                 now = elapsed()
                 stamps.plugin_s += now - began
                 response = self._respond_to_interceptor(one, message, context, error, now - last)
             else:
                 stamps.plugin_s += last - began
-            # A request that wants no response has none to show.
-            return (
-                self._call_afters(message, context, response, outer)
-                if (wants_answer(message))
-                else None
-            )
+            if not wants_answer(message):
+                return None
+            return self._call_afters(message, context, response, outer)
         stamps.plugin_s += last - began
         return _PASSED
 
@@ -175,16 +176,16 @@ class BeforeAfter:
         self, message: Any, context: RequestContext, response: Any, afters: Afters
     ) -> Any:
         """Call `after`s, innermost first; return the response that they leave."""
-        elapsed, stamps = self._elapsed, context.request.stamps
+        elapsed, count, stamps = self._elapsed, self._count, context.request.stamps
         began = last = elapsed()
-        for one in afters:
+        for one, call in afters:
             try:
-                replaced = one.function(message, response, context)
+                replaced = call(message, response, context)
                 now = elapsed()
                 spent_s, last = now - last, now
                 if replaced is not None or stamps.answered:
                     self._contract.check(one, replaced, context.request)
-                self._contract.count(one, spent_s)
+                count(one, spent_s)
             except BaseException as error:  # noqa: BLE001 - becomes a response
                 if self._has_ranges:
                     release_ranges(response)
@@ -212,10 +213,10 @@ class BeforeAfter:
         spent_s: float,
     ) -> Any:
         """Count a call that raised, and return the response for its exception."""
-        self._contract.count(one, spent_s)
+        self._count(one, spent_s)
         return self._contract.respond_to(one, context.request, message, error)
 
 
 def _afters_of(layers: Sequence[Interception]) -> Afters:
     """Return the `after`s of layers, innermost first."""
-    return tuple(one for one in reversed(layers) if one.kind != BEFORE)
+    return tuple((one, one.function) for one in reversed(layers) if one.kind != BEFORE)
