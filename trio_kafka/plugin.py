@@ -69,6 +69,7 @@ from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
     OnlineDirectories,
@@ -97,7 +98,7 @@ from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed import Produced, is_settled
+from trio_kafka.replication.delayed_produce import Produced, is_settled
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -106,15 +107,14 @@ from trio_kafka.replication.offsets import (
     search_offset,
     special_offset,
 )
-from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
-from trio_kafka.replication.producers import ActiveProducer, active_producers
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition, active_producers
 from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
 from trio_kafka.replication.sessions import FetchKey
 from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.inspection import Seen, Which, look
-from trio_kafka.requests.large_requests import lazily, rows_of
-from trio_kafka.requests.loopback.in_process import RefusedError
+from trio_kafka.requests.inspection import InspectedRequest, Selection, inspect_requests
+from trio_kafka.requests.lazy_arrays import lazily, rows_of
+from trio_kafka.requests.loopback.endpoint import RefusedError
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
@@ -176,6 +176,7 @@ __all__ = [
     "GroupProtocol",
     "GroupSpec",
     "HeartbeatAnswer",
+    "InspectedRequest",
     "Isolation",
     "Joined",
     "Joining",
@@ -220,7 +221,7 @@ __all__ = [
     "ResourceType",
     "ResponseCache",
     "Row",
-    "Seen",
+    "Selection",
     "Stamps",
     "Steps",
     "Synced",
@@ -233,7 +234,6 @@ __all__ = [
     "TopicToCreate",
     "Upgrade",
     "Wanted",
-    "Which",
     "active_producers",
     "api",
     "append",
@@ -256,13 +256,13 @@ __all__ = [
     "epoch_end",
     "in_slices",
     "in_steps",
+    "inspect_requests",
     "integer",
     "is_internal",
     "is_settled",
     "isolation_of",
     "lazily",
     "logger_levels",
-    "look",
     "message_of",
     "offline_replicas",
     "online_directories",

@@ -26,7 +26,7 @@ from trio_kafka_admin.responses import (
     send_static,
 )
 from trio_kafka_admin.static_files import StaticFile, read_static_files
-from trio_kafka_builtin.answers import HttpError, InFlight, principal_of, send_json
+from trio_kafka_builtin.asgi_json import HttpError, InFlight, principal_of, send_json
 
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,

@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import parse_qs
 
-from trio_kafka_builtin.answers import HttpError, read_number
+from trio_kafka_builtin.asgi_json import HttpError, read_number
 
 MOST_ROWS: Final = 5000  # the broker's own limit
 
@@ -12,7 +12,7 @@ class Query:
     """Parameters of a request; the last value of a repeated name counts."""
 
     def __init__(self, query: bytes) -> None:
-        """query: percent-encoded. Raises HttpError if it is not UTF-8."""
+        """Parse a percent-encoded query. Raises HttpError if it is not UTF-8."""
         try:
             given = parse_qs(query.decode("ascii"), errors="strict", max_num_fields=20)
         except ValueError as error:

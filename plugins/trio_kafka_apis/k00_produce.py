@@ -38,6 +38,7 @@ from trio_kafka.plugin import (
     in_slices,
     is_settled,
     rows_of,
+    whole,
 )
 from trio_kafka.protocol.messages.k00_produce import (
     LeaderIdAndEpoch,
@@ -95,27 +96,21 @@ def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]
     count = len(request.topic_data)
     for topic in request.topic_data:
         count += len(topic.partition_data)
-    if count > MANY or context.parts.authorizer is not ALLOW_ALL:
-        return _in_steps(request, context)
-    response = ProduceResponse()
-    parts: OpenRows = []
-    for topic in request.topic_data:
-        rows = _append(acks, context, topic, topic.partition_data, parts)
-        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
-    if parts or acks == NO_ACKS:
-        return _acknowledge(request, context, response, parts)
-    return response
+    all_allowed = context.parts.authorizer is ALLOW_ALL
+    steps = _producing(request, context, all_allowed=all_allowed)
+    return whole(steps) if count <= MANY and all_allowed else steps
 
 
-def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
-    """Append as `produce` does, in steps, and only what the client may write."""
-    yield from _authorize_transaction(request, context)
+def _producing(request: ProduceRequest, context: Context, *, all_allowed: bool) -> Steps[Answer]:
+    """Append in steps the batches that the client may write."""
+    if not all_allowed:
+        yield from _authorize_transaction(request, context)
     response = ProduceResponse()
     parts: OpenRows = []
     for topic in request.topic_data:
         rows: list[PartitionProduceResponse] = []
         response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
-        denial = _denial(topic, context)
+        denial = None if all_allowed else _denial(topic, context)
         for some in in_slices(topic.partition_data, STEP):
             if denial is None:
                 rows += _append(request.acks, context, topic, some, parts)
@@ -125,6 +120,8 @@ def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
                 parts += [(row, Produced(None, denial)) for row in denied]
             yield
         yield
+    if not parts and request.acks != NO_ACKS:
+        return response
     answer: Any = _acknowledge(request, context, response, parts)
     made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
     return made
@@ -132,8 +129,6 @@ def _in_steps(request: ProduceRequest, context: Context) -> Steps[Answer]:
 
 def _authorize_transaction(request: ProduceRequest, context: Context) -> Steps[None]:
     """Raise KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for what may not be written."""
-    if context.parts.authorizer is ALLOW_ALL:
-        return
     for topic in request.topic_data:
         yield
         if any(_is_transactional(data.records) for data in topic.partition_data):
@@ -188,7 +183,7 @@ def _append(
         except KafkaError as error:
             result = error.as_value()
             if partition is not None:
-                partition.traffic.refuse_produce(error.code)
+                partition.topic_metrics.count_failed_produce(error.code)
         else:
             if type(result) is Appended and is_settled(partition, result, acks):  # nearly always
                 first_offset, _, append_time_ms, start_offset, _ = result
@@ -222,13 +217,11 @@ def _tell(
     context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
 ) -> ProduceResponse | Steps[ProduceResponse]:
     """Return the response when all parts are done."""
-    if len(parts) > MANY:
-        return _tell_in_steps(context, response, parts)
-    _fill(context, response, parts)
-    return response
+    steps = _telling(context, response, parts)
+    return steps if len(parts) > MANY else whole(steps)
 
 
-def _tell_in_steps(
+def _telling(
     context: Context, response: ProduceResponse, parts: OpenRows
 ) -> Steps[ProduceResponse]:
     for some in in_slices(parts, MANY):

@@ -98,7 +98,7 @@ def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
         min(request.min_bytes, most),
         most,
         isolation if replica < 0 else Isolation.LOG_END,
-        request.max_wait_ms > 0,
+        request.max_wait_ms / 1000,
         NodeId(replica) if replica >= 0 else None,
         admit,
     )
@@ -148,7 +148,6 @@ def _begin(
         session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
         forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
         uses_ids=uses_ids,
-        max_wait_s=request.max_wait_ms / 1000,
         resolve=None if is_open else _resolver(context, limits),
     )
 

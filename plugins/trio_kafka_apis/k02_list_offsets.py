@@ -126,6 +126,6 @@ async def _find(
         asked.timestamp,
         isolation,
         epoch,
-        unpacking=context.replicas.unpacking,
+        decompression=context.replicas.decompression,
         leader_only=leader_only,
     )

@@ -12,15 +12,15 @@ from typing import Final
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
+    InspectedRequest,
     KafkaError,
     Operation,
-    Seen,
+    Selection,
     Stamps,
     Steps,
-    Which,
     api,
+    inspect_requests,
     lazily,
-    look,
 )
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     NOT_YET,
@@ -39,7 +39,7 @@ def describe_requests(
     request: DescribeRequestsRequest, context: Context
 ) -> Steps[DescribeRequestsResponse]:
     context.authorize(Operation.DESCRIBE, cluster=True)
-    if request.which not in list(Which):
+    if request.which not in list(Selection):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown kind of requests: {request.which}")
     client = request.client_id
     keys = frozenset([*request.api_keys, *keys_of(request.api_names, context)])
@@ -48,8 +48,8 @@ def describe_requests(
         return (not keys or stamps.key in keys) and client in (None, client_id)
 
     most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
-    found, truncated = yield from look(
-        context.planes, Which(request.which), is_wanted, most, context.in_process
+    found, truncated = yield from inspect_requests(
+        context.planes, Selection(request.which), is_wanted, most, context.in_process
     )
     return DescribeRequestsResponse(truncated=truncated, requests=lazily(found, make_life))
 
@@ -80,7 +80,7 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
     return [by_name[name.lower()] for name in names]
 
 
-def make_life(seen: Seen) -> RequestLife:
+def make_life(seen: InspectedRequest) -> RequestLife:
     """Return a request as the message has it."""
     stamps, origin, now = seen.stamps, seen.stamps.origin, seen.now
     name, version = origin.software or ("", "")

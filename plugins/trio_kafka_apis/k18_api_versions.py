@@ -47,11 +47,11 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
         _note_software(request, context)
     if version >= 5:
         _check_place(request, context)
-    kept, epoch = context.apis.kept, context.features.epoch
-    answer: tuple[int, Encoded] | None = kept.get((API_VERSIONS, version))
+    cache, epoch = context.apis.cache, context.features.epoch
+    answer: tuple[int, Encoded] | None = cache.get((API_VERSIONS, version))
     if answer is None or answer[0] != epoch:
         answer = epoch, Encoded(to_bytes(make_response(context, version), version))
-        kept[API_VERSIONS, version] = answer
+        cache[API_VERSIONS, version] = answer
     return answer[1]
 
 

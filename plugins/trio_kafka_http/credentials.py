@@ -1,8 +1,8 @@
 """The token in an Authorization header: Bearer, or Basic, which browsers support.
 
-A browser repeats Basic credentials by itself, also for requests of hostile pages (CSRF). Those are
-rejected by their Origin (`authority`), except plain GETs, whose answers the page cannot read. So no
-GET may change anything.
+A browser repeats Basic credentials by itself, also for requests of hostile pages (CSRF).
+`host_check` rejects those by their Origin, except plain GETs, whose responses the page cannot read.
+So no GET may change anything.
 Source: RFC 6750 §2.1, RFC 7617 §2.
 """
 

@@ -206,7 +206,7 @@ class HttpPlane:
 
     @property
     def _probes(self) -> list[Connection]:
-        """Return the connections reserved for probes, the oldest first."""
+        """Connections reserved for probes, oldest first."""
         return [one for one in self._connections if one.probes_only]
 
     def _figures(self) -> Figures:

@@ -26,8 +26,8 @@ class Form:
     """A text format: its `content_type` and its writer."""
 
     def __init__(self, accept: str) -> None:
-        """accept: the client's header. Our names need no escaping, so escaping schemes are
-        ignored.
+        """Choose a format by the client's `Accept` header. Escaping schemes are ignored, because
+        no name here needs escaping.
         """
         known = ",".join(_without_escaping(one) for one in accept.split(","))
         self._encode: Callable[[Any], bytes]

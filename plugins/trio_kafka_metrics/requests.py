@@ -65,13 +65,13 @@ class RequestMetrics:
 
     def begin(self) -> None:
         """Begin to count."""
-        self._parts.error_counts.turn(on=True)
+        self._parts.error_counts.set_active(True)
         for plane in self._parts.planes:
             plane.request_metrics.follow(self.note)
 
     def end(self) -> None:
         """Stop counting. Idempotent."""
-        self._parts.error_counts.turn(on=False)
+        self._parts.error_counts.set_active(False)
         for plane in self._parts.planes:
             plane.request_metrics.unfollow(self.note)
 

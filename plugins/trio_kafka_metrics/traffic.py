@@ -1,9 +1,9 @@
-"""Traffic metrics, by topic and in total."""
+"""TopicMetrics metrics, by topic and in total."""
 
 from typing import Final
 
 from trio_kafka.plugin import Steps
-from trio_kafka.replication.traffic import Traffic
+from trio_kafka.replication.topic_metrics import TopicMetrics
 from trio_kafka.requests.parts import Parts
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
@@ -47,7 +47,7 @@ CONVERSIONS: Final = tuple(
 
 def read_traffic(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of topics. Totals have the topics' names, without a label."""
-    traffic = parts.replicas.traffic
+    traffic = parts.replicas.topic_metrics
     total = yield from traffic.total()
     for metric, value in zip(TOTALS, _values(total), strict=True):
         collected.set(metric, value)
@@ -62,5 +62,5 @@ def read_traffic(parts: Parts, collected: MetricValues) -> Steps[None]:
     yield
 
 
-def _values(traffic: Traffic) -> list[int]:
+def _values(traffic: TopicMetrics) -> list[int]:
     return [getattr(traffic, counter) for counter in _COUNTERS]

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import IDS_SINCE, NOW_MS, batch, broker, produce, stable
 from trio_kafka.errors import ErrorCode
-from trio_kafka.log.names import SNAPSHOT
+from trio_kafka.log.files.names import SNAPSHOT
 from trio_kafka.protocol.messages.k00_produce import PartitionProduceResponse, ProduceRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.protocol.messages.k61_describe_producers import (

@@ -27,7 +27,7 @@ async def test_list_offsets_answers_as_kafka_does_and_logs_no_bug(
             (topic,) = (await served.ask(request, version)).topics
             assert codes(topic.partitions) == [ErrorCode.UNKNOWN_SERVER_ERROR]
 
-    assert "a handler failed" not in caplog.text
+    assert "handler failed" not in caplog.text
 
 
 @pytest.mark.parametrize("level", UNKNOWN)
@@ -45,4 +45,4 @@ async def test_fetch_answers_as_kafka_does_and_logs_no_bug(
             assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
     assert stable(FetchRequest)[0] == 4
-    assert "a handler failed" not in caplog.text
+    assert "handler failed" not in caplog.text

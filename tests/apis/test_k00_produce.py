@@ -40,8 +40,8 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
 from trio_kafka.records.compression import Codec
+from trio_kafka.replication.delete_records import delete_records
 from trio_kafka.replication.partition import Partition
-from trio_kafka.replication.trim import delete_records
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.planes import until
 from trio_kafka.testing.scripted_client import ScriptedClient, request_frame
@@ -597,9 +597,9 @@ class TestSlowDirectory:
             one, other = (served.broker.replicas.partition(name, 0) for name in ("t", "other"))
             assert one.log is not None
             assert other.log is not None
-            assert one.log.pace is not other.log.pace
-            now = one.log.pace.elapsed()
-            one.log.pace.took_long(now - 1, now)
+            assert one.log.latency is not other.log.latency
+            now = one.log.latency.elapsed()
+            one.log.latency.took_long(now - 1, now)
             world.universe.fault = fault_on("append", stall_s, "/t-0/00000000000000000000.log")
             yield served, world
             world.universe.fault = fault_on("none", None)
@@ -718,7 +718,7 @@ class TestSlowDirectory:
                 await served.create_topic("t")
                 log = served.broker.replicas.partition("t", 0).log
                 assert log is not None
-                log.pace.took_long(log.pace.elapsed() - 1, log.pace.elapsed())
+                log.latency.took_long(log.latency.elapsed() - 1, log.latency.elapsed())
                 world.universe.fault = fault_on("append", stall_s, "/t-0/00000000000000000000.log")
 
                 async def send(client: ScriptedClient) -> None:

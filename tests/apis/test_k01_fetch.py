@@ -25,6 +25,7 @@ from tests.apis.kit import (
     write,
 )
 from trio_kafka.errors import ErrorCode
+from trio_kafka.log.append import roll
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchPartition,
@@ -430,7 +431,7 @@ async def test_a_cold_read_is_worth_a_wait_that_the_client_did_not_want(
         (partition,) = served.broker.replicas.partitions
         log = partition.log
         assert log is not None
-        log.roll()
+        roll(log)
         for segment in log.segments:
             segment.file.chill()  # type: ignore[attr-defined] # simulated: out of the page cache
 

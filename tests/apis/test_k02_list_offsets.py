@@ -7,6 +7,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import NOW_MS, broker, codes, lead_elsewhere, produce, stable, write
 from trio_kafka.errors import ErrorCode
+from trio_kafka.log.append import roll
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -265,7 +266,7 @@ async def test_a_search_may_wait_for_the_disk(autojump_clock: MockClock) -> None
         (partition,) = served.broker.replicas.partitions
         log = partition.log
         assert log is not None
-        log.roll()
+        roll(log)
         for segment in log.segments:
             segment.file.chill()  # type: ignore[attr-defined] # simulated: out of the page cache
 

@@ -192,7 +192,7 @@ async def test_nobody_waits_for_a_block_longer_than_its_client_does(
     async with broker() as served:
         ids = served.broker.parts.producer_ids
         assert isinstance(ids, ProducerIds)
-        async with ids._asking:  # as if the controller never answered
+        async with ids._allocating:  # as if the controller never answered
             began = trio.current_time()
             answer = await served.ask(InitProducerIdRequest(None, 1000), 5)
 
@@ -210,7 +210,7 @@ async def test_who_waits_for_a_block_keeps_nobody_from_being_served(
         async with (
             trio.open_nursery() as nursery,
             served.connect() as other,
-            ids._asking,  # as if the controller took its time
+            ids._allocating,  # as if the controller took its time
         ):
             nursery.start_soon(next_id, served)
             await trio.sleep(1)

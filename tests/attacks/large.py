@@ -15,7 +15,7 @@ from trio_kafka.protocol.headers import request_header_version
 from trio_kafka.protocol.primitives import uvarint
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.versions import covers
-from trio_kafka.requests.large_requests import MOST_ITEMS
+from trio_kafka.requests.chunked_codec import MAX_ITEMS
 from trio_kafka.testing.scripted_client import request_frame
 
 HEAD: Final = "(request header)"
@@ -102,7 +102,7 @@ def filled(cls: type[Any], version: int, place: Place, largest: int) -> bytes:
     size = _size_of_item(cls, version, place)
     room = largest - _HEAD_BYTES - _size(_build(cls, version, place, 0), version)
     # One item more than a request may have, and it is closed before its handler sees it.
-    count = max(min(room // size, MOST_ITEMS - _ITEMS_ABOVE), 1)
+    count = max(min(room // size, MAX_ITEMS - _ITEMS_ABOVE), 1)
     return request_frame(_build(cls, version, place, count), version)
 
 

@@ -32,7 +32,7 @@ from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.requests.interceptors.registry import Kind
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.direct import DirectGroup
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -95,7 +95,7 @@ class Bench:
     async def fetches(self) -> float:
         """CPU seconds of one fetch, from its frame to its answer, of PARKED at once."""
         frame = request_frame(self.fetch, newest(FetchRequest))
-        self.direct.group._routes.get(code_of(FETCH, newest(FetchRequest)))  # made only once
+        self.direct.group.routes.get(code_of(FETCH, newest(FetchRequest)))  # made only once
         began = time.thread_time()
         await self._park_and_wake(frame)
         return (time.thread_time() - began) / PARKED
@@ -118,7 +118,7 @@ class Bench:
         in_flight = InFlight() if kind == "around" else None
         for order in range(count):
             self.parts.interceptors.add(
-                kind, request, function, order=order, owner=Blamed(in_flight=in_flight)
+                kind, request, function, order=order, owner=RecordingOwner(in_flight=in_flight)
             )
 
     def take_off(self) -> None:

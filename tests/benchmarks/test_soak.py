@@ -9,7 +9,7 @@ from tests.benchmarks.brokers import Broker, started
 from tests.benchmarks.server import Server
 from tests.benchmarks.soak import mixed, planes
 from tests.benchmarks.soak.__main__ import main
-from tests.benchmarks.soak.bounds import Bound, Watch, show
+from tests.benchmarks.soak.bounds import AuditInterceptor, Bound, show
 from tests.benchmarks.soak.load import Load, running_load
 from tests.benchmarks.soak.minutes import Minute, observe, verdict
 from tests.benchmarks.topics import temporary_topic
@@ -171,7 +171,7 @@ def test_a_bound_that_was_exceeded_says_by_how_much() -> None:
 
 
 def test_a_watch_that_saw_too_much_is_not_content() -> None:
-    watch = Watch(Broker("a", ("127.0.0.1", 1), Server(1)), planes.limits(100))
+    watch = AuditInterceptor(Broker("a", ("127.0.0.1", 1), Server(1)), planes.limits(100))
     watch.bounds = {"b": Bound(1, 2), "a": Bound(1, 1)}
 
     assert watch.verdicts() == (False, ["a: 1 of 1: kept", "b: 2 of 1: exceeded by 1"])

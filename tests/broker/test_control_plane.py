@@ -196,7 +196,7 @@ async def test_it_is_let_in_between_the_pieces_of_a_large_produce(tmp_path: Path
         await control.ask(ApiVersionsRequest("t", "1"), 3)
         log = served.broker.replicas.partition("t", 0).local_log()
         (processor,) = served.broker.planes[1].processors
-        yield_point = log.pace.yield_point
+        yield_point = log.latency.yield_point
         assert yield_point.bound
 
         def noted() -> None:
@@ -207,8 +207,8 @@ async def test_it_is_let_in_between_the_pieces_of_a_large_produce(tmp_path: Path
             yield_point()
             seen.append((processor.figures()["served"] - before, log.end_offset))
 
-        log.pace.yield_point = YieldPoint()
-        log.pace.yield_point.bind(noted)
+        log.latency.yield_point = YieldPoint()
+        log.latency.yield_point.bind(noted)
         assert (await produce(client, "t", batch(bytes(3 * PIECE)))).base_offset == 0
         answer = (await control.receive_answer(ProduceResponse, 9))[1]
 

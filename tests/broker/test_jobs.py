@@ -6,6 +6,7 @@ import trio
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
 from trio_kafka.broker import running_broker
 from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.records.batch import Record, encode_batch
@@ -18,7 +19,7 @@ async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
     async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         log = broker.replicas.partition("t", 0).local_log()
-        log.roll()
+        roll(log)
         await trio.sleep(9)
         assert log.start_offset == 0
         await trio.sleep(30)

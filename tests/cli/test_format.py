@@ -54,5 +54,5 @@ def test_a_refused_formatting_says_so_and_not_that_a_broker_did_not_start(tmp_pa
 
     told = capsys.readouterr().err
     assert "nothing was formatted" in told
-    assert "is formatted already" in told
+    assert "is already formatted" in told
     assert "did not start" not in told

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from tests.apis.test_k08_offset_commit import codes, commits, part, stored
 from trio_kafka.coordinators.groups.offsets_service import COMMITS
 from trio_kafka.errors import ErrorCode
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,

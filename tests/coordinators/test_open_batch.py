@@ -7,7 +7,7 @@ from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.open_batch import EncodedBatch
 from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
-from trio_kafka.records.uniform import encode_uniform
+from trio_kafka.records.batch import BatchBody, encode_batch, read_header, read_records
 
 EVENTS = st.lists(
     st.tuples(
@@ -29,7 +29,7 @@ def record(number: int, size: int | None) -> CoordinatorRecord:
 def test_what_is_taken_in_fits_and_nothing_is_in_it_by_half(
     events: list[tuple[list[int | None], int]], room: int
 ) -> None:
-    written: list[tuple[EncodedBatch, int]] = []
+    written: list[tuple[BatchBody, int]] = []
     batch = EncodedBatch(room, lambda batch, now_ms: written.append((batch, now_ms)))
     taken: list[CoordinatorRecord] = []
     times: list[int] = []
@@ -41,12 +41,14 @@ def test_what_is_taken_in_fits_and_nothing_is_in_it_by_half(
     assert len(batch) == len(taken)
 
     batch.append(7)
-    assert written == [(batch, 7)]
+    ((body, at_ms),) = written
+    assert at_ms == 7
     if taken:
-        pairs, first_ms, deltas = batch.content
-        assert pairs == [encode_record(one) for one in taken]
-        assert [first_ms + delta for delta in deltas] == times
-        assert len(encode_uniform(pairs, first_ms, deltas=deltas)[0]) <= room
+        content = encode_batch(body)
+        found = list(read_records(content, 0, read_header(content)))
+        assert [(one.key, one.value) for one in found] == [encode_record(one) for one in taken]
+        assert [one.timestamp for one in found] == times
+        assert len(content) <= room
 
 
 def test_one_more_byte_has_no_room() -> None:

@@ -19,7 +19,7 @@ from trio_kafka.coordinators.partition_log import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import Appended
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.records.batch import iterate_headers, read_records
@@ -199,7 +199,7 @@ async def test_what_is_in_the_queue_of_a_slow_directory_waits_for_its_turn(
 ) -> None:
     async with a_log() as log:
         assert log.is_calm
-        pace = log.partition.local_log().pace
+        pace = log.partition.local_log().latency
         pace.took_long(0.0, pace.elapsed())
         written = log.append([record(1)], 5)
         assert not log.is_calm

@@ -5,12 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.decompression import Decompression
+from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.log import Log
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.queries import read_bytes
-from trio_kafka.log.recovery.partition import Known, create_log, open_log
-from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.log.read import read_bytes
+from trio_kafka.log.recovery.partition import create_log, open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.header import BatchHeader
@@ -92,7 +94,7 @@ def headers(content: bytes | bytearray) -> list[BatchHeader]:
 
 def append(log: Log, content: bytearray, epoch: int = 0):
     """Append as leader, and let all be committed."""
-    appended = log.append_as_leader(memoryview(content), headers(content), epoch)
+    appended = append_as_leader(log, memoryview(content), headers(content), epoch)
     log.high_watermark = log.end_offset
     return appended
 
@@ -132,6 +134,6 @@ def offsets(records: Iterable[Record]) -> list[int]:
     return [record.offset for record in records]
 
 
-def unpacking(world: World) -> Unpacking:
+def decompression(world: World) -> Decompression:
     """A broker's memory for unpacked batches."""
-    return Unpacking(world, Node("broker", "broker"))
+    return Decompression(world, Node("broker", "broker"))

@@ -1,96 +1,96 @@
-from trio_kafka.log.disk_latency import CLOSE_S, SLOW_FOR_S, SUSPECT_FOR_S, Pace
+from trio_kafka.log.disk_latency import CLOSE_S, SLOW_FOR_S, SUSPECT_FOR_S, DiskLatency
 
 
 def test_a_directory_is_slow_for_a_while_after_a_long_append():
     now = [10.0]
-    pace = Pace(lambda: now[0])
-    assert not pace.slow
+    latency = DiskLatency(lambda: now[0])
+    assert not latency.slow
 
-    pace.took_long(10.0, 10.02)
-    assert pace.slow
+    latency.took_long(10.0, 10.02)
+    assert latency.slow
     now[0] += SLOW_FOR_S + 0.03
 
-    assert not pace.slow
-    assert pace.long_appends == 1
-    assert round(pace.longest_s, 3) == 0.02
+    assert not latency.slow
+    assert latency.long_appends == 1
+    assert round(latency.longest_s, 3) == 0.02
 
 
 def test_a_directory_is_calm_again_when_it_is_fast_and_nothing_is_queued():
     now = [10.0]
-    pace = Pace(lambda: now[0])
-    assert pace.calm
+    latency = DiskLatency(lambda: now[0])
+    assert latency.calm
 
-    pace.took_long(10.0, 10.02)
-    pace.queues = 1
-    pace.calm_down()
-    assert not pace.calm
+    latency.took_long(10.0, 10.02)
+    latency.queues = 1
+    latency.calm_down()
+    assert not latency.calm
     now[0] += SLOW_FOR_S + 0.03
-    pace.calm_down()
-    assert not pace.calm
-    pace.queues = 0
-    pace.calm_down()
+    latency.calm_down()
+    assert not latency.calm
+    latency.queues = 0
+    latency.calm_down()
 
-    assert pace.calm
+    assert latency.calm
 
 
 def test_a_slow_directory_is_not_calm():
-    pace = Pace(lambda: 10.0)
-    pace.took_long(9.9, 10.0)
+    latency = DiskLatency(lambda: 10.0)
+    latency.took_long(9.9, 10.0)
 
-    pace.calm_down()
+    latency.calm_down()
 
-    assert not pace.calm
+    assert not latency.calm
 
 
 def test_an_append_that_only_lost_the_processor_makes_a_directory_suspect_not_slow():
     now, waits = [10.0], [7]
-    pace = Pace(lambda: now[0], lambda: waits[0])
+    latency = DiskLatency(lambda: now[0], lambda: waits[0])
 
-    pace.held_up(9.9, 10.0)
-    assert pace.suspect
-    assert pace.calm
-    pace.watch()
-    pace.held_up(9.9, 10.0)  # and has not waited
+    latency.held_up(9.9, 10.0)
+    assert latency.suspect
+    assert latency.calm
+    latency.watch()
+    latency.held_up(9.9, 10.0)  # and has not waited
 
-    assert pace.calm
-    assert not pace.long_appends
+    assert latency.calm
+    assert not latency.long_appends
 
 
 def test_a_suspect_directory_whose_append_waited_is_slow():
     now, waits = [10.0], [7]
-    pace = Pace(lambda: now[0], lambda: waits[0])
-    pace.held_up(9.9, 10.0)
-    pace.watch()
+    latency = DiskLatency(lambda: now[0], lambda: waits[0])
+    latency.held_up(9.9, 10.0)
+    latency.watch()
     waits[0] += 1
 
-    pace.held_up(9.9, 10.0)
+    latency.held_up(9.9, 10.0)
 
-    assert pace.slow
-    assert not pace.calm
+    assert latency.slow
+    assert not latency.calm
 
 
 def test_a_suspicion_ends_and_what_was_counted_then_is_forgotten():
     now, waits = [10.0], [7]
-    pace = Pace(lambda: now[0], lambda: waits[0])
-    pace.held_up(9.9, 10.0)
-    pace.watch()
+    latency = DiskLatency(lambda: now[0], lambda: waits[0])
+    latency.held_up(9.9, 10.0)
+    latency.watch()
     now[0] += SUSPECT_FOR_S
-    pace.watch()
-    assert not pace.suspect
+    latency.watch()
+    assert not latency.suspect
     waits[0] += 1
 
-    pace.held_up(20.0, 20.1)
+    latency.held_up(20.0, 20.1)
 
-    assert pace.calm
-    assert pace.suspect
+    assert latency.calm
+    assert latency.suspect
 
 
 def test_where_time_only_passes_by_waiting_a_long_append_has_waited():
-    pace = Pace(lambda: 10.0)
+    latency = DiskLatency(lambda: 10.0)
 
-    pace.held_up(9.9, 10.0)
+    latency.held_up(9.9, 10.0)
 
-    assert not pace.calm
+    assert not latency.calm
 
 
 def test_waits_are_counted_once_for_appends_that_come_close() -> None:
@@ -100,10 +100,10 @@ def test_waits_are_counted_once_for_appends_that_come_close() -> None:
         asked.append(now[0])
         return 7
 
-    pace = Pace(lambda: now[0], waits)
-    pace.held_up(9.9, 10.0)
+    latency = DiskLatency(lambda: now[0], waits)
+    latency.held_up(9.9, 10.0)
     for pause in (0.0, CLOSE_S / 2, CLOSE_S / 2, 2 * CLOSE_S):
         now[0] += pause
-        pace.watch()
+        latency.watch()
 
     assert asked == [10.0, now[0]]

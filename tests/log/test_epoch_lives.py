@@ -9,8 +9,9 @@ import trio
 
 from tests.log.kit import append, batch, content_of, offsets, read_all
 from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, started
-from trio_kafka.log.checkpoint import LEADER_EPOCHS, read_lines
+from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, read_lines
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import write_checkpoints
@@ -217,7 +218,7 @@ class Lives:
                 case "save":
                     await write_checkpoints(manager)
                 case "roll":
-                    log.roll()
+                    roll(log)
                 case "cut":
                     epoch += 1  # a cut log is a follower's, of a new leader
                     await self.cut(log)

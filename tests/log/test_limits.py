@@ -9,6 +9,7 @@ import trio
 
 from tests.log.kit import append, batch, headers, new_log
 from tests.log.managers import T0, TOPIC_ID, format_directory, started
+from trio_kafka.log.append import append_as_follower
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.manager.maintenance import forget_producers, sync_due
 
@@ -18,7 +19,7 @@ SIZE = len(batch(timestamp=1))
 def follow(log, content):
     """A follower appends what its leader has given an offset."""
     content[:8] = log.end_offset.to_bytes(8)
-    log.append_as_follower(memoryview(content), headers(content))
+    append_as_follower(log, memoryview(content), headers(content))
 
 
 BOTH = pytest.mark.parametrize("add", [append, follow], ids=["leader", "follower"])

@@ -7,16 +7,18 @@ from tests.log.kit import (
     PARTITION,
     append,
     batch,
+    decompression,
     headers,
     new_log,
     offsets,
     read_all,
-    unpacking,
 )
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.log.append import append_as_follower, append_in_thread
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.queries import offset_for_timestamp, read, read_bytes
+from trio_kafka.log.read import read, read_bytes
 from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.timestamp_search import offset_for_timestamp
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.batch import check_crc, read_header
 from trio_kafka.records.compression import Codec
@@ -55,7 +57,7 @@ def state_of(log):
 
 
 @pytest.mark.parametrize("seed", range(30))
-async def test_a_batch_from_which_nothing_follows_leaves_what_any_other_leaves(
+async def test_an_append_in_a_thread_leaves_what_one_in_the_loop_leaves(
     autojump_clock, world, seed
 ):
     chance = Random(seed)
@@ -83,9 +85,8 @@ async def test_a_batch_from_which_nothing_follows_leaves_what_any_other_leaves(
         )
         copy = bytearray(content)
         appended = append(log, content, epoch)
-        of_copy, now_ms = headers(copy), other.now_ms()
-        assert other.place(memoryview(copy), of_copy, epoch, now_ms) == appended
-        other._write(memoryview(copy), of_copy, now_ms)
+        of_copy = headers(copy)
+        assert await append_in_thread(other, memoryview(copy), of_copy, epoch) == appended
         other.high_watermark = other.end_offset
 
         assert copy == content
@@ -118,15 +119,14 @@ async def test_nothing_is_appended_where_nobody_may(autojump_clock, world, state
 async def test_whoever_suspects_a_directory_looks_at_its_next_append(autojump_clock, world):
     log = new_log(world)
     append(log, batch(timestamp=1))
-    log._elapsed = iter((10.0, 10.1)).__next__
-    log.pace._waits = iter(range(10)).__next__
+    log.latency.elapsed = iter((10.0, 10.1)).__next__
+    log.latency._waits = iter(range(10)).__next__
 
     append(log, batch(timestamp=1))  # which took 100 ms
-    assert (log.pace.suspect, log.pace.calm) == (True, True)
-    log._elapsed = iter((10.2, 10.3)).__next__
-    log.pace.elapsed = lambda: 10.2
+    assert (log.latency.suspect, log.latency.calm) == (True, True)
+    log.latency.elapsed = iter((10.2, 10.2, 10.3, 10.3)).__next__
     append(log, batch(timestamp=1))  # and waited
-    assert not log.pace.calm
+    assert not log.latency.calm
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
@@ -140,7 +140,7 @@ async def test_log_append_time_is_written_into_the_header_and_its_crc(autojump_c
     check_crc(content, 0, header)
     assert appended.append_time_ms == header.max_timestamp == log.now_ms()
     assert header.is_log_append_time
-    found = await offset_for_timestamp(log, 1, unpacking(log.world))
+    found = await offset_for_timestamp(log, 1, decompression(log.world))
     assert found.timestamp == header.max_timestamp
 
 
@@ -197,12 +197,12 @@ async def test_a_repeated_batch_is_answered_with_the_time_of_the_first(autojump_
 async def test_a_follower_takes_offsets_as_they_are_and_refuses_those_it_has(autojump_clock, world):
     log = new_log(world)
     content = batch(2, base_offset=10, leader_epoch=3)
-    log.append_as_follower(memoryview(content), headers(content))
+    append_as_follower(log, memoryview(content), headers(content))
 
     assert log.end_offset == 12
     assert log.epochs.rows == [(3, 10)]
     with pytest.raises(KafkaError) as caught:
-        log.append_as_follower(memoryview(content), headers(content))
+        append_as_follower(log, memoryview(content), headers(content))
     assert error(caught) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -240,10 +240,10 @@ def test_an_append_that_took_long_makes_the_directory_slow():
         world = universe.machine("broker")
         log = new_log(world)
         append(log, batch())
-        fast = log.pace.slow
+        fast = log.latency.slow
         universe.fault = lambda machine, call, target: 0.01 if call == "append" else None
         append(log, batch())
-        return fast, log.pace.slow, log.pace.long_appends
+        return fast, log.latency.slow, log.latency.long_appends
 
     assert run_simulated(main) == (False, True, 1)
 

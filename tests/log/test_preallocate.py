@@ -3,7 +3,7 @@
 import pytest
 
 from tests.log.kit import append, batch, headers, new_log, offsets, read_all
-from trio_kafka.log.append_slow import append_slow
+from trio_kafka.log.append import append_in_thread, roll
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.recovery.partition import open_log
@@ -45,7 +45,7 @@ async def test_without_the_setting_it_grows(autojump_clock, world):
 async def test_what_was_not_written_goes_with_the_roll_and_the_end(autojump_clock, world):
     log = preallocated(world)
     append(log, batch())
-    log.roll()
+    roll(log)
     for _ in range(2):
         append(log, batch())
     assert [segment.size for segment in log.segments] == [len(batch()), 2 * len(batch())]
@@ -63,7 +63,7 @@ async def test_a_roll_by_threads_gives_back_what_was_not_written(autojump_clock,
     larger = batch(size=len(batch()))  # the rest of the segment has no room for it
 
     async with log.writing:
-        await append_slow(log, memoryview(larger), headers(larger), 0)
+        await append_in_thread(log, memoryview(larger), headers(larger), 0)
 
     second = f"{2:020}.log"
     assert [segment.size for segment in log.segments] == [2 * len(batch()), len(larger)]

@@ -13,7 +13,8 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.retention import delete_before
 
 SEQUENCES = 1 << 31

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.producer_snapshot import decode, encode
+from trio_kafka.log.producer_snapshot_format import decode, encode
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.scheduling.chunked_work import whole
 

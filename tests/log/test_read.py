@@ -1,11 +1,135 @@
 import pytest
 
-from tests.log.kit import append, batch, fill, new_log
+from tests.log.kit import (
+    SAMPLES,
+    append,
+    batch,
+    decompression,
+    fill,
+    new_log,
+    sample_log,
+    scan,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.durability.sync import close
-from trio_kafka.log.read import find_place
-from trio_kafka.log.reading import run_cold, run_warm
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.files.operations import ReadBytes
+from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read, read_bytes
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
+from trio_kafka.records.batch import read_records
+
+
+async def slice_of(log, *limits):
+    return await perform_in_threads(log, lambda: find_slice(log, *limits))
+
+
+def error(caught):
+    return caught.value.code
+
+
+async def test_reads_end_below_the_end_offset_at_a_batch(autojump_clock, world):
+    log = new_log(world)
+    for _ in range(5):
+        append(log, batch(2))
+
+    assert len(await read_bytes(log, 0, 1 << 20, 6)) == 3 * len(batch(2))
+    assert len(await read_bytes(log, 0, 1 << 20, 5)) == 2 * len(batch(2))
+    assert await read_bytes(log, 0, 1 << 20, 1) == b""
+    assert read(log, 4, 1 << 20, 4) is None
+
+
+async def test_a_first_batch_comes_whole_or_not_at_all(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(size=500))
+    size = log.size
+
+    found = read(log, 0, 10, 1)
+
+    assert len(found) == size
+    found.release()
+    assert read(log, 0, 10, 1, at_least_one=False) is None
+    assert read(log, 0, size, 1, at_least_one=False) is not None
+
+
+async def test_an_offset_outside_of_the_log_is_an_error(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(5))
+    log.set_start_offset(2)
+
+    for offset in (1, 6):
+        with pytest.raises(KafkaError) as caught:
+            read(log, offset, 100, 5)
+        assert error(caught) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert read(log, 5, 100, 5) is None
+
+
+async def test_a_cold_read_says_so_and_is_located_then(autojump_clock, world):
+    log = new_log(world, segment_bytes=5000)
+    for _ in range(20):
+        append(log, batch(size=500))
+    log.segments.first.file.chill(0)
+
+    with pytest.raises(BlockingIOError):
+        read(log, 2, 100, 20)
+    found = await slice_of(log, 2, 100, 20)
+
+    assert found.first_offset == 2
+
+
+@pytest.mark.parametrize(("archive", "folder"), SAMPLES)
+@pytest.mark.parametrize("drop", ["", "index"])
+async def test_lookups_by_offset_are_those_of_a_full_scan(
+    autojump_clock, world, archive, folder, drop
+):
+    log = await sample_log(world, archive, folder, clean=not drop, drop=drop)
+    batches = await scan(log)
+
+    for offset in range(log.start_offset, log.end_offset):
+        found = await slice_of(log, offset, 1, log.end_offset)
+        _, position, header = next(one for one in batches if one[2].last_offset >= offset)
+        assert (found.position, found.first_offset) == (position, header.base_offset)
+        assert found.size == header.size
+
+
+@pytest.mark.parametrize(("archive", "folder"), SAMPLES)
+async def test_lookups_by_time_are_those_of_a_full_scan(autojump_clock, world, archive, folder):
+    log = await sample_log(world, archive, folder)
+    timed = []
+    for base, at, header in await scan(log):
+        segment = log.segments.at(log.segments.floor(base))
+        content = bytearray(header.size)
+        await segment.file.read(at, content)
+        for record in read_records(content, 0, header):
+            time = header.max_timestamp if header.is_log_append_time else record.timestamp
+            timed.append((record.offset, time, header.leader_epoch))
+
+    times = sorted({time for _, time, _ in timed})
+    for time in [0, *times[::3], *(time + 1 for time in times[::4]), times[-1] + 1]:
+        want = next((one for one in timed if one[1] >= time), None)
+        assert await offset_for_timestamp(log, time, decompression(log.world)) == want, time
+    largest = max(time for _, time, _ in timed)
+    want = next(one for one in timed if one[1] == largest)
+    assert await largest_timestamp(log, decompression(world)) == want
+
+
+async def test_an_empty_log_has_no_largest_timestamp(autojump_clock, world):
+    assert await largest_timestamp(new_log(world), decompression(world)) is None
+
+
+async def test_a_deleted_log_still_serves_its_leases(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch())
+    found = read(log, 0, 1 << 20, 1)
+    lease = found.lease
+
+    log.abandon()
+
+    assert not lease.cut
+    found.release()
+    with pytest.raises(KafkaError):
+        read(log, 0, 1, 1)
+
 
 SIZE = len(batch(2))
 
@@ -19,9 +143,7 @@ def filled(world):
 
 
 def place(log, offset, max_bytes=1 << 20, end=20, *, at_least_one=True):
-    return run_warm(
-        find_place(log.segments, offset, max_bytes, end, log.end_offset, at_least_one=at_least_one)
-    )
+    return perform_now(log, find_slice(log, offset, max_bytes, end, at_least_one))
 
 
 async def test_a_place_begins_with_the_batch_and_ends_with_its_segment(autojump_clock, world):
@@ -63,7 +185,21 @@ async def test_an_offset_of_a_later_segment_in_an_earlier_one_is_damage(autojump
     again = await open_log(world, log.directory, log.partition, log.config, known=Known(clean=True))
 
     with pytest.raises(KafkaError) as caught:
-        await run_cold(find_place(again.segments, 2, 1 << 20, 20, 20, at_least_one=True))
+        await slice_of(again, 2, 1 << 20, 20)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
-    found = await run_cold(find_place(again.segments, 6, 1 << 20, 20, 20, at_least_one=True))
+    found = await slice_of(again, 6, 1 << 20, 20)
     assert found.first_offset == 6
+
+
+async def test_a_search_is_made_again_where_the_log_was_cut_meanwhile(autojump_clock, world):
+    log, searches = filled(world), []
+
+    def search():
+        searches.append(log.cuts)
+        yield ReadBytes(log.segments.first.file, 0, 1, 1)
+        if len(searches) == 1:
+            log.cuts += 1
+        return len(searches)
+
+    assert await perform_in_threads(log, search) == 2
+    assert searches == [0, 1]

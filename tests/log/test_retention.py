@@ -1,12 +1,13 @@
 import pytest
 import trio
 
-from tests.log.kit import append, batch, new_log, offsets, read_all, unpacking
+from tests.log.kit import append, batch, decompression, new_log, offsets, read_all
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.checkpoint import HIGH_WATERMARKS, START_OFFSETS, read_file
+from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.queries import locate, offset_for_timestamp, read
+from trio_kafka.log.read import find_slice, perform_in_threads, read
 from trio_kafka.log.retention import delete_before, retain
+from trio_kafka.log.timestamp_search import offset_for_timestamp
 
 SIZE = len(batch(timestamp=1))
 
@@ -102,8 +103,8 @@ async def test_a_lease_outlives_its_segment(autojump_clock, world):
 
     await delete_before(log, 4, nothing)
 
-    assert not found.range.lease.cut
-    found.range.release()
+    assert not found.lease.cut
+    found.release()
 
 
 async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
@@ -116,12 +117,12 @@ async def test_whoever_reads_what_goes_just_now_is_told_that_it_is_gone(
 
     async def read():
         try:
-            await locate(log, 0, 100, 10)
+            await perform_in_threads(log, lambda: find_slice(log, 0, 100, 10))
         except KafkaError as error:
             answers.append(error.code)
 
     async def look_up():
-        answers.append((await offset_for_timestamp(log, 0, unpacking(log.world))).offset)
+        answers.append((await offset_for_timestamp(log, 0, decompression(log.world))).offset)
 
     async def checkpoint():
         for _ in range(5):

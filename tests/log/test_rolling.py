@@ -8,6 +8,7 @@ from tests.log.kit import (
     offsets,
     read_all,
 )
+from trio_kafka.log.append import append_as_follower
 
 
 async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
@@ -52,7 +53,7 @@ async def test_a_segment_is_begun_when_offsets_are_out_of_reach(autojump_clock, 
     log = new_log(world)
     append(log, batch())
     far = batch(base_offset=1 << 31)
-    log.append_as_follower(memoryview(far), headers(far))
+    append_as_follower(log, memoryview(far), headers(far))
 
     assert [segment.base_offset for segment in log.segments] == [0, 1 << 31]
 

@@ -2,16 +2,21 @@ import pytest
 
 from tests.log.kit import batch, content_of, fill, headers
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.reading import run_cold, run_warm
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.segment import Segment
+
+
+def one(operation):
+    return (yield operation)
 
 
 def filled(world, count=300, interval=200):
     """One segment that begins with 1000; the times of its batches go up and down."""
-    segment = Segment.create(world.directory("/data", create=True), 1000, 0)
+    segment = run_now(Segment.create(world.directory("/data", create=True), 1000, 0))
     for number in range(count):
         content = batch(base_offset=1000 + number, timestamp=100 + (number * 7) % 50)
-        segment.append(content, headers(content), interval)
+        position = run_now(one(segment.writing(content, None)))
+        segment.wrote(position, headers(content), interval)
     return segment
 
 
@@ -29,20 +34,20 @@ async def test_every_offset_is_found_in_memory_and_in_the_files(autojump_clock, 
     size = len(batch())
     for sealed in (False, True):
         for offset in range(1000, 1300):
-            spot = await run_cold(segment.find(offset))
+            spot = await run_in_threads(segment.find(offset))
             assert spot == ((offset - 1000) * size, size, offset, offset)
-        assert await run_cold(segment.find(1300)) is None
+        assert await run_in_threads(segment.find(1300)) is None
         if not sealed:
             assert segment.find_recent(1299) is not None
             assert segment.find_recent(1000) is None
-            segment.write_indexes()
+            run_now(segment.write_indexes())
             segment.seal()
             segment.close()
 
 
 async def test_a_corrupt_index_costs_time_and_no_record(autojump_clock, world):
     segment = filled(world)
-    segment.write_indexes()
+    run_now(segment.write_indexes())
     segment.seal()
     segment.close()
     for name in ("00000000000000001000.index", "00000000000000001000.timeindex"):
@@ -51,8 +56,8 @@ async def test_a_corrupt_index_costs_time_and_no_record(autojump_clock, world):
         file.close()
     again = Segment.open(segment.directory, 1000, 0)
 
-    spot = await run_cold(again.find(1250))
-    await run_cold(again.load_timestamps())
+    spot = await run_in_threads(again.find(1250))
+    await run_in_threads(again.load_timestamps())
 
     assert spot.base_offset == 1250
     assert again.max_timestamp == 149
@@ -64,11 +69,11 @@ async def test_an_index_that_points_into_a_batch_costs_time_and_no_record(autoju
     segment.offsets.append(1200, 77)
     segment._recent.clear()
 
-    assert run_warm(segment.find(1250)).base_offset == 1250
+    assert run_now(segment.find(1250)).base_offset == 1250
 
 
 def sealed(segment):
-    segment.write_indexes()
+    run_now(segment.write_indexes())
     segment.seal()
     segment.close()
     return Segment.open(segment.directory, 1000, 0)
@@ -90,7 +95,7 @@ async def test_an_index_without_entries_is_built_again_once(
     await rewrite(again, ".index", change)
 
     for offset in (1250, 1020, 1299):
-        assert (await run_cold(again.find(offset))).base_offset == offset
+        assert (await run_in_threads(again.find(offset))).base_offset == offset
 
     assert again.offsets.entries.count == 5
     assert caplog.text.count("offset index rebuilt in memory") == 1
@@ -101,7 +106,7 @@ async def test_an_entry_that_skips_records_is_not_believed(autojump_clock, world
     await rewrite(again, ".index", lambda index: index[:3] + b"\1" + index[4:])
 
     for offset in range(1000, 1012):
-        assert (await run_cold(again.find(offset))).base_offset == offset
+        assert (await run_in_threads(again.find(offset))).base_offset == offset
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ async def test_a_largest_timestamp_that_no_batch_has_is_not_believed(autojump_cl
     again = sealed(filled(world))
     await rewrite(again, ".timeindex", change)
 
-    await run_cold(again.load_timestamps())
+    await run_in_threads(again.load_timestamps())
 
     assert again.max_timestamp == 149
 
@@ -128,8 +133,8 @@ async def test_a_batch_whose_end_was_cut_off_is_told_once(autojump_clock, world,
     again = Segment.open(again.directory, 1000, 0)
 
     for _ in range(2):
-        assert await run_cold(again.find(1299)) is None
-    assert (await run_cold(again.find(1298))).base_offset == 1298
+        assert await run_in_threads(again.find(1299)) is None
+    assert (await run_in_threads(again.find(1298))).base_offset == 1298
     assert caplog.text.count("segment file ends within a batch") == 1
 
 
@@ -144,23 +149,23 @@ async def test_a_segment_without_its_file_has_no_bytes(autojump_clock, world, ca
 
 async def test_a_sealed_segment_learns_its_largest_timestamp_from_its_index(autojump_clock, world):
     segment = filled(world)
-    segment.write_indexes()
+    run_now(segment.write_indexes())
     segment.seal()
     again = Segment.open(segment.directory, 1000, 0)
     assert again.max_timestamp == -1
 
-    await run_cold(again.load_timestamps())
+    await run_in_threads(again.load_timestamps())
 
     assert (again.max_timestamp, again.max_timestamp_offset) == (149, segment.max_timestamp_offset)
 
 
 async def test_a_segment_that_grows_again_knows_what_it_knew(autojump_clock, world):
     segment = filled(world)
-    segment.write_indexes()
+    run_now(segment.write_indexes())
     segment.seal()
     again = Segment.open(segment.directory, 1000, 0)
 
-    await run_cold(again.grow_again())
+    await run_in_threads(again.grow_again())
 
     assert again.rolling_timestamp == segment.rolling_timestamp == 100
     assert again.max_timestamp == segment.max_timestamp

@@ -1,10 +1,11 @@
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 
 
 async def test_an_offset_lies_in_the_last_segment_that_begins_before(autojump_clock, world):
     root = world.directory("/data", create=True)
-    parts = [Segment.create(root, base, 0) for base in (20, 0, 10)]
+    parts = [run_now(Segment.create(root, base, 0)) for base in (20, 0, 10)]
     segments = Segments(parts)
 
     assert [segment.base_offset for segment in segments] == [0, 10, 20]
@@ -16,8 +17,8 @@ async def test_an_offset_lies_in_the_last_segment_that_begins_before(autojump_cl
 
 async def test_the_last_segment_is_active(autojump_clock, world):
     root = world.directory("/data", create=True)
-    segments = Segments([Segment.create(root, 0, 0)])
-    new = Segment.create(root, 5, 0)
+    segments = Segments([run_now(Segment.create(root, 0, 0))])
+    new = run_now(Segment.create(root, 5, 0))
 
     segments.add(new)
     assert segments.active is new
@@ -31,7 +32,7 @@ async def test_segments_that_end_before_are_taken_out_but_never_the_active_one(
     autojump_clock, world
 ):
     root = world.directory("/data", create=True)
-    parts = [Segment.create(root, base, 0) for base in (0, 10, 20, 30)]
+    parts = [run_now(Segment.create(root, base, 0)) for base in (0, 10, 20, 30)]
     segments = Segments(parts)
 
     assert segments.remove_below(9) == []

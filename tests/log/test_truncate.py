@@ -1,13 +1,15 @@
 import pytest
 import trio
 
-from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all, unpacking
+from tests.log.kit import PARTITION, append, batch, decompression, new_log, offsets, read_all
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
-from trio_kafka.log.queries import largest_timestamp, read
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.read import read
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.timestamp_search import largest_timestamp
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 
@@ -48,7 +50,7 @@ async def test_a_batch_that_holds_the_offset_goes_whole(autojump_clock, filled_l
 async def test_the_largest_timestamp_is_that_of_what_is_left(autojump_clock, filled_log):
     await truncate_to(filled_log, 16)
 
-    assert await largest_timestamp(filled_log, unpacking(filled_log.world)) == (15, 1071, 1)
+    assert await largest_timestamp(filled_log, decompression(filled_log.world)) == (15, 1071, 1)
 
 
 async def test_a_cut_log_is_the_same_after_a_start(autojump_clock, filled_log):
@@ -102,10 +104,10 @@ async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
 
     await truncate_to(log, 7)
 
-    assert not low.range.lease.cut
-    assert high.range.lease.cut
-    low.range.release()
-    high.range.release()
+    assert not low.lease.cut
+    assert high.lease.cut
+    low.release()
+    high.release()
 
 
 async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, filled_log):

@@ -62,4 +62,4 @@ def test_records_cannot_be_tagged_and_tagged_versions_need_a_tag() -> None:
     with pytest.raises(TypeError, match="tag"):
         int32("0+", tagged="1+")
     with pytest.raises(TypeError, match="records"):
-        fields._field("records", "0+", None, None, tag=0)
+        fields._field("records", "0+", None, tag=0)

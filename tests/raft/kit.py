@@ -18,6 +18,7 @@ from trio_kafka.model import NodeId
 from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import format_metadata
 from trio_kafka.raft.retention import Retention
+from trio_kafka.raft.store import open_store
 from trio_kafka.raft.voters import Voter, VoterEndpoint, VoterSet
 from trio_kafka.world.world import World
 
@@ -59,26 +60,23 @@ async def put_sample(world: World, name: str, *, without: str = "-") -> None:
     await root.sync()
 
 
+KEPT = Retention()
+
+
 @asynccontextmanager
 async def running_quorum(
     world: World,
     *,
     config: LogConfig = CONFIG,
     publishers: tuple[Publisher, ...] = (),
-    retention: Retention | None = None,
+    retention: Retention = KEPT,
 ) -> AsyncIterator[tuple[RaftDriver, Loader]]:
     """Driver and loader of a directory, both started."""
     node = Node("broker", "broker")
-    driver = await open_quorum(
-        world,
-        world.directory(ROOT),
-        node_id=ONE,
-        directory_id=DIRECTORY_ID,
-        config=config,
-        node=node,
-        static=STATIC,
-        retention=retention,
+    store = await open_store(
+        world, world.directory(ROOT), config, static=STATIC, retention=retention
     )
+    driver = await open_quorum(store, node_id=ONE, directory_id=DIRECTORY_ID, node=node)
     loader = Loader(driver, publishers, cluster_id="c", elapsed=world.clock.elapsed, node=node)
     async with trio.open_nursery() as nursery:
         await nursery.start(driver.run)

@@ -23,6 +23,7 @@ from trio_kafka.protocol.json_data import to_data
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
 from trio_kafka.raft.driver import RaftDriver, open_quorum
+from trio_kafka.raft.store import open_store
 from trio_kafka.raft.values import Role
 from trio_kafka.raft.voters import UnsupportedQuorumError
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
@@ -257,15 +258,14 @@ async def test_a_quorum_of_more_than_one_is_refused_with_its_voters_named(
 async def test_a_directory_of_another_voter_is_refused(world, autojump_clock) -> None:
     await format_root(world)
 
+    before = world.descriptors.files
+    store = await open_store(world, world.directory(ROOT), CONFIG)
+    assert world.descriptors.files > before
+
     with pytest.raises(UnsupportedQuorumError, match="belongs to another directory"):
-        await open_quorum(
-            world,
-            world.directory(ROOT),
-            node_id=ONE,
-            directory_id=bytes(16),
-            config=CONFIG,
-            node=Node("broker", "broker"),
-        )
+        await open_quorum(store, node_id=ONE, directory_id=bytes(16), node=Node("broker", "broker"))
+
+    assert world.descriptors.files == before
 
 
 async def test_a_directory_that_was_not_formatted_is_refused(world, autojump_clock) -> None:
@@ -281,11 +281,9 @@ async def test_without_voters_anywhere_nobody_leads(world, autojump_clock) -> No
 
     with pytest.raises(UnsupportedQuorumError, match="names no voters"):
         await open_quorum(
-            world,
-            world.directory(ROOT),
+            await open_store(world, world.directory(ROOT), CONFIG),
             node_id=ONE,
             directory_id=DIRECTORY_ID,
-            config=CONFIG,
             node=Node("broker", "broker"),
         )
 

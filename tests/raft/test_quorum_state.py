@@ -4,8 +4,8 @@ import pytest
 
 from tests.raft.kit import DIRECTORY_ID, ONE, ROOT, STATIC, put_sample
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.checkpoint import read_file, replace_file
-from trio_kafka.log.partition_metadata import parse_id
+from trio_kafka.log.files.checkpoints import read_file, replace_file
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.raft.quorum_state import NAME, load_election, save_election
 from trio_kafka.raft.values import Election

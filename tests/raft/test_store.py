@@ -76,13 +76,13 @@ async def test_without_any_whole_snapshot_a_log_that_lost_its_beginning_is_refus
         file.close()
 
     with pytest.raises(LogDirError, match="no whole snapshot"):
-        await open_store(world, world.directory(ROOT), SMALL, STATIC)
+        await open_store(world, world.directory(ROOT), SMALL, static=STATIC)
 
 
 async def test_a_log_that_ends_before_its_snapshot_begins_anew_there(world, autojump_clock) -> None:
     await put_sample(world, "dynamic_quorum")
 
-    store = await open_store(world, world.directory(ROOT), CONFIG, None)
+    store = await open_store(world, world.directory(ROOT), CONFIG)
 
     assert store.log.start_offset == store.log.end_offset == 229
     assert store.history.end == 229
@@ -132,7 +132,7 @@ async def test_an_election_behind_the_newest_snapshot_begins_at_its_epoch(
 ) -> None:
     await put_sample(world, "dynamic_quorum", without="quorum-state")
 
-    store = await open_store(world, world.directory(ROOT), CONFIG, None)
+    store = await open_store(world, world.directory(ROOT), CONFIG)
 
     assert store.log.end_offset == store.log.start_offset == 229
     assert store.election == Election(1)

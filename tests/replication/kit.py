@@ -8,6 +8,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.topic import TopicConfig, topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.append import roll
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.manager.identity import new_directory_id
 from trio_kafka.log.manager.loading import load_logs
@@ -19,10 +20,13 @@ from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, Partiti
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
 from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.replication.fetch import Fetch, FetchAnswer
 from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.publisher import ReplicaPublisher
 from trio_kafka.replication.read import PartitionRead, Wanted
+from trio_kafka.replication.settings import PartitionSettings
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.world import World
 
 ME = NodeId(1)
@@ -43,8 +47,8 @@ def state(*isr: int, leader: int = 1, epoch: int = 0, replicas: tuple = ()) -> P
 
 def make_slow(partition: Partition) -> None:
     """As after an append that took long."""
-    now = partition.log.pace.elapsed()
-    partition.log.pace.took_long(now - 1, now)
+    now = partition.log.latency.elapsed()
+    partition.log.latency.took_long(now - 1, now)
 
 
 class Marks(list):
@@ -87,7 +91,7 @@ def batch(count: int = 1, *, size: int = 10, **fields) -> memoryview:
 
 def make_cold(partition: Partition) -> None:
     """What was appended so far is in a sealed segment, and not in the page cache."""
-    partition.log.roll()
+    roll(partition.log)
     for segment in partition.log.segments:
         segment.file.chill()
 
@@ -208,6 +212,11 @@ def park(delayed: Delayed) -> list:
 
 
 LANE: list[Delayed] = []
+
+
+def try_complete(fetch: Fetch, timed_out: bool) -> FetchAnswer | None:
+    """What a parked fetch does after a mark or at its deadline."""
+    return whole(fetch.complete()) if fetch.is_due(timed_out) else None
 
 
 def serve() -> int:

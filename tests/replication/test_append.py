@@ -3,12 +3,13 @@ from crc32c import crc32c
 
 from tests.replication.kit import batch, new_partition
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import Limits
 from trio_kafka.replication.append import append, append_own, check_acks
-from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.settings import PartitionSettings
 from trio_kafka.testing.simulation import fault_on
 
 

@@ -4,17 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.log.kit import unpacking
+from tests.log.kit import decompression
 from tests.replication.kit import batch, make_slow, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.append import Appended
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication import append_queue
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.slow_appends import SlowAppends
+from trio_kafka.replication.queued_appends import QueuedAppends
+from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.protocols import PIECE
 
 
@@ -22,10 +23,14 @@ class Between:
     """A partition whose directory lets others in between the pieces of large appends."""
 
     def __init__(self, world) -> None:
-        self.appends = SlowAppends(world, Node("broker", "broker"), unpacking(world))
+        yield_point = YieldPoint()
+        yield_point.bind(self._between)
+        self.appends = QueuedAppends(
+            world, Node("broker", "broker"), decompression(world), yield_point
+        )
         self.partition, _ = new_partition(world)
         self.partition.join_queue = self.appends.join
-        self.partition.log.pace.yield_point.bind(self._between)
+        self.partition.log.latency.yield_point = yield_point
         self.calls: list[Callable[[], object]] = []
         self.found: list[object] = []
 
@@ -80,7 +85,7 @@ async def test_who_comes_between_and_appends_to_the_same_log_has_the_next_turn(
 async def test_who_comes_between_and_appends_to_another_log_is_not_kept(world) -> None:
     here = Between(world)
     other, _ = new_partition(world, at=TopicPartition("other", 0))
-    other.log.pace.yield_point.bind(here.partition.log.pace.yield_point)
+    other.log.latency.yield_point = here.partition.log.latency.yield_point
     here.calls.append(lambda: append(other, batch(size=3 * PIECE), acks=1))
 
     assert here.append(2 * PIECE).first_offset == 0

@@ -3,12 +3,12 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.replication.kit import PEER, batch, make_cold, new_partition, state, want
+from tests.replication.kit import PEER, batch, make_cold, new_partition, state, try_complete, want
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.fetch import Fetch, FetchAnswer, FetchLimits
-from trio_kafka.replication.read import Isolation, read_cold
+from trio_kafka.replication.read import Isolation, read_in_threads
 from trio_kafka.replication.sessions import Session
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.simulation import simulated_world
@@ -62,7 +62,7 @@ async def test_what_is_there_is_answered_at_once(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(1)
 
-    answer = broker.fetch(full=True).look()
+    answer = whole(broker.fetch(full=True).look())
 
     assert answer.session_id == 7
     assert answer.size == size
@@ -73,11 +73,11 @@ async def test_nothing_waits_for_the_first_byte(world) -> None:
     broker = Broker(world, 2)
     fetch = broker.fetch()
 
-    assert fetch.look() is None
-    assert fetch.try_complete(False) is None
+    assert whole(fetch.look()) is None
+    assert try_complete(fetch, False) is None
     size = broker.produce(0)
 
-    assert sizes(fetch.try_complete(False))[0] == size
+    assert sizes(try_complete(fetch, False))[0] == size
 
 
 async def test_what_a_session_has_not_taken_in_yet_is_read_in_steps(world) -> None:
@@ -88,7 +88,7 @@ async def test_what_a_session_has_not_taken_in_yet_is_read_in_steps(world) -> No
     fetch = broker.fetch(full=True)
 
     assert fetch.is_wide
-    assert sizes(whole(fetch.look_in_steps())) == {0: 0, 1: size, 2: 0}
+    assert sizes(whole(fetch.look())) == {0: 0, 1: size, 2: 0}
     assert not fetch.is_wide
 
 
@@ -97,43 +97,43 @@ async def test_the_minimum_is_summed_over_partitions(world) -> None:
     size = broker.produce(0)
     fetch = broker.fetch(min_bytes=2 * size + 1)
 
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
     broker.produce(1)
-    assert fetch.try_complete(False) is None
+    assert try_complete(fetch, False) is None
     broker.produce(2)
-    assert sizes(fetch.try_complete(False)) == {0: size, 1: size, 2: size}
+    assert sizes(try_complete(fetch, False)) == {0: size, 1: size, 2: size}
 
 
 async def test_the_deadline_answers_with_what_there_is(world) -> None:
     broker = Broker(world, 2)
     size = broker.produce(0)
     fetch = broker.fetch(min_bytes=1000)
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
 
-    assert sizes(fetch.try_complete(True)) == {0: size, 1: 0}
+    assert sizes(try_complete(fetch, True)) == {0: size, 1: 0}
 
 
 async def test_a_request_that_may_not_wait_is_answered(world) -> None:
     broker = Broker(world, 1)
 
-    assert sizes(broker.fetch(full=True, may_wait=False).look()) == {0: 0}
+    assert sizes(whole(broker.fetch(full=True, max_wait_s=0).look())) == {0: 0}
 
 
 async def test_a_request_for_no_partition_is_answered(world) -> None:
     broker = Broker(world, 0)
 
-    assert sizes(broker.fetch().look()) == {}
+    assert sizes(whole(broker.fetch().look())) == {}
 
 
 async def test_an_idle_incremental_poll_waits(world) -> None:
     broker = Broker(world, 2)
-    sizes(broker.fetch(full=True, may_wait=False).look())
+    sizes(whole(broker.fetch(full=True, max_wait_s=0).look()))
     assert not broker.session.dirty
 
     fetch = broker.fetch()
 
-    assert fetch.look() is None
-    assert sizes(fetch.try_complete(True)) == {}
+    assert whole(fetch.look()) is None
+    assert sizes(try_complete(fetch, True)) == {}
 
 
 async def test_the_first_partition_with_bytes_may_exceed_the_maximum(world) -> None:
@@ -141,7 +141,7 @@ async def test_the_first_partition_with_bytes_may_exceed_the_maximum(world) -> N
     size = broker.produce(1, size=1000)
     broker.produce(2, size=1000)
 
-    assert sizes(broker.fetch(full=True, max_bytes=10).look()) == {0: 0, 1: size, 2: 0}
+    assert sizes(whole(broker.fetch(full=True, max_bytes=10).look())) == {0: 0, 1: size, 2: 0}
 
 
 async def test_each_partition_has_a_maximum_of_its_own(world) -> None:
@@ -150,7 +150,7 @@ async def test_each_partition_has_a_maximum_of_its_own(world) -> None:
     broker.produce(0)
     broker.session.update({("t", 0): want(0, max_bytes=size + 5)}, [])
 
-    assert sizes(broker.fetch().look()) == {0: size + 5}
+    assert sizes(whole(broker.fetch().look())) == {0: size + 5}
 
 
 async def test_what_had_no_room_is_first_next_time(world) -> None:
@@ -159,7 +159,7 @@ async def test_what_had_no_room_is_first_next_time(world) -> None:
     served = []
 
     for _ in range(4):
-        found = sizes(broker.fetch(max_bytes=size).look())
+        found = sizes(whole(broker.fetch(max_bytes=size).look()))
         served.append([number for number, n in found.items() if n])
 
     assert served == [[0], [1], [2], [0]]
@@ -169,7 +169,7 @@ async def test_an_error_is_answered_at_once_with_the_rest(world) -> None:
     broker = Broker(world, 1)
     broker.session.update({("t", 9): want()}, [])
 
-    answer = broker.fetch(min_bytes=1000).look()
+    answer = whole(broker.fetch(min_bytes=1000).look())
 
     codes = {key[1]: read.error for key, read in answer.parts}
     assert codes[0] is None
@@ -180,11 +180,11 @@ async def test_an_error_is_answered_at_once_with_the_rest(world) -> None:
 async def test_a_partition_that_is_lost_wakes_the_fetch(world, min_bytes: int) -> None:
     broker = Broker(world, 2)
     fetch = broker.fetch(min_bytes=min_bytes)
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
 
     broker.partitions["t", 1].update(state(1, 2, leader=2, epoch=1))
 
-    answer = fetch.try_complete(False)
+    answer = try_complete(fetch, False)
     (error,) = [read.error for _, read in answer.parts if read.error]
     assert error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
@@ -192,11 +192,11 @@ async def test_a_partition_that_is_lost_wakes_the_fetch(world, min_bytes: int) -
 async def test_a_deleted_partition_wakes_the_fetch(world) -> None:
     broker = Broker(world, 2)
     fetch = broker.fetch()
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
 
     broker.partitions.pop(("t", 1)).delete()
 
-    answer = fetch.try_complete(False)
+    answer = try_complete(fetch, False)
     (error,) = [read.error for _, read in answer.parts if read.error]
     assert error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -204,13 +204,13 @@ async def test_a_deleted_partition_wakes_the_fetch(world) -> None:
 async def test_uncommitted_bytes_do_not_wake_a_consumer(world) -> None:
     broker = Broker(world, 1, 1, 2)
     fetch = broker.fetch()
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
 
     broker.produce(0)
-    assert fetch.try_complete(False) is None
+    assert try_complete(fetch, False) is None
     broker.partitions["t", 0].follower_fetched(PEER, 1)
 
-    assert sizes(fetch.try_complete(False))[0] > 0
+    assert sizes(try_complete(fetch, False))[0] > 0
 
 
 async def test_a_followers_fetch_moves_the_high_watermark(world) -> None:
@@ -220,7 +220,7 @@ async def test_a_followers_fetch_moves_the_high_watermark(world) -> None:
 
     fetch = broker.fetch(follower=PEER, isolation=Isolation.LOG_END)
 
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
     assert broker.partitions["t", 0].log.high_watermark == 3
 
 
@@ -231,7 +231,7 @@ async def test_a_diverging_epoch_is_answered_at_once(world) -> None:
     broker.produce(0)
     broker.session.update({("t", 0): want(2, last_fetched_epoch=3)}, [])
 
-    answer = broker.fetch(min_bytes=1000).look()
+    answer = whole(broker.fetch(min_bytes=1000).look())
 
     assert answer.parts[0][1].diverging.end_offset == 1
 
@@ -239,11 +239,11 @@ async def test_a_diverging_epoch_is_answered_at_once(world) -> None:
 async def test_a_later_poll_of_the_session_ends_an_earlier_one(world) -> None:
     broker = Broker(world, 1)
     fetch = broker.fetch()
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
     broker.session.epoch = 2
     broker.produce(0)
 
-    answer = fetch.try_complete(False)
+    answer = try_complete(fetch, False)
 
     assert answer.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert answer.parts == []
@@ -254,7 +254,7 @@ async def test_a_parked_fetch_holds_no_lease(world) -> None:
     broker.produce(0)
     file = broker.partitions["t", 0].log.segments.active.file
 
-    assert broker.fetch(min_bytes=1000).look() is None
+    assert whole(broker.fetch(min_bytes=1000).look()) is None
 
     assert not file._leases
 
@@ -264,16 +264,16 @@ async def test_cold_bytes_are_named_and_taken_when_they_are_ready(world) -> None
     size = broker.produce(0)
     make_cold(broker.partitions["t", 0])
     fetch = broker.fetch()
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
     (asked,) = fetch.cold
     partition = fetch.cold[asked]
     fetch.taken = trio.Event()
 
-    fetch.ready[asked] = await read_cold(
+    fetch.ready[asked] = await read_in_threads(
         partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED
     )
 
-    assert sizes(fetch.try_complete(False))[0] == size
+    assert sizes(try_complete(fetch, False))[0] == size
     assert fetch.taken.is_set()
     assert not fetch.ready
 
@@ -282,34 +282,34 @@ async def test_a_fetch_without_a_session_watches_by_itself(world) -> None:
     broker = Broker(world, 2)
     broker.session.id = 0
     fetch = broker.fetch(full=True)
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
 
     assert fetch.keys == list(broker.partitions.values())
     assert broker.watched == {}
     size = broker.produce(1)
-    assert sizes(fetch.try_complete(False)) == {0: 0, 1: size}
+    assert sizes(try_complete(fetch, False)) == {0: 0, 1: size}
 
 
 async def test_what_is_cold_is_worth_a_wait_to_one_who_cannot_wait(world) -> None:
     broker = Broker(world, 1)
     broker.produce(0)
     make_cold(broker.partitions["t", 0])
-    fetch = broker.fetch(may_wait=False)
+    fetch = broker.fetch(max_wait_s=0)
 
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
     assert fetch.cold
-    answer = fetch.try_complete(True)
+    answer = try_complete(fetch, True)
     assert answer.size == 0
     assert broker.session.dirty
 
 
 async def test_a_partition_that_is_not_found_is_watched_no_more(world) -> None:
     broker = Broker(world, 1)
-    assert broker.fetch().look() is None
+    assert whole(broker.fetch().look()) is None
     assert broker.watched
 
     broker.partitions.clear()
-    broker.fetch().look()
+    whole(broker.fetch().look())
 
     assert not broker.watched
 
@@ -318,7 +318,7 @@ async def test_a_broker_without_a_replica_fetches_nothing(world) -> None:
     broker = Broker(world, 1, 1, 2)
     broker.produce(0)
 
-    answer = broker.fetch(follower=9, isolation=Isolation.LOG_END).look()
+    answer = whole(broker.fetch(follower=9, isolation=Isolation.LOG_END).look())
 
     assert answer.parts[0][1].error.code is ErrorCode.UNKNOWN_LEADER_EPOCH
     assert answer.size == 0
@@ -330,7 +330,7 @@ async def test_a_follower_that_begins_is_known_to_have_nothing(world) -> None:
     broker.produce(0, 3)
     broker.session.update({("t", 0): want(0)}, [])
 
-    found = sizes(broker.fetch(follower=PEER, isolation=Isolation.LOG_END).look())
+    found = sizes(whole(broker.fetch(follower=PEER, isolation=Isolation.LOG_END).look()))
 
     assert found[0] > 0
     assert broker.partitions["t", 0].follower_ends == {PEER: 0}
@@ -365,11 +365,11 @@ async def test_no_order_of_events_hides_bytes_from_a_session(events) -> None:
             positions.setdefault(key, 0)
             moved[key] = want(positions[key])
         elif what == "park":
-            broker.fetch(min_bytes=1 << 20).look()
+            whole(broker.fetch(min_bytes=1 << 20).look())
         else:
             broker.session.update(moved, [])
             moved = {}
-            answer = broker.fetch(may_wait=False, max_bytes=number).look()
+            answer = whole(broker.fetch(max_wait_s=0, max_bytes=number).look())
             ends = {key: broker.partitions[key].log.end_offset for key in positions}
             unread = {key for key, offset in positions.items() if offset < ends[key]}
             given_to = {key for key, read in answer.parts if read.size}
@@ -392,12 +392,12 @@ async def test_what_is_not_admitted_is_given_up_and_asked_for_again(world) -> No
         asked.append(sum(read.size for _, read in reads))
         return 250
 
-    refused = broker.fetch(admit=admit).look()
+    refused = whole(broker.fetch(admit=admit).look())
 
     assert asked == [size]
     assert (refused.session_id, refused.parts, refused.throttled_ms) == (7, [], 250)
     assert not broker.partitions["t", 0].log.segments.active.file._leases
-    assert sizes(broker.fetch().look())[0] == size
+    assert sizes(whole(broker.fetch().look()))[0] == size
 
 
 async def test_a_new_session_that_is_not_admitted_ends(world) -> None:
@@ -406,7 +406,7 @@ async def test_a_new_session_that_is_not_admitted_ends(world) -> None:
     ended = []
     broker.session.end = lambda: ended.append(broker.session.id)
 
-    refused = broker.fetch(full=True, admit=lambda _: 250).look()
+    refused = whole(broker.fetch(full=True, admit=lambda _: 250).look())
 
     assert (refused.session_id, ended) == (0, [7])
 
@@ -417,7 +417,7 @@ async def test_who_was_overtaken_is_told_that_and_not_charged(world) -> None:
     fetch = broker.fetch(admit=lambda _: 250)
     broker.session.epoch += 1
 
-    answer = fetch.look()
+    answer = whole(fetch.look())
 
     assert answer.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert not answer.throttled_ms

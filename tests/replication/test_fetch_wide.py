@@ -8,11 +8,12 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, broker, fetch_request, partitions_of, produce
-from tests.replication.kit import want
+from tests.replication.kit import try_complete, want
 from tests.replication.test_fetch import Broker, sizes
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchResponse
 from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.direct import DirectGroup
 from trio_kafka.testing.planes import until
 
@@ -28,7 +29,7 @@ def end_of(steps: Generator[None, None, Any]) -> Any:
 async def test_reading_pauses(world) -> None:
     broker_ = Broker(world, 40)
     size = broker_.produce(39)
-    steps = broker_.fetch(full=True).look_in_steps()
+    steps = broker_.fetch(full=True).look()
 
     next(steps)
     next(steps)
@@ -39,32 +40,32 @@ async def test_reading_pauses(world) -> None:
 async def test_what_comes_behind_the_reading_completes_the_wait(world) -> None:
     broker_ = Broker(world, 40)
     fetch = broker_.fetch()
-    steps = fetch.look_in_steps()
+    steps = fetch.look()
     next(steps)
     size = broker_.produce(0)
 
     assert end_of(steps) is None
     assert fetch.is_due(timed_out=False)
-    assert sizes(fetch.complete())[0] == size
+    assert sizes(whole(fetch.complete()))[0] == size
 
 
 async def test_what_comes_behind_the_reading_is_in_the_next_answer(world) -> None:
     broker_ = Broker(world, 40)
     size = broker_.produce(39)
-    steps = broker_.fetch().look_in_steps()
+    steps = broker_.fetch().look()
     next(steps)
     broker_.produce(0)
     first = sizes(end_of(steps))
     assert (first[0], first[39]) == (0, size)
 
-    assert sizes(broker_.fetch().look())[0] == size
+    assert sizes(whole(broker_.fetch().look()))[0] == size
 
 
 async def test_a_poll_in_between_ends_the_reading_and_gives_back_its_bytes(world) -> None:
     broker_ = Broker(world, 40)
     broker_.produce(0)
     file = broker_.partitions["t", 0].log.segments.active.file
-    steps = broker_.fetch().look_in_steps()
+    steps = broker_.fetch().look()
     next(steps)
     assert file._leases
     broker_.session.epoch += 1
@@ -79,7 +80,7 @@ async def test_a_reading_that_is_given_up_gives_back_its_bytes(world) -> None:
     broker_ = Broker(world, 40)
     broker_.produce(0)
     file = broker_.partitions["t", 0].log.segments.active.file
-    steps = broker_.fetch().look_in_steps()
+    steps = broker_.fetch().look()
     next(steps)
 
     steps.close()
@@ -119,12 +120,12 @@ async def test_a_client_gets_what_is_written_while_its_wide_fetch_waits(
 async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(world) -> None:
     broker_ = Broker(world, 2)
     fetch = broker_.fetch()
-    assert fetch.look() is None
+    assert whole(fetch.look()) is None
     broker_.produce(0)
-    sizes(fetch.try_complete(False))
+    sizes(try_complete(fetch, False))
     broker_.session.update({("t", 0): want(1)}, [])
 
-    sizes(broker_.fetch(may_wait=False).look())
+    sizes(whole(broker_.fetch(max_wait_s=0).look()))
 
     assert not broker_.session.dirty
 
@@ -132,7 +133,7 @@ async def test_what_was_marked_and_then_read_to_its_end_is_looked_at_no_more(wor
 async def test_a_reading_that_another_poll_has_overtaken_does_not_wait(world) -> None:
     """It would take the place of the one that waits now."""
     broker_ = Broker(world, 40)
-    steps = broker_.fetch().look_in_steps()
+    steps = broker_.fetch().look()
     next(steps)
     broker_.session.epoch += 1
 

@@ -20,7 +20,7 @@ from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
-from trio_kafka.replication.delayed import Produced
+from trio_kafka.replication.delayed_produce import Produced
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
 from trio_kafka.testing.simulation import fault_on, run_until_crash
 
@@ -33,9 +33,7 @@ def _empty_lane() -> None:
 def fetch(cluster, *topics: str, **arguments) -> FetchAnswer | Delayed:
     wanted = {(cluster.topic_id(topic), 0): want() for topic in topics}
     limits = arguments.pop("limits", FetchLimits())
-    return cluster.replicas.begin_fetch(
-        wanted, limits, lambda answer: answer, max_wait_s=5.0, **arguments
-    )
+    return cluster.replicas.begin_fetch(wanted, limits, lambda answer: answer, **arguments)
 
 
 async def test_what_is_not_there_is_told_apart(world) -> None:
@@ -102,7 +100,7 @@ async def test_a_fetch_waits_for_a_produce(world) -> None:
 async def test_a_session_goes_on_with_what_is_news(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1)}, u={0: state(1)})
-    first = fetch(cluster, "t", "u", session_epoch=0, limits=FetchLimits(may_wait=False))
+    first = fetch(cluster, "t", "u", session_epoch=0, limits=FetchLimits(max_wait_s=0))
     session_id = first.session_id
     append(cluster.replicas.partition("u", 0), batch(), acks=1)
 
@@ -119,7 +117,7 @@ async def test_an_idle_session_is_woken_by_what_happens_between_its_polls(world)
     cluster = await open_cluster(world)
     cluster.change(**{f"t{n}": {0: state(1)} for n in range(20)})
     everything = [f"t{n}" for n in range(20)]
-    first = fetch(cluster, *everything, session_epoch=0, limits=FetchLimits(may_wait=False))
+    first = fetch(cluster, *everything, session_epoch=0, limits=FetchLimits(max_wait_s=0))
 
     delayed = fetch(cluster, session_id=first.session_id, session_epoch=1)
     done = park(delayed)
@@ -261,7 +259,7 @@ async def test_cold_bytes_reach_a_client_that_does_not_wait(
     make_cold(partition)
     await nursery.start(cluster.replicas.run)
 
-    limits = FetchLimits(may_wait=False, min_bytes=min_bytes)
+    limits = FetchLimits(max_wait_s=0, min_bytes=min_bytes)
     delayed = fetch(cluster, "t", limits=limits)
     done = park(delayed)
     await trio.sleep(0.5)

@@ -1,10 +1,10 @@
 import pytest
 import trio
 
-from tests.log.kit import unpacking
+from tests.log.kit import decompression
 from tests.replication.kit import make_cold, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.unpacking import SMALL
+from trio_kafka.log.decompression import SMALL
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE
@@ -36,8 +36,8 @@ def produce(partition: Partition, *times: int, **fields) -> None:
 
 
 async def search(partition: Partition, timestamp: int, *args) -> ListedOffset:
-    memory = unpacking(partition.log.world)
-    return await search_offset(partition, timestamp, *args, unpacking=memory)
+    memory = decompression(partition.log.world)
+    return await search_offset(partition, timestamp, *args, decompression=memory)
 
 
 async def test_the_ends_of_the_log_have_no_time_but_an_epoch(world) -> None:
@@ -91,13 +91,13 @@ async def test_a_search_does_not_stand_in_line_for_memory(world, nursery, autoju
     partition, _ = new_partition(world, 1, max_message_bytes=1 << 20)
     large = encode_batch([Record(timestamp=5, value=bytes(SMALL))], codec=Codec.LZ4)
     append_own(partition, memoryview(bytearray(large)), acks=1)
-    memory = unpacking(world)
+    memory = decompression(world)
 
     async def hold() -> None:
         async with memory.unpacked(Codec.LZ4, large[HEADER_SIZE:], 2 * SMALL):
             await trio.sleep(60)
 
-    found = await search_offset(partition, 5, Isolation.LOG_END, unpacking=memory)
+    found = await search_offset(partition, 5, Isolation.LOG_END, decompression=memory)
     assert found.offset == 0
     nursery.start_soon(hold)
     await trio.sleep(1)
@@ -106,7 +106,7 @@ async def test_a_search_does_not_stand_in_line_for_memory(world, nursery, autoju
 
     async def ask() -> None:
         with pytest.raises(KafkaError) as caught:
-            await search_offset(partition, 5, Isolation.LOG_END, unpacking=memory)
+            await search_offset(partition, 5, Isolation.LOG_END, decompression=memory)
         codes.append((caught.value.code, round(trio.current_time() - began)))
 
     async with trio.open_nursery() as askers:

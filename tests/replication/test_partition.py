@@ -5,7 +5,8 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import NodeId
 from trio_kafka.replication.append import append
-from trio_kafka.replication.partition import Partition, PartitionSettings
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.settings import PartitionSettings
 
 
 def refused(partition: Partition, epoch: int = -1, **arguments) -> ErrorCode:

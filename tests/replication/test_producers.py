@@ -5,7 +5,7 @@ import pytest
 from tests.replication.kit import batch, new_partition, state
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.replication.append import append
-from trio_kafka.replication.producers import active_producers
+from trio_kafka.replication.partition import active_producers
 
 
 async def test_producers_are_those_whose_batches_are_in_the_log(world) -> None:

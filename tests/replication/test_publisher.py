@@ -95,7 +95,7 @@ async def test_who_waits_is_woken_by_what_new_settings_let_be_committed(world) -
     partition = cluster.replicas.partition("t", 0)
     append(partition, batch(), acks=1)
     delayed = cluster.replicas.begin_fetch(
-        {(cluster.topic_id("t"), 0): want()}, FetchLimits(), lambda answer: answer, max_wait_s=5.0
+        {(cluster.topic_id("t"), 0): want()}, FetchLimits(), lambda answer: answer
     )
     done = park(delayed)
 

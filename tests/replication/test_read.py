@@ -5,7 +5,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.control import Marker, encode_marker
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.partition import Partition
-from trio_kafka.replication.read import EpochEnd, Isolation, PartitionRead, read, read_cold
+from trio_kafka.replication.read import EpochEnd, Isolation, PartitionRead, read, read_in_threads
 
 UNCOMMITTED = Isolation.READ_UNCOMMITTED
 ALL = 1 << 20
@@ -102,7 +102,7 @@ async def test_what_is_cold_is_read_by_waiting(world) -> None:
     with pytest.raises(BlockingIOError):
         look(partition, want(0))
 
-    found = await read_cold(partition, want(0), ALL, UNCOMMITTED)
+    found = await read_in_threads(partition, want(0), ALL, UNCOMMITTED)
 
     assert content(found) == size
     assert found.high_watermark == 2
@@ -138,7 +138,7 @@ async def test_read_committed_is_told_which_transactions_were_aborted(world) -> 
     plain = look(partition, want(0))
     after = look(partition, want(3), isolation=Isolation.READ_COMMITTED)
     make_cold(partition)
-    cold = await read_cold(partition, want(0), ALL, Isolation.READ_COMMITTED)
+    cold = await read_in_threads(partition, want(0), ALL, Isolation.READ_COMMITTED)
 
     assert [(one.producer_id, one.first_offset) for one in warm.aborted] == [(7, 0)]
     assert cold.aborted == warm.aborted

@@ -3,8 +3,7 @@ from trio_kafka.config.topic import topic_config
 from trio_kafka.log.config import LogConfig
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import Limits
-from trio_kafka.replication.partition import PartitionSettings
-from trio_kafka.replication.settings import log_config, partition_settings
+from trio_kafka.replication.settings import PartitionSettings, log_config, partition_settings
 
 
 def settings(**given: str) -> PartitionSettings:

@@ -74,7 +74,7 @@ def test_unstable_versions_are_left_out_and_known_and_others_may_be(
 def test_what_cannot_be_served_is_refused() -> None:
     with pytest.raises(TypeError, match="no request with a response"):
         api(LonelyRequest)
-    with pytest.raises(TypeError, match="no version is left from 5 to 4"):
+    with pytest.raises(TypeError, match="no version from 5 to 4"):
         api(UnsteadyRequest, first=5)
     with pytest.raises(TypeError, match="is not a message"):
         api(int)

@@ -12,7 +12,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.direct import DirectClient
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
@@ -193,7 +193,7 @@ def put(harness: PluginHarness, *functions: Any, **more: Any) -> Iterator[Held]:
     held = Held()
     placed = [
         harness.interceptors.add(
-            "around", None, function, order=order, owner=Blamed(in_flight=held), **more
+            "around", None, function, order=order, owner=RecordingOwner(in_flight=held), **more
         )
         for order, function in enumerate(functions)
     ]
@@ -353,7 +353,7 @@ async def test_two_tasks_of_one_request_take_one_token_at_most(autojump_clock: M
             assert_nothing_is_held(harness)
 
 
-class Ending(Blamed):
+class Ending(RecordingOwner):
     """An owner that ends the group of handlers when one of its interceptors has failed."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -369,11 +369,12 @@ class Ending(Blamed):
 async def test_a_group_that_is_ended_by_an_interceptor_of_its_own_ends(
     autojump_clock: MockClock, request_: Any, by_owner: bool
 ) -> None:
-    """The tasks of errands end with it, also the one that lends its name to the interceptor."""
+    """Handler tasks end with it, also the one that runs the interceptor."""
     is_ending = False
     async with PluginHarness(handlers=[read]) as harness:
         delaying(harness)
-        nursery = group_of(harness).nursery
+        nursery = group_of(harness)._nursery
+        assert nursery is not None
 
         async def ends(request: Any, context: Context, forward: Any) -> Any:
             answer = await forward(request)

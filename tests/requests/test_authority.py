@@ -12,7 +12,7 @@ from trio_kafka.introspect.log import fields_of
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Context, Operation, api
 from trio_kafka.requests.authority import is_local
-from trio_kafka.requests.loopback.in_process import HERE
+from trio_kafka.requests.loopback.endpoint import IN_PROCESS
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 
@@ -56,7 +56,7 @@ async def test_a_request_from_within_counts_by_the_peer_that_it_is_asked_for(
     async with PluginHarness(handlers=[change]) as harness:
         ask = harness.parts.in_process.ask
         assert (await ask(EchoRequest("the broker's own"))).text == "changed"
-        for host, error in (("127.0.0.1", 0), ("10.0.0.1", REJECTED), (HERE.host, REJECTED)):
+        for host, error in (("127.0.0.1", 0), ("10.0.0.1", REJECTED), (IN_PROCESS.host, REJECTED)):
             answer = await ask(EchoRequest("for a client of HTTP"), peer=Endpoint(host, 0))
             assert answer.error_code == error
 
@@ -91,5 +91,5 @@ async def test_the_log_has_a_line_a_second_with_peer_and_reason(
 
 
 def test_the_brokers_own_requests_are_known_by_themselves_and_not_by_a_name() -> None:
-    assert is_local(HERE)
-    assert not is_local(Endpoint(HERE.host, HERE.port))
+    assert is_local(IN_PROCESS)
+    assert not is_local(Endpoint(IN_PROCESS.host, IN_PROCESS.port))

@@ -1,398 +1,240 @@
-"""Completions: large requests and responses do not hold the loop, as other tasks run in between.
+"""Completion of delayed operations: at the end of a batch, or after being parked."""
 
-The clock here grows with every reading, so that all work takes time, in virtual time too.
-"""
-
-from collections.abc import Callable
-from itertools import count, groupby
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 import trio
+from attrs import define, field
 from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.network.reasons import CloseReason
-from trio_kafka.plugin import Context, Delayed, api, lazily
-from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
-from trio_kafka.requests.large_requests import LARGE, Steps
+from trio_kafka.network.settings import ListenerSettings
+from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.requests.interceptors.registry import Kind
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
-from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
-from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
+from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.simulated import SimulatedWorld
 
-MANY = 5000
-
-
-@request(key=10120, versions="0-1", flexible="1+")
-class ListRequest:
-    """How many are wanted, and words to be counted."""
-
-    wanted: int = int32()
-    words: list[str] = array(string)
+MANY = 3
 
 
-@struct
-class Item:
-    number: int = int32()
-    name: str = string()
+@define(eq=False)
+class Shelf:
+    """What all that is asked for in a round waits for. written: rounds that had something for it;
+    closed: it is to be written later, by hand.
+    """
+
+    world: SimulatedWorld
+    plane: RunningPlane = field(init=False)
+    clients: list[ScriptedClient] = field(factory=list)
+    waiting: list[str] = field(factory=list)
+    done: list[str] = field(factory=list)
+    written: list[int] = field(factory=list)
+    closed: bool = False
+    error: KafkaError | None = None
+    asked: Callable[[], None] = lambda: None
+    slow: Callable[[], None] = lambda: None
+
+    def serve(self, request: WaitRequest) -> Delayed | WaitResponse:
+        name = str(request.timeout_ms)
+        rounds = self.plane.budget.deferred
+        if rounds.calls is None and not self.closed:  # a task asks: nothing is put off
+            return WaitResponse(outcome=name)
+        if rounds.calls is not None and not self.waiting:
+            rounds.defer(self.write)
+        self.waiting.append(name)
+        self.asked()
+
+        def outcome(timed_out: bool) -> WaitResponse | None:
+            if self.error is not None:
+                raise self.error
+            found = name in self.done or timed_out
+            return WaitResponse(outcome="late" if timed_out else name) if found else None
+
+        deadline = trio.current_time() + 30
+        delayed = Delayed(("shelf",), deadline, outcome, purgatory=self.plane.purgatory)
+        delayed.soon = rounds.calls is not None
+        return delayed
+
+    def write(self) -> None:
+        if not self.closed:
+            self.slow()
+            self.written.append(len(self.waiting))
+            self.done += self.waiting
+            self.waiting.clear()
+            self.plane.purgatory.mark("shelf")
+
+    def ask_all(self) -> None:
+        """One request of each client, at once."""
+        for number, client in enumerate(self.clients):
+            client.socket.send(request_frame(WaitRequest(number), 0))
+
+    async def answers(self) -> list[str]:
+        return [(await one.receive_answer(WaitResponse, 0))[1].outcome for one in self.clients]
+
+    @property
+    def high_water(self) -> Any:
+        return self.plane.purgatory.figures()["high_water"]
 
 
-@response(ListRequest)
-class ListResponse:
-    error_code: int = int16()
-    words: int = int32()
-    found: list[Item] = array(Item)
-
-
-def answer(request: ListRequest) -> ListResponse:
-    if request.wanted < 0:
-        raise KafkaError(ErrorCode.INVALID_REQUEST)
-    found = lazily(range(request.wanted), lambda at: Item(at, f"item-{at}"))
-    return ListResponse(words=len(request.words), found=found)
-
-
-@api(ListRequest)
-def at_once(request: ListRequest, context: Context) -> ListResponse:
-    return answer(request)
-
-
-@api(ListRequest)
-def by_steps(request: ListRequest, context: Context) -> Steps[ListResponse]:
-    for _ in request.words or range(50):
-        yield
-    return answer(request)
-
-
-@api(ListRequest)
-async def waiting(request: ListRequest, context: Context) -> ListResponse:
-    await context.parked(trio.sleep, 0.01)
-    return answer(request)
-
-
-def delaying(plane: RunningPlane) -> None:
-    """A handler that answers later, through the purgatory."""
-
-    @api(ListRequest)
-    def delayed(request: ListRequest, context: Context) -> Delayed:
-        return Delayed(
-            (),
-            trio.current_time() + 0.01,
-            lambda timed_out: answer(request) if timed_out else None,
-            purgatory=plane.purgatory,
-        )
-
-    made = delayed.__trio_kafka_api__  # type: ignore[attr-defined]
-    plane.parts.apis.remove(10120)
-    plane.parts.apis.add(made)
-
-
-@api(EchoRequest)
-def echo(request: EchoRequest, context: Context) -> EchoResponse:
-    return EchoResponse(text=request.text, number=request.number)
-
-
-def let_time_pass(plane: RunningPlane, step_s: float = 1e-4) -> None:
-    ticks = count()
-
-    def elapsed() -> float:
-        return next(ticks) * step_s
-
-    plane.group.elapsed = plane.budget.elapsed = elapsed
-
-
-def check(answer: Any, wanted: int, words: int) -> None:
-    assert (answer.error_code, answer.words) == (0, words)
-    assert answer.found == [Item(at, f"item-{at}") for at in range(wanted)]
-
-
-HANDLERS = [at_once, by_steps, waiting, None]
-NAMES = ["plain", "generator", "async", "delayed"]
-SIZES = [(MANY, 0), (0, MANY * 3), (MANY, MANY * 3), (3, 2)]
-
-
-@pytest.mark.parametrize("handler", HANDLERS, ids=NAMES)
-@pytest.mark.parametrize(("wanted", "words"), SIZES)
-@pytest.mark.parametrize("version", [0, 1])
-async def test_whatever_is_large_comes_whole_and_takes_many_passes_of_the_loop(
-    autojump_clock: MockClock,
-    handler: Callable[..., Any] | None,
-    wanted: int,
-    words: int,
-    version: int,
-) -> None:
+@asynccontextmanager
+async def a_shelf() -> AsyncIterator[Shelf]:
     world = simulated_world()
+    shelf = Shelf(world)
+
+    @api(WaitRequest)
+    def serve(request: WaitRequest, context: Context) -> Delayed | WaitResponse:
+        return shelf.serve(request)
+
+    world.universe.latency = 0.0
+    listener = ListenerSettings(processors=1)
     async with (
-        running_plane(world, [handler or at_once]) as plane,
-        connected(world, plane.endpoint) as client,
+        running_plane(world, [serve], listener=listener) as plane,
+        AsyncExitStack() as stack,
     ):
-        if handler is None:
-            delaying(plane)
-        let_time_pass(plane)
-        before = plane.budget.passes
-        check(await client.ask(ListRequest(1, ["abcdefgh"]), version), 1, 1)
-        few = plane.budget.passes - before
-        check(await client.ask(ListRequest(wanted, ["abcdefgh"] * words), version), wanted, words)
-        many = plane.budget.passes - before - few
-
-        assert plane.group.limiter.borrowed_tokens == 0
-    if wanted + words >= MANY:
-        assert many > few + (wanted + words) / 16 / 6
-    else:
-        assert many <= few + 1
+        shelf.plane = plane
+        shelf.clients += [
+            await stack.enter_async_context(connected(world, plane.endpoint)) for _ in range(MANY)
+        ]
+        await trio.sleep(1)
+        yield shelf
 
 
-async def test_another_plane_is_let_in_before_steps_and_between_those_that_are_taken_at_once(
+async def test_what_is_done_at_the_end_of_a_round_is_answered_without_being_parked(
     autojump_clock: MockClock,
+) -> None:
+    async with a_shelf() as shelf:
+        for _ in range(2):
+            shelf.ask_all()
+            assert await shelf.answers() == ["0", "1", "2"]
+
+        assert shelf.written == [MANY, MANY]
+        assert shelf.high_water == 0
+        assert shelf.plane.purgatory.figures()["completed"] == 2 * MANY
+        assert shelf.plane.channel.statistics().high_water == 0
+        assert shelf.plane.buffers_out == 0
+
+
+async def test_answers_are_sent_when_all_is_done(autojump_clock: MockClock) -> None:
+    """Also those that nobody had to wait for."""
+    async with a_shelf() as shelf:
+        sent: list[int] = []
+        rule = shelf.world.universe.fault
+
+        def watch(machine: str, call: str, target: str) -> Any:
+            if call == "send" and machine == "broker" and shelf.waiting:
+                sent.append(len(shelf.waiting))
+            return rule(machine, call, target)
+
+        shelf.world.universe.fault = watch
+        shelf.ask_all()
+        assert await shelf.answers() == ["0", "1", "2"]
+        assert sent == [0] * len(sent)
+
+
+async def test_to_be_put_off_is_to_wait_for_others(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.slow = lambda: autojump_clock.jump(0.1)
+        shelf.ask_all()
+        await shelf.answers()
+
+        (times,) = [node for _, node in shelf.plane.node.walk() if node.name == "Wait"]
+        figures: Any = times.figures()
+        assert figures["local_max_ms"] == 0
+        assert figures["remote_max_ms"] == pytest.approx(100)
+
+
+async def test_what_is_not_done_then_is_parked(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.closed = True
+        shelf.ask_all()
+        await trio.sleep(1)
+        assert shelf.high_water == shelf.plane.purgatory.waiting == MANY
+        shelf.closed = False
+        shelf.write()
+
+        assert await shelf.answers() == ["0", "1", "2"]
+        assert shelf.plane.timers.waiting == 0
+
+
+async def test_what_is_never_done_has_its_deadline(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.closed = True
+        began = trio.current_time()
+        shelf.ask_all()
+        assert await shelf.answers() == ["late"] * MANY
+        assert 30 <= trio.current_time() - began < 31
+
+
+async def test_what_fails_then_gets_the_error_answer(autojump_clock: MockClock) -> None:
+    async with a_shelf() as shelf:
+        shelf.error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+        shelf.ask_all()
+        for client in shelf.clients:
+            _, answer = await client.receive_answer(WaitResponse, 0)
+            assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_a_peer_that_leaves_within_the_round_disturbs_nobody(
+    autojump_clock: MockClock,
+) -> None:
+    async with a_shelf() as shelf:
+        shelf.asked = shelf.clients[1].socket.abort
+        shelf.ask_all()
+        for client in shelf.clients[::2]:
+            await client.receive_answer(WaitResponse, 0)
+        await trio.sleep(1)
+
+        assert len(shelf.plane.connections) == MANY - 1
+        assert shelf.plane.buffers_out == 0
+        assert shelf.plane.purgatory.waiting == 0
+
+
+async def test_one_that_asks_on_has_a_round_after_the_other(autojump_clock: MockClock) -> None:
+    """Its answer is made before its next request is served."""
+    async with a_shelf() as shelf:
+        client = shelf.clients[0]
+        frames = [request_frame(WaitRequest(number), 0) for number in range(5)]
+        await client.send(b"".join(frames))
+        told = [(await client.receive_answer(WaitResponse, 0))[1].outcome for _ in range(5)]
+
+        assert told == ["0", "1", "2", "3", "4"]
+        assert shelf.written == [1] * 5
+
+
+@pytest.mark.parametrize("kind", ["after", "around"])
+@pytest.mark.parametrize("closed", [False, True])
+async def test_who_stands_before_the_handler_sees_these_answers_too(
+    autojump_clock: MockClock, closed: bool, kind: Kind
 ) -> None:
     seen: list[str] = []
 
-    @api(ListRequest)
-    def noted(request: ListRequest, context: Context) -> Steps[ListResponse]:
-        for _ in range(50):
-            seen.append("step")
-            yield
-        return answer(request)
+    def after(request: Any, answer: WaitResponse, context: Context) -> None:
+        seen.append(answer.outcome)
 
-    async with (
-        running_plane(simulated_world(), [noted]) as plane,
-        connected(plane.world, plane.endpoint) as client,
-    ):
+    async def around(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        seen.append(answer.outcome)
+        return answer
 
-        def over(_took_s: float) -> None:
-            seen.append("pass")
-            plane.budget.on_end = over
+    async with a_shelf() as shelf:
+        function: Any = after if kind == "after" else around
+        shelf.plane.parts.interceptors.add(kind, None, function, order=1, owner=RecordingOwner())
+        for _ in range(2):  # then there are tasks, whose names are lent
+            shelf.ask_all()
+            await shelf.answers()
+        seen.clear()
+        shelf.closed = closed
+        shelf.ask_all()
+        if closed:
+            await trio.sleep(1)
+            shelf.closed = False
+            shelf.write()
 
-        let_time_pass(plane, 2e-5)
-        plane.budget.yield_point.bind(lambda: seen.append("let in"))
-        plane.budget.on_end = over
-        check(await client.ask(ListRequest(1), 1), 1, 0)
-
-    first = seen[seen.index("step") - 1 :]
-    at_once = [what for what, _ in groupby(first[: first.index("pass")])]
-    assert at_once[:4] == ["let in", "step", "let in", "step"]
-
-
-@pytest.mark.parametrize("handler", [at_once, by_steps, waiting], ids=NAMES[:3])
-async def test_answers_of_a_connection_keep_their_order(
-    autojump_clock: MockClock, handler: Callable[..., Any]
-) -> None:
-    world = simulated_world()
-    async with (
-        running_plane(world, [handler, echo]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
-        let_time_pass(plane)
-        await client.send(
-            request_frame(ListRequest(MANY, ["abcdefgh"] * MANY * 3), 1, correlation=1)
-        )
-        await client.send(request_frame(EchoRequest("x", 1), 1, correlation=2))
-        await client.send(request_frame(ListRequest(MANY), 1, correlation=3))
-
-        first = await client.receive_answer(ListResponse, 1)
-        second = await client.receive_answer(EchoResponse, 1)
-        third = await client.receive_answer(ListResponse, 1)
-
-    assert [first[0], second[0], third[0]] == [1, 2, 3]
-    check(first[1], MANY, MANY * 3)
-    assert second[1].number == 1
-    check(third[1], MANY, 0)
-
-
-@pytest.mark.parametrize("handler", [at_once, by_steps, waiting], ids=NAMES[:3])
-@pytest.mark.parametrize("words", [0, MANY * 3])
-async def test_an_error_of_a_large_request_is_its_answer(
-    autojump_clock: MockClock, handler: Callable[..., Any], words: int
-) -> None:
-    world = simulated_world()
-    async with (
-        running_plane(world, [handler]) as plane,
-        connected(world, plane.endpoint) as client,
-    ):
-        let_time_pass(plane)
-        refused = await client.ask(ListRequest(-1, ["abcdefgh"] * words), 1)
-
-        assert refused.error_code == ErrorCode.INVALID_REQUEST
-        assert plane.group.limiter.borrowed_tokens == 0
-
-
-async def test_an_answer_that_cannot_be_written_to_its_end_is_an_error(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    @api(ListRequest)
-    def broken(request: ListRequest, context: Context) -> ListResponse:
-        names = lazily(range(MANY), lambda at: Item(at, "x" if at < MANY - 1 else None))  # type: ignore[arg-type]
-        return ListResponse(found=names)
-
-    world = simulated_world()
-    async with running_plane(world, [broken]) as plane, connected(world, plane.endpoint) as client:
-        let_time_pass(plane)
-        refused = await client.ask(ListRequest(), 1)
-
-    assert (refused.error_code, refused.found) == (-1, [])
-    assert "a handler failed" in caplog.text
-
-
-@pytest.mark.parametrize("handler", [at_once, waiting], ids=["plain", "async"])
-async def test_a_large_request_that_is_none_costs_its_connection_only(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, handler: Callable[..., Any]
-) -> None:
-    whole = request_frame(ListRequest(1, ["abcdefgh"] * LARGE), 1)
-    cut = (len(whole) - 10).to_bytes(4) + whole[4:-6]
-    world = simulated_world()
-    async with (
-        running_plane(world, [handler]) as plane,
-        connected(world, plane.endpoint) as client,
-        connected(world, plane.endpoint) as other,
-    ):
-        let_time_pass(plane)
-        await client.send(cut)
-
-        assert await client.wait_closed()
-        assert plane.closed(CloseReason.UNDECODABLE) == 1
-        check(await other.ask(ListRequest(MANY), 1), MANY, 0)
-
-
-async def test_a_peer_that_leaves_ends_nothing_but_its_own_answer(
-    autojump_clock: MockClock,
-) -> None:
-    world = simulated_world()
-    async with (
-        running_plane(world, [at_once]) as plane,
-        connected(world, plane.endpoint) as other,
-    ):
-        let_time_pass(plane)
-        async with connected(world, plane.endpoint) as client:
-            await client.send(request_frame(ListRequest(MANY * 10), 1))
-        check(await other.ask(ListRequest(MANY), 1), MANY, 0)
-        await trio.sleep(1)
-
-        assert plane.group.limiter.borrowed_tokens == 0
-        assert len(plane.connections) == 1
-
-
-async def test_a_plane_that_stops_leaves_no_steps_half_way(autojump_clock: MockClock) -> None:
-    ended: list[bool] = []
-    begun = trio.Event()
-
-    @api(ListRequest)
-    def endless(request: ListRequest, context: Context) -> Steps[ListResponse]:
-        begun.set()
-        try:
-            while True:
-                yield
-        finally:
-            ended.append(True)
-
-    world = simulated_world()
-    async with running_plane(world, [endless]) as plane, connected(world, plane.endpoint) as client:
-        let_time_pass(plane)
-        await client.send(request_frame(ListRequest(), 1))
-        await begun.wait()
-        for _ in range(10):
-            await trio.lowlevel.checkpoint()
-        assert plane.group.limiter.borrowed_tokens == 1
-        assert not ended
-
-    assert ended == [True]
-
-
-async def test_large_ones_share_the_places_of_handlers(autojump_clock: MockClock) -> None:
-    places: set[float] = set()
-    at = trio.current_time() + 1
-
-    @api(ListRequest)
-    def watched(request: ListRequest, context: Context) -> Delayed:
-        def make(number: int) -> Item:
-            places.add(plane.group.limiter.borrowed_tokens)
-            return Item(number, f"item-{number}")
-
-        made = ListResponse(found=lazily(range(MANY), make))
-        return Delayed(
-            (), at, lambda timed_out: made if timed_out else None, purgatory=plane.purgatory
-        )
-
-    world = simulated_world()
-    async with running_plane(world, [watched], threads=2) as plane:
-        let_time_pass(plane)
-
-        async def ask() -> None:
-            async with connected(world, plane.endpoint) as client:
-                check(await client.ask(ListRequest(MANY), 1), MANY, 0)
-
-        async with trio.open_nursery() as nursery:
-            for _ in range(6):
-                nursery.start_soon(ask)
-
-    assert places == {0, 1, 2}  # 0: the first steps of each are taken at once
-
-
-@pytest.mark.parametrize("handler", [at_once, waiting], ids=["plain", "async"])
-async def test_a_small_request_of_many_items_takes_many_passes_of_the_loop(
-    autojump_clock: MockClock, handler: Callable[..., Any]
-) -> None:
-    words = LARGE // 2 - 100
-    async with (
-        running_plane(simulated_world(), [handler]) as plane,
-        connected(plane.world, plane.endpoint) as client,
-    ):
-        let_time_pass(plane)
-        await client.ask(ListRequest(words=["", ""]), 1)
-        passes = plane.budget.passes
-        answer = await client.ask(ListRequest(words=[""] * words), 1)
-
-        check(answer, 0, words)
-        assert plane.budget.passes - passes > 100
-
-
-@struct
-class Named:
-    name: str = string()
-
-
-@request(key=10121, versions="0", flexible="0+")
-class NamesRequest:
-    """Names, each of which is answered."""
-
-    names: list[Named] = array(Named)
-
-
-@struct
-class Answered:
-    name: str = string()
-    error_code: int = int16()
-
-
-@response(NamesRequest)
-class NamesResponse:
-    names: list[Answered] = array(Answered)
-
-
-@api(NamesRequest)
-def refusing(request: NamesRequest, context: Context) -> NamesResponse:
-    raise KafkaError(ErrorCode.INVALID_REQUEST)
-
-
-@api(NamesRequest)
-async def refusing_later(request: NamesRequest, context: Context) -> NamesResponse:
-    await context.parked(trio.sleep, 0.01)
-    raise KafkaError(ErrorCode.INVALID_REQUEST)
-
-
-@pytest.mark.parametrize("handler", [refusing, refusing_later], ids=["plain", "async"])
-async def test_an_error_of_many_items_is_answered_in_steps(
-    autojump_clock: MockClock, handler: Callable[..., Any]
-) -> None:
-    names = [f"name-{n}" for n in range(MANY)]
-    async with (
-        running_plane(simulated_world(), [handler, echo]) as plane,
-        connected(plane.world, plane.endpoint) as client,
-    ):
-        let_time_pass(plane)
-        answer = await client.ask(NamesRequest(names=[Named(name) for name in names]), 0)
-
-        code = ErrorCode.INVALID_REQUEST
-        assert answer.names == [Answered(name, code) for name in names]
-        assert plane.budget.passes > 180  # reading takes 130, writing 100
-        assert (await client.ask(EchoRequest(text="on", number=1), 0)).text == "on"
-        assert plane.group.limiter.borrowed_tokens == 0
+        assert sorted(await shelf.answers()) == sorted(seen) == ["0", "1", "2"]
+        assert shelf.plane.purgatory.waiting == shelf.plane.timers.waiting == 0

@@ -29,8 +29,9 @@ from trio_kafka.protocol.messages.k15_describe_groups import (
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.size_check import MANY
 from trio_kafka.protocol.versions import covers
+from trio_kafka.requests.chunked_codec import encode_in_steps
 from trio_kafka.requests.error_answers import generic_error_answer
-from trio_kafka.requests.large_requests import Lazily, encode_in_steps
+from trio_kafka.requests.lazy_arrays import LazyArray
 from trio_kafka.scheduling.chunked_work import whole
 
 CODE = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -143,7 +144,7 @@ def test_the_items_of_a_large_error_are_made_when_they_are_written() -> None:
 
     answer = generic_error_answer(request, DescribeGroupsResponse, 0, CODE, None)
 
-    assert type(answer.groups) is Lazily
+    assert type(answer.groups) is LazyArray
     read, _ = decoder(DescribeGroupsResponse, 0)(to_bytes_lazily(answer), 0)
     assert {one.error_code for one in read.groups} == {CODE}
     assert [one.group_id for one in read.groups] == request.groups

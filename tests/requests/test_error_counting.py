@@ -77,9 +77,9 @@ def test_whoever_made_something_of_it_hears_of_a_change() -> None:
     counts, heard = ErrorCounts(), []
     counts.on_toggle(lambda: heard.append(counts.active))
 
-    counts.turn(on=True)
-    counts.turn(on=True)
-    counts.turn(on=False)
+    counts.set_active(True)
+    counts.set_active(True)
+    counts.set_active(False)
 
     assert heard == [True, False]
 
@@ -100,7 +100,7 @@ def test_nothing_is_counted_where_nobody_wants_it() -> None:
     errors = ErrorCounts()
 
     assert type(produce_route(errors, unlimited())) is Route
-    errors.turn(on=True)
+    errors.set_active(True)
     assert type(produce_route(errors, unlimited())) is CountedRoute
 
 
@@ -123,7 +123,7 @@ async def test_errors_are_counted_of_answers_that_are_charged_too(
         parts.quotas.quotas.set(nobody, {"request_percentage": 1000.0})
         assert parts.quotas.active
         await served.ask(asked, 12)
-        parts.error_counts.turn(on=True)  # routes that are there are made anew
+        parts.error_counts.set_active(True)  # routes that are there are made anew
         parts.planes[0].request_metrics.follow(note)
         answer = await served.ask(asked, 12)
         parts.planes[0].request_metrics.unfollow(note)

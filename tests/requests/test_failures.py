@@ -10,7 +10,7 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.plugin import Context, api
 from trio_kafka.requests.api import api_of
-from trio_kafka.requests.failures import Failures, split_cancelled
+from trio_kafka.requests.failures import ErrorResponder, split_cancelled
 from trio_kafka.requests.replies import make_route
 from trio_kafka.testing.planes import bare_request
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
@@ -38,20 +38,20 @@ def route() -> Any:
 def test_an_exception_means_a_code_and_a_text(
     caplog: pytest.LogCaptureFixture, error: Exception, code: int, text: str | None
 ) -> None:
-    assert Failures(Counters()).judge(bare_request(), route(), error) == (code, text)
-    assert ("a handler failed" in caplog.text) is (code == -1)
+    assert ErrorResponder(Counters()).classify(bare_request(), route(), error) == (code, text)
+    assert ("handler failed" in caplog.text) is (code == -1)
 
 
 @pytest.mark.parametrize("error", [InvariantError("two leaders"), ProtocolError("not so")])
 def test_what_is_no_matter_of_one_request_goes_on(error: Exception) -> None:
     with pytest.raises(type(error)):
-        Failures(Counters()).judge(bare_request(), route(), error)
+        ErrorResponder(Counters()).classify(bare_request(), route(), error)
 
 
 def test_an_answer_that_says_an_error_is_counted() -> None:
     counters, request = Counters(), bare_request()
-    failures = Failures(counters)
-    answer = failures.answer(
+    failures = ErrorResponder(counters)
+    answer = failures.respond(
         request, route(), EchoRequest("x", 7), ErrorCode.NOT_COORDINATOR, "elsewhere"
     )
 

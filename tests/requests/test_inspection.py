@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.network.test_inflight import sleep
 from tests.network.test_processor import echo
-from trio_kafka.requests.inspection import Seen, Which, look
+from trio_kafka.requests.inspection import InspectedRequest, Selection, inspect_requests
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest
@@ -13,8 +13,10 @@ from trio_kafka.testing.scripted_client import connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
 
 
-def seen(plane: RunningPlane, which: Which, most: int = 100) -> tuple[list[Seen], bool]:
-    return whole(look([plane.plane], which, lambda stamps, client: True, most))
+def seen(
+    plane: RunningPlane, which: Selection, most: int = 100
+) -> tuple[list[InspectedRequest], bool]:
+    return whole(inspect_requests([plane.plane], which, lambda stamps, client: True, most))
 
 
 async def test_the_latest_and_the_slowest_come_in_order_of_time_over_all_apis(
@@ -29,9 +31,9 @@ async def test_the_latest_and_the_slowest_come_in_order_of_time_over_all_apis(
             await client.ask(WaitRequest(ms), 0)
             await client.ask(EchoRequest("x", ms), 0)
 
-        latest, more = seen(plane, Which.LATEST)
-        slowest, _ = seen(plane, Which.SLOWEST)
-        some, some_more = seen(plane, Which.SLOWEST, 2)
+        latest, more = seen(plane, Selection.LATEST)
+        slowest, _ = seen(plane, Selection.SLOWEST)
+        some, some_more = seen(plane, Selection.SLOWEST, 2)
 
     assert not more
     assert [(one.api, one.stamps.correlation) for one in latest] == [
@@ -62,7 +64,7 @@ async def test_sizes_are_those_on_the_wire_and_times_are_those_of_the_hops(
         await client.send(asked)
         answer = await client.receive_frame()
         await client.ask(WaitRequest(50), 0)
-        (waited, echoed), _ = seen(plane, Which.LATEST)
+        (waited, echoed), _ = seen(plane, Selection.LATEST)
 
     stamps = echoed.stamps
     assert (stamps.request_bytes, stamps.response_bytes) == (len(asked) - 4, len(answer) + 4)
@@ -81,11 +83,13 @@ async def test_what_is_not_wanted_is_left_out_and_more_than_wanted_is_said(
         for number in range(3):
             await client.ask(EchoRequest("x", number), 0)
 
-        assert len(seen(plane, Which.LATEST, 3)[0]) == 3
-        assert not seen(plane, Which.LATEST, 3)[1]
-        some, more = seen(plane, Which.LATEST, 2)
+        assert len(seen(plane, Selection.LATEST, 3)[0]) == 3
+        assert not seen(plane, Selection.LATEST, 3)[1]
+        some, more = seen(plane, Selection.LATEST, 2)
         assert (len(some), more) == (2, True)
-        nobody = whole(look([plane.plane], Which.LATEST, lambda stamps, client: client == "x"))
+        nobody = whole(
+            inspect_requests([plane.plane], Selection.LATEST, lambda stamps, client: client == "x")
+        )
         assert nobody == ([], False)
 
 
@@ -101,8 +105,8 @@ async def test_a_look_at_many_connections_pauses(autojump_clock: MockClock) -> N
             nursery.start_soon(ask)
         await trio.sleep(0.5)
 
-        steps = look([plane.plane], Which.IN_HAND, lambda stamps, client: True)
+        steps = inspect_requests([plane.plane], Selection.IN_FLIGHT, lambda stamps, client: True)
         assert sum(1 for _ in steps) == 3
-        in_hand, _ = seen(plane, Which.IN_HAND, 1000)
+        in_hand, _ = seen(plane, Selection.IN_FLIGHT, 1000)
         assert len(in_hand) == 130
         assert {one.stage for one in in_hand} == {"handler", "queued"}

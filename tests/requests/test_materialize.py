@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k03_metadata import (
 )
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.api import api_of
-from trio_kafka.requests.materialize import has_ranges, opened, release_ranges
+from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
 from trio_kafka.requests.replies import Encoded, make_route
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka_apis.k03_metadata import metadata
@@ -51,7 +51,7 @@ def test_bytes_and_arrays_to_be_made_are_a_message_in_short_steps(encoded: bool)
     assert api is not None
     route = make_route(api, 12)
     answer: Any = Encoded(to_bytes(many(400), 12)) if encoded else many(400)
-    steps, count = opened(route, answer), 0
+    steps, count = materialized(route, answer), 0
     try:
         while True:
             next(steps)
@@ -63,7 +63,7 @@ def test_bytes_and_arrays_to_be_made_are_a_message_in_short_steps(encoded: bool)
     assert [len(topic.partitions) for topic in message.topics] == [3] * 400
     message.topics[7].partitions[2].error_code = 9
     assert message.topics[7].partitions[2].error_code == 9
-    assert whole(opened(route, message)) is message
+    assert whole(materialized(route, message)) is message
 
 
 def test_ranges_are_released_but_for_those_that_go_on() -> None:

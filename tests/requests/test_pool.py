@@ -55,7 +55,7 @@ async def test_a_handler_that_raises_costs_its_request_only(
         assert plane.counters.value("request_errors", api="Echo", error="NOT_COORDINATOR") == 1
         assert plane.counters.value("request_errors", api="Echo", error="UNKNOWN_SERVER_ERROR") == 2
 
-    failures = [one for one in caplog.records if one.getMessage() == "a handler failed"]
+    failures = [one for one in caplog.records if one.getMessage() == "handler failed"]
     assert len(failures) == 2
     assert failures[0].exc_info is not None
     assert isinstance(failures[0].exc_info[1], ValueError)

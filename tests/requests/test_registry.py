@@ -95,10 +95,10 @@ def test_the_same_handler_twice_is_no_change() -> None:
 
 def test_what_handlers_keep_goes_with_every_change() -> None:
     registry = Registry()
-    registry.kept["answer"] = b"old"
+    registry.cache["answer"] = b"old"
     registry.add_module(handler(EchoRequest, "one"))
 
-    assert registry.kept == {}
+    assert registry.cache == {}
 
 
 def test_a_module_that_only_imports_a_handler_does_not_have_it() -> None:
@@ -226,7 +226,7 @@ def test_what_is_listed_may_be_added_again_before_and_after_its_import(package: 
 def test_a_list_that_is_not_true_is_an_error(package: Path, versions: tuple[int, int]) -> None:
     registry = listed(package, (10100, "Echo", *versions, "echo"))
 
-    with pytest.raises(StaleListingError, match=r"found_here\.echo is listed with .*Echo"):
+    with pytest.raises(StaleListingError, match=r"found_here\.echo has .*want .*Echo.* as listed"):
         registry.get(10100)
 
 

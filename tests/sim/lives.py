@@ -13,7 +13,7 @@ from tests.sim.ledger import Ledger
 from trio_kafka.broker import running_broker
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
-from trio_kafka.replication.slow_appends import SlowAppends
+from trio_kafka.replication.queued_appends import QueuedAppends
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 from trio_kafka.world.world import Crashed
@@ -126,14 +126,14 @@ def stall_now_and_then(universe: Universe) -> None:
 def count_queued(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Of each append from now on, in their order, whether it was queued."""
     queued: list[bool] = []
-    join = SlowAppends.join
+    join = QueuedAppends.join
 
     def count(*arguments: Any) -> Any:
         item = join(*arguments)
         queued.append(item is not None)
         return item
 
-    monkeypatch.setattr(SlowAppends, "join", count)
+    monkeypatch.setattr(QueuedAppends, "join", count)
     return queued
 
 

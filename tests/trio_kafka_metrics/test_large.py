@@ -26,7 +26,7 @@ def grow(replicas, topics: int = 100) -> None:
         made = Partition(one.topic_id, at, one.node, state, changed=replicas.changed)
         made.log = one.log
         replicas._nodes[made] = None
-        replicas.traffic.join(at.topic)
+        replicas.topic_metrics.join(at.topic)
 
 
 async def test_no_slice_of_a_large_scrape_takes_long(

@@ -48,7 +48,7 @@ async def test_topics_above_the_bound_are_in_the_total_alone(autojump_clock: Moc
     async with harness() as it:
         for name in ("t", "u", "v"):
             await it.served.create_topic(name)
-            it.parts.replicas.partition(name, 0).traffic.bytes_in = 5
+            it.parts.replicas.partition(name, 0).topic_metrics.bytes_in = 5
 
         found = read(read_traffic, it.parts, most=15)
 

@@ -13,12 +13,12 @@ from attrs import evolve
 from trio_kafka.broker.errors import StartError
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.identity import new_directory_id
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
-from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.model import NodeId
 from trio_kafka.raft.format import METADATA_PARTITION, format_metadata
 from trio_kafka.raft.snapshot import BOOTSTRAP

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.log.checkpoint import RECOVERY_POINTS, START_OFFSETS
+from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, START_OFFSETS
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import (
     forget_producers,

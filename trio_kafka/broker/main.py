@@ -15,8 +15,8 @@ from trio_kafka.broker.storage import open_storage
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.files.open_files import budget_of
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.open_files import budget_of
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.process import end_process, raise_descriptor_limit

@@ -16,7 +16,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import only_leaf
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.open_files import SMALLEST
+from trio_kafka.log.files.open_files import SMALLEST
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
 from trio_kafka.world.descriptors import SMALLEST as FEWEST_DESCRIPTORS

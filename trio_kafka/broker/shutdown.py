@@ -127,7 +127,7 @@ async def _close_produce(broker: Broker) -> None:
     left_s = trio.current_effective_deadline() - trio.current_time()
     try:
         with trio.move_on_after(max(left_s, 0.0) / 2):
-            await broker.replicas.slow_appends.wait_empty()
+            await broker.replicas.queued_appends.wait_empty()
     finally:
         broker.replicas.produce.close()
 

@@ -12,12 +12,12 @@ from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.formatting import format_storage
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties
-from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.world.world import World
 
 

@@ -16,7 +16,7 @@ from trio_kafka.coordinators.stored import UnknownTypeError, decode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.log import Log
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.records.batch import Record, check_crc, iterate_headers, read_records
 from trio_kafka.records.control import read_marker

@@ -5,51 +5,44 @@ from above, without compression: what was taken in fits.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.stored import encode_record
+from trio_kafka.records.batch import BatchBody
 from trio_kafka.records.header import HEADER_SIZE
 
-Pair: TypeAlias = tuple[bytes, bytes | None]
 LARGEST_VARINTS: Final = 20  # of a record, besides key and value
 
 
 class EncodedBatch:
     """Implements `OpenBatch`."""
 
-    def __init__(self, room: int, write: "Callable[[EncodedBatch, int], Any]") -> None:
-        """room: bytes that the batch may have. write: with the time."""
+    def __init__(self, room: int, write: Callable[[BatchBody, int], Any]) -> None:
+        """room: largest size of the batch in bytes. write: called with the records and the time."""
         self._room = room - HEADER_SIZE
         self._write = write
-        self._pairs: list[Pair] = []
-        self._times: list[int] = []
+        self._body = BatchBody()
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return self._body.count
 
     def add(self, records: Sequence[CoordinatorRecord], now_ms: int) -> bool:
         """See `OpenBatch`."""
         pairs, room = [], self._room
         for record in records:
-            key, value = pair = encode_record(record)
+            key, value = encode_record(record)
             room -= len(key) + LARGEST_VARINTS
             if value is not None:
                 room -= len(value)
-            pairs.append(pair)
+            pairs.append((key, value))
         if room < 0:
             return False
         self._room = room
-        self._pairs += pairs
-        self._times += (now_ms,) * len(pairs)
+        for key, value in pairs:
+            self._body.add_pair(key, value, now_ms)
         return True
 
     def append(self, now_ms: int) -> Any:
         """See `OpenBatch`."""
-        return self._write(self, now_ms)
-
-    @property
-    def content(self) -> tuple[list[Pair], int, list[int]]:
-        """Keys and values, the time of the first, and how much later each is, in ms."""
-        first_ms = self._times[0]
-        return self._pairs, first_ms, [time_ms - first_ms for time_ms in self._times]
+        return self._write(self._body, now_ms)

@@ -6,23 +6,21 @@ elsewhere NOT_COORDINATOR.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
 from typing import Final, NoReturn, TypeAlias
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.open_batch import LARGEST_VARINTS, EncodedBatch, Pair
+from trio_kafka.coordinators.open_batch import LARGEST_VARINTS, EncodedBatch
 from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.records.batch import BatchBody, Record, encode_batch
+from trio_kafka.records.batch import BatchBody, encode_batch
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import HEADER_SIZE, LENGTH_END, BatchHeader, read_header
-from trio_kafka.records.uniform import encode_uniform
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed import acknowledged
+from trio_kafka.replication.delayed_produce import acknowledged
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
@@ -83,32 +81,19 @@ class PartitionLog:
     def is_calm(self) -> bool:
         """See `ShardLog`."""
         log = self.partition.leading
-        return log is not None and log.pace.calm and not log.busy
+        return log is not None and log.latency.calm and not log.busy
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
         """See `ShardLog`."""
-        return self._append(list(map(encode_record, records)), now_ms, None, now_ms)
+        body = BatchBody()
+        for record in records:
+            body.add_pair(*encode_record(record), now_ms)
+        return self._append(body, now_ms)
 
-    def _append_gathered(self, batch: EncodedBatch, now_ms: int) -> Written | None:
-        return self._append(*batch.content, now_ms)
-
-    def _append(
-        self, pairs: list[Pair], first_ms: int, deltas: list[int] | None, now_ms: int
-    ) -> Written | None:
-        """first_ms, deltas: as in `encode_uniform`. now_ms: it may be later than all of them."""
+    def _append(self, body: BatchBody, now_ms: int) -> Written | None:
+        """now_ms: the time of the append; it may be later than that of each record."""
         partition = self.partition
-        settings = partition.settings
-        if self._is_plain:
-            batch, header = encode_uniform(
-                pairs, first_ms, base_sequence=_FIRST_SEQUENCE, deltas=deltas
-            )
-            if header.length + LENGTH_END > settings.limits.max_message_bytes:
-                self._refuse(batch)
-        else:
-            body = BatchBody()
-            for (key, value), delta in zip(pairs, deltas or repeat(0), strict=False):
-                body.add(Record(timestamp=first_ms + delta, key=key, value=value))
-            batch, header = self._closed(body)
+        batch, header = self._closed(body)
         try:
             result = append_own(
                 partition,
@@ -136,7 +121,7 @@ class PartitionLog:
         room = min(self._limit, _LOOSE)
         if not self._is_plain:
             room = min(self._limit - self._limit // _GROWN, _COMPRESSED)
-        return EncodedBatch(room, self._append_gathered)
+        return EncodedBatch(room, self._append)
 
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
@@ -152,7 +137,7 @@ class PartitionLog:
                 batches.append(self._closed(body))
                 body, grown = BatchBody(), grown - size + HEADER_SIZE
             size = grown
-            body.add(Record(timestamp=now_ms, key=key, value=value))
+            body.add_pair(key, value, now_ms)
             if not number % _A_STEP:
                 yield
         batches.append(self._closed(body))

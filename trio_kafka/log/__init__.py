@@ -1,1 +1,20 @@
-"""One partition's files, and the directories that hold them."""
+"""Logs of partitions: batches in segments, their indexes, and the directories that hold them."""
+
+__all__ = [
+    "append",
+    "config",
+    "decompression",
+    "disk_latency",
+    "durability",
+    "epochs",
+    "files",
+    "index",
+    "log",
+    "manager",
+    "producer_state",
+    "read",
+    "recovery",
+    "retention",
+    "timestamp_search",
+    "truncate",
+]

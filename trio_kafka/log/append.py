@@ -1,6 +1,12 @@
-"""What must be true of batches before they may be appended. Pure.
+"""Appends to a log: place the batches, write them, take them over.
 
-Bytes have been validated before (CRC, counts, times); here stand the rules of the log.
+`place` checks the rules of the log and gives offsets. Then the batches are written. `take_over`
+moves the end of the log behind them. An append is whole or nothing.
+The file operations of an append are performed in one of three ways: in the loop; in the loop in
+    pieces, with a yield point between them; in a thread, for a slow directory. Meanwhile the log is
+    `busy` and takes no other append, roll or cut. If it is closed or fails meanwhile, nothing is
+    appended.
+Batches were validated before (CRC, counts, times).
 Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
@@ -8,23 +14,31 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
+from trio_kafka.log.segment import Segment
+from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
     CONTROL,
     LENGTH_END,
     NO_PRODUCER_ID,
+    STAMP,
     TRANSACTIONAL,
     BatchHeader,
+    stamp_append_time,
 )
+
+_NO_TIME: Final = -1
 
 
 class Appended(NamedTuple):
-    """Where batches are now. append_time_ms is -1 with create times.
+    """Result of an append. append_time_ms is -1 with create times.
 
-    duplicate: they were there already, appended before by the same producer; then append_time_ms is
-    the largest timestamp of what is there, with create times too, as in Kafka.
+    duplicate: the same producer appended the batches before. Then append_time_ms is the largest
+        timestamp of the stored batches, with create times too, as in Kafka.
     """
 
     first_offset: int
@@ -34,27 +48,199 @@ class Appended(NamedTuple):
     duplicate: bool = False
 
 
-# Without the function that a NamedTuple is made by: a produce makes one for each partition.
-new_appended: Final[Callable[[tuple[int, int, int, int, bool]], Appended]] = partial(
+# Bypasses the generated constructor: a produce makes one for each partition.
+_appended: Final[Callable[[tuple[int, int, int, int, bool]], Appended]] = partial(
     tuple.__new__, Appended
 )
 
 
+# Three ways to append
+
+
+def append_as_leader(
+    log: Log,
+    records: memoryview,
+    headers: Sequence[BatchHeader],
+    leader_epoch: int,
+    now_ms: int | None = None,
+    *,
+    in_pieces: bool = False,
+) -> Appended:
+    """Give batches their offsets and the epoch, in place, and write them in the loop.
+
+    records: whole batches, validated, writable. headers: their headers, brought up to date.
+    now_ms: the wall clock, if the caller has just read it.
+    in_pieces: call the yield point between the pieces of large batches.
+    Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, the errors of
+    ProducerState.check, NOT_LEADER_OR_FOLLOWER if the log was closed; LogDirError.
+    """
+    work = _appending(log, records, headers, leader_epoch, now_ms=now_ms, in_pieces=in_pieces)
+    return log.latency.run_now(work)
+
+
+async def append_in_thread(
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int
+) -> Appended:
+    """Append as `append_as_leader` does, in a thread. Shielded: a started write completes.
+
+    The caller holds `Log.writing`, so that no other task cuts, closes or syncs the log.
+    """
+    return await log.latency.run_in_threads(_appending(log, records, headers, leader_epoch))
+
+
+def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
+    """Write batches that have the offsets and epochs of their leader, in the loop.
+
+    Raises KafkaError(OFFSET_OUT_OF_RANGE) for offsets that do not ascend from the end of the log;
+    LogDirError.
+    """
+    expected = log.end_offset
+    for header in headers:
+        if header.base_offset < expected:
+            found = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+        expected = header.base_offset + header.last_offset_delta + 1
+    log.latency.run_now(_writing(log, records, headers, log.now_ms()))
+
+
+def roll(log: Log) -> None:
+    """Begin a new segment, unless the active one is empty. LogDirError."""
+    run_now(_rolling(log))
+
+
+async def roll_in_thread(log: Log) -> None:
+    """Begin a new segment as `roll` does; threads make its files. The caller holds `writing`."""
+    await run_in_threads(_rolling(log))
+
+
+# Steps of an append
+
+
+def _appending(
+    log: Log,
+    records: memoryview,
+    headers: Sequence[BatchHeader],
+    leader_epoch: int,
+    *,
+    now_ms: int | None = None,
+    in_pieces: bool = False,
+) -> FileWork[Appended]:
+    if now_ms is None:
+        now_ms = log.now_ms()
+    appended = place(log, records, headers, leader_epoch, now_ms)
+    if not appended.duplicate:
+        yield from _writing(log, records, headers, now_ms, in_pieces)
+    return appended
+
+
+def _writing(
+    log: Log,
+    records: memoryview,
+    headers: Sequence[BatchHeader],
+    now_ms: int,
+    in_pieces: bool = False,
+) -> FileWork[None]:
+    if log.failed or log.closed or log.busy:
+        log.refuse()
+    log.busy = True
+    try:
+        segment = log.segments.active
+        if segment.should_roll(log.config, log.rolling.jitter_ms, now_ms, records, headers):
+            segment = yield from _begin_segment(log, headers[0].base_offset, now_ms)
+        position = yield segment.writing(records, log.latency.give_way if in_pieces else None)
+    except OSError as error:
+        log.fail(error)
+    finally:
+        log.busy = False
+    take_over(log, segment, records, headers, position)
+
+
+def place(
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], leader_epoch: int, now_ms: int
+) -> Appended:
+    """Check the rules; write offsets, epoch and time of the append into the batches."""
+    config = log.config
+    size = len(records)
+    if size > config.max_message_bytes or size > config.segment_bytes:
+        check_sizes(size, headers, config)
+    append_time = config.message_timestamp_type == "LogAppendTime"
+    repeated = None
+    if headers[0].producer_id >= 0 or len(headers) > 1:
+        repeated = check_producers(headers, log.producers)
+    if repeated is not None:
+        return Appended(
+            repeated.first_offset,
+            repeated.last_offset,
+            repeated.timestamp,
+            log.start_offset,
+            duplicate=True,
+        )
+    first = offset = log.end_offset
+    position = 0
+    for header in headers:
+        STAMP.pack_into(records, position, offset, header.length, leader_epoch)
+        header.base_offset = offset
+        header.leader_epoch = leader_epoch
+        if append_time:
+            stamp_append_time(records, position, header, now_ms)
+        offset += header.last_offset_delta + 1
+        position += header.length + LENGTH_END
+    stamped_ms = now_ms if append_time else _NO_TIME
+    return _appended((first, offset - 1, stamped_ms, log.start_offset, False))
+
+
+def take_over(
+    log: Log,
+    segment: Segment,
+    records: memoryview,
+    headers: Sequence[BatchHeader],
+    written_at: int,
+) -> None:
+    """Move the end of the log behind batches that were written. Readers see them from now on.
+
+    Raises KafkaError, LogDirError if the log was closed or has failed since.
+    """
+    if log.failed or log.closed:
+        log.refuse()
+    size = len(records)
+    if segment.size - written_at != size:
+        raise InvariantError(
+            f"{log.partition}: the file grew by {segment.size - written_at} bytes, want {size}"
+        )
+    segment.wrote(written_at, headers, log.config.index_interval_bytes)
+    epochs, position = log.epochs, 0
+    for header in headers:
+        if header.leader_epoch != epochs.latest:
+            epochs.assign(header.leader_epoch, header.base_offset)
+        if header.producer_id >= 0:
+            aborted = note_batch(log.producers, header, records, position)
+            if aborted is not None:
+                segment.transactions.append(aborted)
+        position += header.length + LENGTH_END
+    last = headers[-1]
+    next_offset = last.base_offset + last.last_offset_delta + 1
+    log.end_offset = next_offset
+    most = log.config.flush_messages
+    if next_offset - log.recovery_point >= most and next_offset - log.flush_end >= most:
+        log.flush_end = next_offset
+        log.wants_sync(log)
+
+
 def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) -> None:
-    """Raises KafkaError: MESSAGE_TOO_LARGE for a batch, RECORD_LIST_TOO_LARGE for all together."""
+    """Raise KafkaError: MESSAGE_TOO_LARGE for a batch, RECORD_LIST_TOO_LARGE for all together."""
     for header in headers:
         if header.length + LENGTH_END > config.max_message_bytes:
             found = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
     if size > config.segment_bytes:
-        found = f"batches of {size} bytes, a segment has {config.segment_bytes}"
+        found = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
 
 
 def check_producers(
     headers: Sequence[BatchHeader], producers: ProducerState
 ) -> ProducedBatch | None:
-    """Are sequences and epochs those that come next? The batch that these repeat, or None.
+    """Check that sequences and epochs are the next ones. Return the batch that these repeat.
 
     Raises KafkaError as `ProducerState.check`.
     """
@@ -71,3 +257,41 @@ def check_producers(
         if duplicate is not None:
             return duplicate
     return None
+
+
+# Steps of a roll
+
+
+def _rolling(log: Log) -> FileWork[None]:
+    if log.failed or log.closed or log.busy:
+        log.refuse()
+    log.busy = True
+    try:
+        if log.segments.active.size:
+            yield from _begin_segment(log, log.end_offset, log.now_ms())
+    except OSError as error:
+        log.fail(error)
+    finally:
+        log.busy = False
+
+
+def _begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
+    """Begin a segment, unless the active one is empty and begins there. OSError.
+
+    Raises KafkaError, LogDirError if the log was closed or has failed meanwhile.
+    """
+    active = log.segments.active
+    if active.base_offset == base_offset:  # empty: a setting alone made it full
+        return active
+    segment, snapshot = yield from log.rolling.prepare(
+        base_offset, now_ms, log.config, log.producers
+    )
+    if log.closed or log.failed:
+        segment.close()
+        if snapshot is not None:
+            snapshot.close()
+        active.close()
+        log.refuse()
+    log.rolling.install(segment, snapshot, log.config)
+    log.wants_sync(log)
+    return segment

@@ -1,11 +1,9 @@
-"""The topic settings that a log obeys: Kafka's names in snake case, Kafka's defaults.
+"""Topic settings of a log: Kafka's names in snake case, Kafka's defaults.
 
 Source: topic settings of Apache Kafka 4.4.0.
 """
 
 from typing import Final, Literal
-
-from attrs import field
 
 from trio_kafka.attributes import frozen
 
@@ -14,11 +12,7 @@ MAX_LONG: Final = (1 << 63) - 1
 
 @frozen(kw_only=True)
 class LogConfig:
-    """Sizes in bytes, times in milliseconds. -1 turns a retention rule off.
-
-    plain_bytes: a batch of up to this size gets its offset and its epoch, and is not looked at
-        further; -1: each gets the time of its append.
-    """
+    """Settings of a log. Sizes in bytes, times in milliseconds. -1 turns a retention rule off."""
 
     cleanup_policy: frozenset[str] = frozenset({"delete"})
     file_delete_delay_ms: int = 60_000
@@ -36,17 +30,10 @@ class LogConfig:
     segment_index_bytes: int = 10_485_760
     segment_jitter_ms: int = 0
     segment_ms: int = 604_800_000
-    plain_bytes: int = field(init=False)
-
-    @plain_bytes.default
-    def _largest_plain(self) -> int:
-        if self.message_timestamp_type == "LogAppendTime":
-            return -1
-        return min(self.max_message_bytes, self.segment_bytes)
 
     @property
     def reserve(self) -> int:
-        """How long the file of a new segment is at once, in bytes; 0: it grows."""
+        """Initial file length of a new segment, in bytes; 0: the file grows."""
         return self.segment_bytes if self.preallocate else 0
 
     @property
@@ -55,5 +42,5 @@ class LogConfig:
 
     @property
     def deletes(self) -> bool:
-        """Old segments go by time and size, not only by the start offset."""
+        """True if old segments are removed by time and size, not only by the start offset."""
         return "delete" in self.cleanup_policy

@@ -1,19 +1,23 @@
-"""Is a directory slow? An append that took long, because it waited, says so for a while.
+"""Latency of appends to a directory: a long wait for the disk makes it slow for a second.
 
-Appends block the loop; on a disk that stalls they belong into a thread. One Pace for each
-directory. On a busy machine an append also takes long because others have the processor, which no
-thread would change: so the first long append of a while makes the directory suspect only, and
-whether the next ones wait is counted. What a thread takes is longer by its wait for a token and for
-the interpreter (5 ms where the loop is busy), so that it takes more of it to say "slow" again.
+Appends block the loop, so those to a stalling disk go to a thread. There is one DiskLatency for
+each directory.
+On a busy machine an append also takes long while other processes have the CPU, which a thread would
+not change. So the first long append only makes the directory suspect. While it is suspect, the
+kernel's count of waits shows whether the next appends wait.
+An append in a thread also waits for a token and for the interpreter (5 ms if the loop is busy).
+Therefore its limit is higher.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.scheduling.yield_point import YieldPoint
 
+T = TypeVar("T")
 LONG_APPEND_S: Final = 0.005
 LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
@@ -21,16 +25,16 @@ SUSPECT_FOR_S: Final = 2.0
 CLOSE_S: Final = 0.0001
 
 
-class Pace:
-    """What the appends to one directory cost.
+class DiskLatency:
+    """Latency of the appends to one directory.
 
-    elapsed: World's clock that is never skipped. waits: its count of what a thread waited for;
-        None: whatever takes long has waited.
+    elapsed: World's clock that is never skipped.
+    waits: count of the waits of this thread; None: each long append has waited.
     suspect: call `watch` before the next append.
-    calm: not slow, and no append waits for a thread: nobody need look further. queues: how many
-    partitions have appends that wait. yield_point: called between the pieces of a large append.
-    appending: held by whoever appends in a thread: one at a time, as a second one would copy on the
-    core that the loop needs, and wait for the same disk.
+    calm: not slow, and no append is queued.
+    queues: number of partitions with queued appends.
+    appending: held during an append in a thread. Two at a time would copy on the core that the loop
+        needs, and wait for the same disk.
     """
 
     __slots__ = (
@@ -38,6 +42,7 @@ class Pace:
         "_waited",
         "_waits",
         "_watched",
+        "_yielded_s",
         "appending",
         "calm",
         "elapsed",
@@ -58,10 +63,11 @@ class Pace:
         self.elapsed = elapsed
         self.suspect = False
         self._waits = waits
-        self._waited: int | None = None  # how often, before the append that is watched
+        self._waited: int | None = None  # count before the watched append
         self._watched = float("-inf")
         self._suspect_until = float("-inf")
-        self.yield_point = YieldPoint() if yield_point is None else yield_point
+        self.yield_point = yield_point or YieldPoint()
+        self._yielded_s = 0.0  # time spent in the yield point, all in all
         self.appending = trio.Lock()
         self.calm = True
         self.queues = 0
@@ -71,12 +77,44 @@ class Pace:
 
     @property
     def slow(self) -> bool:
-        """A long append was less than a second ago."""
+        """True for a second after a long append."""
         return self.elapsed() < self.slow_until
 
+    def run_now(self, append: FileWork[T]) -> T:
+        """Perform an append in the loop, and note a long one."""
+        if self.suspect:
+            self.watch()
+        elapsed, yielded_s = self.elapsed, self._yielded_s
+        began = elapsed()
+        result = run_now(append)
+        ended = elapsed()
+        if ended - began > LONG_APPEND_S:
+            ended -= self._yielded_s - yielded_s
+            if ended - began > LONG_APPEND_S:
+                self.held_up(began, ended)
+        return result
+
+    async def run_in_threads(self, append: FileWork[T]) -> T:
+        """Perform an append in threads, and note a long one. Shielded."""
+        began = self.elapsed()
+        with trio.CancelScope(shield=True):
+            result = await run_in_threads(append)
+        ended = self.elapsed()
+        if ended - began > LONG_IN_THREAD_S:
+            self.took_long(began, ended)
+        return result
+
+    def give_way(self) -> None:
+        """Call the yield point during an append. Its time is not counted as the append's."""
+        left = self.elapsed()
+        self.yield_point()
+        self._yielded_s += self.elapsed() - left
+
     def watch(self) -> None:
-        """An append of this thread begins, to a directory that is suspect. Between appends that
-        come so close the loop has not waited for anything: the count is taken once for them.
+        """Note the count of waits before an append to a suspect directory.
+
+        Between appends in quick succession the loop has not waited, so the count is taken once for
+        them.
         """
         now = self.elapsed()
         if self._waits is None or now >= self._suspect_until:
@@ -87,7 +125,7 @@ class Pace:
         self._watched = now
 
     def held_up(self, began: float, ended: float) -> None:
-        """An append held this thread for longer than LONG_APPEND_S: by the disk, or by others."""
+        """Note an append that held the loop for longer than LONG_APPEND_S."""
         waits = self._waits
         if waits is None or (self._waited is not None and waits() != self._waited):
             self.took_long(began, ended)
@@ -96,12 +134,12 @@ class Pace:
             self._suspect_until = ended + SUSPECT_FOR_S
 
     def took_long(self, began: float, ended: float) -> None:
-        """An append waited for longer than LONG_APPEND_S, or LONG_IN_THREAD_S."""
+        """Note an append that waited for longer than LONG_APPEND_S, or LONG_IN_THREAD_S."""
         self.calm = False
         self.long_appends += 1
         self.longest_s = max(self.longest_s, ended - began)
         self.slow_until = ended + SLOW_FOR_S
 
     def calm_down(self) -> None:
-        """Be calm again, if all is over."""
+        """Set `calm` again if the directory is fast and no append is queued."""
         self.calm = not (self.queues or self.slow)

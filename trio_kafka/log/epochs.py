@@ -1,6 +1,6 @@
-"""Which leader epoch begins where: the cache behind `leader-epoch-checkpoint`.
+"""Leader epochs of a log with their start offsets: the cache behind `leader-epoch-checkpoint`.
 
-Entries (epoch, start offset) ascend in both. Pure: the log writes the rows down before its recovery
+Entries (epoch, start offset) ascend in both. Pure: the log writes the rows before its recovery
 point passes them.
 Source: KIP-101, KIP-279.
 """
@@ -14,7 +14,7 @@ NO_OFFSET: Final = -1
 
 
 class LeaderEpochs:
-    """One partition's epochs. `dirty`: changed since `rows` was last taken for the file."""
+    """Leader epochs of one partition. dirty: changed since `rows` was last taken for the file."""
 
     __slots__ = ("_epochs", "_starts", "dirty", "latest")
 
@@ -28,13 +28,13 @@ class LeaderEpochs:
 
     @property
     def rows(self) -> list[tuple[int, int]]:
-        """(epoch, start offset), ascending."""
+        """Pairs (epoch, start offset), ascending."""
         return list(zip(self._epochs, self._starts, strict=True))
 
     def assign(self, epoch: int, start: int) -> None:
-        """Batches from `start` on have `epoch`, unless that epoch began before.
+        """Begin `epoch` at offset `start`, unless it began before.
 
-        Entries that contradict it go.
+        Entries that contradict it are removed.
         """
         if epoch < 0 or (epoch == self.latest and start >= self._starts[-1]):
             return
@@ -45,7 +45,7 @@ class LeaderEpochs:
         self._changed()
 
     def end_offset(self, epoch: int, log_end: int) -> tuple[int, int]:
-        """(largest epoch <= `epoch`, the offset where it ended); (-1, -1) where that is not known.
+        """Return (largest epoch <= `epoch`, the offset where it ended); (-1, -1) if unknown.
 
         For an epoch before the first known one: itself and the start of the first known one.
         """
@@ -58,7 +58,7 @@ class LeaderEpochs:
         return floor, self._starts[higher]
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch of the batch at `offset`; -1 before the first entry."""
+        """Return the epoch of the batch at `offset`; -1 before the first entry."""
         found = bisect_right(self._starts, offset)
         return self._epochs[found - 1] if found else NO_EPOCH
 
@@ -72,7 +72,7 @@ class LeaderEpochs:
     def truncate_from_start(self, offset: int) -> None:
         """Forget epochs that ended at `offset` or before.
 
-        The one that holds `offset` begins there now.
+        The epoch that contains `offset` begins there now.
         """
         found = bisect_right(self._starts, offset) - 1
         if found >= 0 and self._starts[found] < offset:

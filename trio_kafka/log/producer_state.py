@@ -1,11 +1,9 @@
-"""What a log knows of its producers: epochs, sequences, the last five batches, open transactions.
-Pure.
+"""Producers of a log: epochs, sequences, the last five batches, open transactions. Pure.
 
-A batch of an idempotent producer is checked before it is written and noted afterwards. A producer
-that is not known, because it is new or was silent for long, may begin with any sequence: so nobody
-is told UNKNOWN_PRODUCER_ID. A repeated batch is answered like the first time. What the broker
-itself writes for a producer has no sequence. Batches that were accepted elsewhere (followers, the
-log at start) are only noted.
+A batch of an idempotent producer is checked before it is written and noted afterwards. An unknown
+producer, new or silent for long, may begin with any sequence; UNKNOWN_PRODUCER_ID is never sent. A
+duplicate gets the answer of the first batch. Batches that the broker writes for a producer have no
+sequence. Batches that were accepted elsewhere (by a leader, or before the start) are only noted.
 Source: KIP-98, KIP-185, KIP-360; Kafka's rules for sequences.
 """
 
@@ -24,7 +22,7 @@ _REMEMBERED: Final = 5
 
 
 class ProducedBatch(NamedTuple):
-    """A batch as its producer's duplicates need it."""
+    """A batch of a producer, kept to recognize its duplicates."""
 
     first_sequence: int
     last_sequence: int
@@ -39,9 +37,9 @@ class ProducedBatch(NamedTuple):
 
 @define(kw_only=True)
 class Producer:
-    """One producer id.
+    """State of one producer id.
 
-    `transaction_first_offset`: where its open transaction began, if there is one.
+    transaction_first_offset: start of its open transaction, if there is one.
     """
 
     producer_id: int
@@ -56,7 +54,7 @@ class Producer:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sequences begin anew where the epoch is another one."""
+        """Restart the sequences if the epoch is another one."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
@@ -64,7 +62,7 @@ class Producer:
 
 @frozen(kw_only=True)
 class EndedTransaction:
-    """A transaction whose marker stands at `last_offset`."""
+    """A transaction with its marker at `last_offset`."""
 
     producer_id: int
     first_offset: int
@@ -73,10 +71,10 @@ class EndedTransaction:
 
 
 class ProducerState:
-    """One partition's producers by id.
+    """Producers of one partition, by id.
 
-    loads_at: the offset as of which a load finds them without a batch, thanks to a snapshot or as
-    the log begins there; None: it is not known to be durable.
+    loads_at: end offset at which a load finds these producers without reading a batch, from a
+        snapshot or at the start of the log. None: not known to be durable.
     """
 
     __slots__ = ("_ended", "_open", "_producers", "loads_at")
@@ -99,10 +97,10 @@ class ProducerState:
     def check(
         self, producer_id: int, epoch: int, sequence: int, delta: int, *, transactional: bool
     ) -> ProducedBatch | None:
-        """May a batch of data be appended? The batch that it repeats, or None.
+        """Check a batch of data before its append. Return the batch that it repeats, or None.
 
-        sequence: NO_SEQUENCE: of the broker's own batch only the epoch is checked. Raises
-        KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
+        sequence: NO_SEQUENCE for a batch of the broker, whose epoch alone is checked.
+        Raises KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
         """
         producer = self._producers.get(producer_id)
         if producer is None:
@@ -137,7 +135,7 @@ class ProducerState:
         timestamp: int,
         transactional: bool,
     ) -> None:
-        """A batch of data was appended at `first_offset`; sequence: NO_SEQUENCE: it has none."""
+        """Note a batch of data appended at `first_offset`. sequence: NO_SEQUENCE if it has none."""
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)
@@ -161,8 +159,9 @@ class ProducerState:
             self._open[producer_id] = first_offset
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """May a coordinator's marker be appended? INVALID_PRODUCER_EPOCH,
-        TRANSACTION_COORDINATOR_FENCED.
+        """Check a coordinator's marker before its append.
+
+        Raises KafkaError: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
         """
         producer = self._producers.get(producer_id)
         if producer is None:
@@ -205,9 +204,9 @@ class ProducerState:
         return ended
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """The first offset whose transaction is open, or ended above the high watermark.
+        """Return the first offset of a transaction that is open, or ended above the high watermark.
 
-        Else the latter.
+        Without such a transaction: the high watermark.
         """
         if self._ended:
             self._ended = [one for one in self._ended if one.last_offset >= high_watermark]
@@ -217,17 +216,17 @@ class ProducerState:
         return min(high_watermark, *self._open.values(), *firsts)
 
     def first_open_offset(self, default: int) -> int:
-        """The first offset of the oldest open transaction."""
+        """Return the first offset of the oldest open transaction."""
         return min(self._open.values(), default=default)
 
     def restore(self, producer: Producer) -> None:
-        """Take one over from a snapshot."""
+        """Add a producer from a snapshot."""
         self._producers[producer.producer_id] = producer
         if producer.transaction_first_offset is not None:
             self._open[producer.producer_id] = producer.transaction_first_offset
 
     def expire(self, before: int) -> None:
-        """Forget producers of times up to `before`, unless a transaction of theirs is open."""
+        """Forget producers silent since `before`, except those with an open transaction."""
         gone = [
             producer.producer_id
             for producer in self._producers.values()
@@ -237,7 +236,7 @@ class ProducerState:
             del self._producers[producer_id]
 
     def clear(self) -> None:
-        """Know nobody."""
+        """Forget all producers."""
         self.loads_at = None
         self._producers.clear()
         self._open.clear()

@@ -1,28 +1,27 @@
-"""Where the bytes of a fetch are: found, not read."""
+"""Reads of a log: the position of the bytes at an offset; aborted transactions.
 
-from typing import NamedTuple
+Each search is a generator of file operations, run by `perform_now` or `perform_in_threads`. Any
+number of reads may run at a time.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.batch_scan import Spot
+from trio_kafka.log.files.operations import FileWork, ReadBytes, run_in_threads, run_now
 from trio_kafka.log.index.transaction import AbortedTransaction
-from trio_kafka.log.reading import Steps
+from trio_kafka.log.log import Log
+from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.world.protocols import File
 
-
-class Found(NamedTuple):
-    """What a read gives. range: None where there is nothing (yet), else it must be released.
-
-    position, first_offset: of the first batch, which may begin below the offset asked for.
-    """
-
-    range: FileRange | None
-    position: int
-    first_offset: int
+T = TypeVar("T")
 
 
-class Place(NamedTuple):
+class FileSlice(NamedTuple):
     """Bytes of a segment's file that begin with the batch of `first_offset`."""
 
     file: File
@@ -30,75 +29,167 @@ class Place(NamedTuple):
     size: int
     first_offset: int
 
+    def lease(self) -> FileRange:
+        """Return the bytes as a part of an answer, which must be released."""
+        return FileRange(self.file.lease(self.position + self.size), self.position, self.size)
 
-def find_place(
-    segments: Segments,
-    offset: int,
-    max_bytes: int,
-    end_offset: int,
-    log_end: int,
-    *,
-    at_least_one: bool,
-    gaps: bool = True,
-) -> Steps[Place | None]:
-    """At most `max_bytes` from the batch that holds `offset`, none of them of a batch that ends
-    at `end_offset` or later; more only for the first batch, and only with `at_least_one`.
 
-    The last batch may be cut short by `max_bytes`, as Kafka's are; never the first. Where the rest
-    of a segment's file is gone, the next segment follows, as in Kafka's LocalLog.
-    gaps: offsets may be missing between segments, as after compaction; else a missing one is
-        reported.
+# Two ways to search
+
+
+def perform_now(log: Log, work: FileWork[T]) -> T:
+    """Run a search without a wait. BlockingIOError: it would have to wait for the disk.
+
+    Raises LogDirError, and the errors of `work`.
     """
-    if offset >= end_offset:
+    try:
+        return run_now(work)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        log.fail(error)
+
+
+async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
+    """Run a search that may wait for the disk.
+
+    Segments may be removed and positions change while a thread reads. The result or error is
+    discarded then, and `make` begins the search again. Raises KafkaError, LogDirError.
+    """
+    while True:
+        cuts = log.cuts
+        if log.failed or log.closed:
+            log.refuse()
+        try:
+            result = await run_in_threads(make())
+        except OSError as error:
+            if cuts == log.cuts:
+                log.fail(error)
+        except KafkaError:
+            if cuts == log.cuts:
+                raise
+        else:
+            if cuts == log.cuts:
+                return result
+
+
+# Bytes
+
+
+def find_slice(
+    log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
+) -> FileWork[FileSlice | None]:
+    """Find up to `max_bytes` from the batch that holds `offset`, below `end_offset`.
+
+    No batch that ends at `end_offset` or later is included. The first batch is never cut short:
+        with `at_least_one` it is included whole, whatever its size. The last one may be cut short
+        by `max_bytes`, as in Kafka. If the rest of a segment's file is missing, the next segment
+        follows, as in Kafka's LocalLog.
+    Raises KafkaError(OFFSET_OUT_OF_RANGE), LogDirError.
+    """
+    if log.failed or log.closed:
+        log.refuse()
+    log_end, segments = log.end_offset, log.segments
+    if not log.start_offset <= offset <= log_end:
+        found = f"offset {offset}, want {log.start_offset} to {log_end}"
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
+    if end_offset >= log_end:
+        end_offset, segment = log_end, segments.active
+        if segment.base_offset <= offset < log_end:  # nearly always: at the end of the log
+            first = segment.find_recent(offset)
+            if first is not None:
+                return _slice(segment, first, segment.size, max_bytes, at_least_one)
+    there = (yield from _first_batch(log, offset)) if offset < end_offset else None
+    if there is None:
         return None
-    number = segments.floor(offset)
-    while (segment := segments.at(number)) is not None:
-        limit = segment.measure()
-        first = (yield from segment.find(offset)) if limit else None
-        if first is not None:
-            break
-        number += 1
-        if not gaps and (after := segments.at(number)) is not None:
-            found = f"no record at offset {offset} or later, want up to {after.base_offset - 1}"
-            segment.report("records missing in a segment file", found)
-    else:
-        return None
-    if first.last_offset >= segments.end_of(number, log_end):
+    segment, first, segment_end = there
+    if first.last_offset >= segment_end:
         found = f"last offset {first.last_offset} in the batch at position {first.position}"
         segment.report("damaged batch in a segment file", found)
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, found)
     if first.last_offset >= end_offset:
         return None
-    if end_offset < segments.end_of(number, log_end):
-        beyond = yield from segment.find(end_offset)
-        if beyond is not None:
-            limit = beyond.position
-    size = min(max_bytes, limit - first.position)
-    if size < first.size:
+    beyond = (yield from segment.find(end_offset)) if end_offset < segment_end else None
+    limit = segment.size if beyond is None else beyond.position
+    return _slice(segment, first, limit, max_bytes, at_least_one)
+
+
+def _first_batch(log: Log, offset: int) -> FileWork[tuple[Segment, Spot, int] | None]:
+    """Find the first batch that ends with `offset` or later, and the end of its segment."""
+    segments = log.segments
+    number = segments.floor(offset)
+    while (segment := segments.at(number)) is not None:
+        first = (yield from segment.find(offset)) if segment.measure() else None
+        number += 1
+        if first is not None:
+            return segment, first, segments.end_of(number - 1, log.end_offset)
+        after = segments.at(number)
+        if after is not None and not log.config.compacts:
+            found = f"no record at offset {offset} or later, want up to {after.base_offset - 1}"
+            segment.report("records missing in a segment file", found)
+    return None
+
+
+def _slice(
+    segment: Segment, first: Spot, limit: int, max_bytes: int, at_least_one: bool
+) -> FileSlice | None:
+    """Return the bytes from the first batch up to position `limit` at most."""
+    position, first_size, first_offset, _ = first
+    size = min(max_bytes, limit - position)
+    if size < first_size:
         if not at_least_one:
             return None
-        size = first.size
-    return Place(segment.file, first.position, size, first.base_offset)
+        size = first_size
+    return FileSlice(segment.file, position, size, first_offset)
 
 
-def lease(file: File, position: int, size: int, first_offset: int) -> Found:
-    """The range of what begins with the batch of `first_offset`; it must be released."""
-    range_ = FileRange(file.lease(position + size), position, size)
-    return Found(range_, position, first_offset)
+def read(
+    log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
+) -> FileRange | None:
+    """Lease what `find_slice` finds. BlockingIOError: headers or an index are not in memory."""
+    found = perform_now(log, find_slice(log, offset, max_bytes, end_offset, at_least_one))
+    return None if found is None else found.lease()
+
+
+async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
+    """Copy whole batches, at least one, from the batch that holds `offset` on; b"" at the end.
+
+    end_offset: as in `find_slice`; None: the end of the log.
+    """
+
+    def copy() -> FileWork[bytes]:
+        end = log.end_offset if end_offset is None else end_offset
+        found = yield from find_slice(log, offset, max_bytes, end)
+        if found is None:
+            return b""
+        content = yield ReadBytes(found.file, found.position, found.size, found.size)
+        return whole_batches(content)
+
+    return await perform_in_threads(log, copy)
 
 
 def whole_batches(content: memoryview) -> bytes:
-    """A copy of the batches of which `content` has all."""
+    """Copy the batches that are complete in `content`."""
     end = 0
     for position, header in iterate_headers(content):
         end = position + header.size
     return bytes(content[:end])
 
 
-def find_aborted(segments: Segments, first: int, end: int) -> Steps[list[AbortedTransaction]]:
-    """Aborted transactions whose records or markers lie between `first` and `end` (exclusive)."""
+# Transactions
+
+
+def find_aborted(
+    segments: Segments, first: int, end: int, log_end: int | None = None
+) -> FileWork[list[AbortedTransaction]]:
+    """Find the aborted transactions with records or markers between `first` and `end` (exclusive).
+
+    log_end: only those that a reader of the segment of `first` needs; None: all.
+    """
     found: list[AbortedTransaction] = []
     number = segments.floor(first)
+    if log_end is not None:
+        end = min(end, segments.end_of(number, log_end))
     while (segment := segments.at(number)) is not None:
         entries = yield from segment.transactions.all()
         for aborted in entries:
@@ -108,3 +199,8 @@ def find_aborted(segments: Segments, first: int, end: int) -> Steps[list[Aborted
                 return found
         number += 1
     return found
+
+
+async def aborted_transactions(log: Log, first: int, end: int) -> list[AbortedTransaction]:
+    """Return the aborted transactions between `first` and `end` (exclusive)."""
+    return await perform_in_threads(log, lambda: find_aborted(log.segments, first, end))

@@ -1,25 +1,25 @@
-"""Which old segments go: by age, by size, and below the start offset. Deciding reads no batch.
+"""Retention: remove old segments by age, by size, and below the start offset.
 
-Segments go from the oldest on, never above the high watermark, the active one only after another
-has begun. The start offset is durable before the first name goes: names may be lost in any order,
-and a hole must not look like data.
+Segments are removed from the oldest on, never above the high watermark. The active one is removed
+    after another has begun. The start offset is durable before the first name is removed: a crash
+    may lose names in any order, and a gap must not look like data. No batch is read to decide.
 Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 """
 
 from collections.abc import Awaitable, Callable
 
-from trio_kafka.log.append_slow import roll_slow
-from trio_kafka.log.descriptors import names_in, sync_names
+from trio_kafka.log.append import roll, roll_in_thread
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names
+from trio_kafka.log.files.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.log import Log
-from trio_kafka.log.names import SEGMENT_FILES, SNAPSHOT, offset_file
-from trio_kafka.log.producers import snapshots_among
-from trio_kafka.log.queries import waiting
+from trio_kafka.log.producer_snapshots import snapshots_among
+from trio_kafka.log.read import perform_in_threads
 
 Checkpoint = Callable[[], Awaitable[None]]
 
 
 async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
-    """Remove the segments that the settings do not keep; how many went. LogDirError.
+    """Remove the segments that the settings do not keep. Return their number. LogDirError.
 
     checkpoint: makes the start offsets of the directory durable.
     """
@@ -30,16 +30,16 @@ async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
 
 
 async def _by_time(log: Log, now_ms: int) -> int:
-    """The offset below which all is too old.
+    """Return the offset below which all segments are too old.
 
-    A segment without timestamps is as old as we know it.
+    A segment without timestamps is as old as this process has known it.
     """
     keep_ms = log.config.retention_ms
     offset = log.segments.first.base_offset
     if keep_ms < 0:
         return offset
     for number, segment in enumerate(log.segments):
-        await waiting(log, segment.load_timestamps)
+        await perform_in_threads(log, segment.load_timestamps)
         time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
         if not segment.size or now_ms - time <= keep_ms:
             break
@@ -48,7 +48,7 @@ async def _by_time(log: Log, now_ms: int) -> int:
 
 
 def _by_size(log: Log) -> int:
-    """The offset below which whole segments are more than is kept."""
+    """Return the offset below which whole segments exceed `retention.bytes`."""
     offset = log.segments.first.base_offset
     if log.config.retention_bytes < 0:
         return offset
@@ -62,15 +62,15 @@ def _by_size(log: Log) -> int:
 
 
 async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
-    """Remove the segments that end at `offset` or before; how many went. LogDirError."""
+    """Remove the segments that end at `offset` or before. Return their number. LogDirError."""
     offset = min(offset, log.high_watermark)
     if offset >= log.end_offset:
-        async with log.writing:  # a thread may append
+        async with log.writing:  # a thread may be appending
             if offset >= log.end_offset:
-                if log.pace.slow:
-                    await roll_slow(log)
+                if log.latency.slow:
+                    await roll_in_thread(log)
                 else:
-                    log.roll()
+                    roll(log)
     gone = [
         segment
         for number, segment in enumerate(log.segments)
@@ -85,7 +85,7 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     async with log.writing:
         log.deleting = True
         log.cuts += 1
-        # Another one may have done it meanwhile, or cut the log.
+        # Another call may have removed them meanwhile, or cut the log.
         gone = log.segments.remove_below(min(kept, log.start_offset))
         try:
             for segment in gone:

@@ -1,65 +1,51 @@
-"""One segment: a file of batches, its indexes, and what is known of its end.
+"""One segment: a file of batches, its indexes, and the state of its end.
 
-The active segment grows; it gives up its file when it is idle and descriptors are scarce. A sealed
-one does not grow: once its files are durable they are the budget's (`open_files`), which opens and
-closes them. Positions of the last batches written are kept in
-memory: whoever reads at the end of the log looks nothing up.
+The active segment grows; sealed ones do not. Positions of the last batches are kept in memory, so
+that reads at the end of the log need no index.
 """
 
-import errno
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.files.names import LOG, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.offset import OffsetIndex
 from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
-from trio_kafka.log.names import LOG, offset_file
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps, Want
-from trio_kafka.log.scan import BULK, CutBatchError, Spot, find_batch, walk
+from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory, File
 
-_logger: Final = get_logger(__name__)
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
-_REBUILT_INTERVAL: Final = 4096  # bytes for each entry, the default of index.interval.bytes
+_REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
 
-class Segment:
-    """A segment of `directory` that begins with `base_offset`.
+class Segment(SegmentFile):
+    """Segment that begins with `base_offset`.
 
-    max_timestamp, max_timestamp_offset: the largest timestamp and the last offset of its batch;
-        of a sealed segment known after `load_timestamps`.
-    rolling_timestamp: that of the first append, None while empty; created_ms: when this life saw it
-    first.
+    max_timestamp, max_timestamp_offset: the largest timestamp and the last offset of its batch; for
+        a sealed segment after `load_timestamps`.
+    rolling_timestamp: timestamp of the first append, None while empty.
+    created_ms: when this process first saw the segment.
     """
 
     __slots__ = (
-        "_cuts",
-        "_durable",
-        "_file",
         "_index_rebuilt",
-        "_name",
         "_recent",
-        "_reported",
-        "_seen",
         "_since_index",
-        "_size",
         "base_offset",
         "created_ms",
-        "directory",
-        "files",
         "max_timestamp",
         "max_timestamp_offset",
         "offsets",
         "rolling_timestamp",
-        "sealed",
         "times",
         "timestamps_known",
         "transactions",
@@ -75,25 +61,10 @@ class Segment:
         created_ms: int = 0,
         files: OpenFiles | None = None,
     ) -> None:
-        self.directory = directory
-        self.files = files = files or OpenFiles()
-        self._name = offset_file(base_offset, LOG)
+        files = files or OpenFiles()
+        super().__init__(directory, offset_file(base_offset, LOG), files, file, sealed=sealed)
         self.base_offset = base_offset
-        self.sealed = sealed
         self.created_ms = created_ms
-        self._file: File | None = None  # active or not durable yet; else it is in `files`
-        self._size = file.size if file else 0
-        # Of a growing segment: below it the file is durable, if it was not cut since. No length is
-        # negative: then nothing is known.
-        self._durable = 0 if file is not None and not sealed and not file.size else -1
-        self._cuts = 0
-        self._seen = -1
-        if file is not None and sealed:
-            files.keep(self, file)
-        else:
-            self._file = file
-            if file is not None:
-                files.grows(self)
         self.offsets = OffsetIndex(directory, base_offset, sealed=sealed, files=files)
         self.times = TimeIndex(directory, base_offset, sealed=sealed, files=files)
         self.transactions = TransactionIndex(directory, base_offset, sealed=sealed, files=files)
@@ -103,7 +74,6 @@ class Segment:
         self.rolling_timestamp: int | None = None
         self._since_index = 0
         self._index_rebuilt = False
-        self._reported: tuple[str, ...] = ()
         self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
 
     @classmethod
@@ -115,142 +85,29 @@ class Segment:
         files: OpenFiles | None = None,
         *,
         reserve: int = 0,
-    ) -> "Segment":
-        """An empty active segment. reserve: see `File.reserve`. OSError, KafkaError as
-        `OpenFiles.create`.
+    ) -> "FileWork[Segment]":
+        """Create an empty active segment. Errors as `OpenFiles.create`.
+
+        reserve: see `File.reserve`.
         """
         files = files or OpenFiles()
-        file = files.create(directory, offset_file(base_offset, LOG), reserve=reserve)
-        return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
-
-    @classmethod
-    async def create_slow(
-        cls,
-        directory: Directory,
-        base_offset: int,
-        now_ms: int,
-        files: OpenFiles,
-        *,
-        reserve: int = 0,
-    ) -> "Segment":
-        """As `create`, in a thread."""
         name = offset_file(base_offset, LOG)
-        file = await files.create_slow(directory, name, reserve=reserve)
+        file = yield from files.create(directory, name, reserve=reserve)
         return cls(directory, base_offset, file=file, created_ms=now_ms, files=files)
 
     @classmethod
     def open(
         cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
     ) -> "Segment":
-        """A sealed segment that is there already. OSError, KafkaError as `OpenFiles.open`."""
+        """Open an existing segment as a sealed one. OSError, KafkaError as `OpenFiles.open`."""
         files = files or OpenFiles()
         file = files.open(directory, offset_file(base_offset, LOG))
         return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
 
-    @property
-    def file(self) -> File:
-        """The file of batches, opened if it must be. OSError, KafkaError as `OpenFiles.open`.
-
-        To be asked for again after a wait: the budget may have closed it.
-        """
-        if self._file is not None:
-            return self._file
-        if self.sealed:
-            return self.files.get(self, self.directory, self._name)
-        return self._open_again()
-
-    def _open_again(self) -> File:
-        """The file of a growing segment that gave it up: as long as it was, or not used."""
-        file = self.files.open(self.directory, self._name)
-        try:
-            if file.size > self._size:  # space that was reserved
-                file.truncate(self._size)
-            if file.size < self._size:
-                found = f"{self._name}: {file.size} bytes, want {self._size}"
-                raise OSError(errno.EIO, f"another program has cut the file, {found}")
-        except BaseException:
-            file.close()
-            raise
-        self._file = file
-        self.files.grows(self)
-        return file
-
-    def used(self) -> bool:
-        """See `open_files.Growing`."""
-        seen, self._seen = self._seen, self.size
-        return seen != self._seen
-
-    def give_up(self) -> bool:
-        """See `open_files.Growing`."""
-        file = self._file
-        if file is None or self.sealed or file.leased or self._durable != file.size:
-            return False
-        self._size = file.size
-        self._file = None
-        file.close()
-        return True
-
-    async def sync_file(self) -> None:
-        """Make the batches durable, and know how many are. OSError."""
-        file, cuts = self.file, self._cuts
-        size = file.size
-        try:
-            await file.sync()
-        except OSError:
-            self._doubt()
-            raise
-        if cuts == self._cuts and file is self._file:
-            self._durable = size
-
-    def _doubt(self) -> None:
-        """What is durable of the file is not known until the next sync."""
-        self._durable = -1
-        self._cuts += 1
-
-    def truncate(self, size: int) -> None:
-        """Cut the file. OSError."""
-        self._doubt()
-        self.file.truncate(size)
-
-    async def append_slow(self, records: Buffer) -> int:
-        """As `File.append_slow`: `append` is told where."""
-        return await self.file.append_slow((records,))
-
-    def append_in_pieces(self, records: Buffer, between: Callable[[], None]) -> int:
-        """As `File.append_in_pieces`: `append` is told where."""
-        file = self.file
-        self._doubt()  # others open files in between: this one is not closed for them
-        return file.append_in_pieces(records, between)
-
-    def hold(self) -> None:
-        """Keep the file out of the budget until it is durable: it will be written. Leases stay."""
-        self._doubt()
-        if self._file is None:
-            self._file = self.files.take(self) or self.files.open(self.directory, self._name)
-            self.files.grows(self)
-
-    def trust(self) -> None:
-        """All of the file is durable, as an earlier life has synced it."""
-        self._durable = self.size
-
-    @property
-    def size(self) -> int:
-        return self._file.size if self._file is not None else self._size
-
-    def append(
-        self,
-        records: Buffer,
-        headers: Sequence[BatchHeader],
-        index_interval_bytes: int,
-        written_at: int | None = None,
-    ) -> int:
-        """Write whole batches, whose headers say what stands in them.
-
-        written_at: a thread has written them, there. The position of the first. OSError.
-        """
-        if written_at is None:
-            written_at = (self._file or self.file).append((records,))
-        start = position = written_at
+    def wrote(
+        self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
+    ) -> None:
+        """Take over batches that were written, or found, at `position`: timestamps and indexes."""
         recent = self._recent
         for header in headers:
             last = header.base_offset + header.last_offset_delta
@@ -267,48 +124,6 @@ class Segment:
             self.rolling_timestamp = self.max_timestamp
         if len(recent) >= 2 * _RECENT:
             del recent[:-_RECENT]
-        return start
-
-    def append_plain(
-        self, batch: Buffer, header: BatchHeader, config: LogConfig, jitter_ms: int
-    ) -> bool:
-        """As `append`, of one whole batch, in one go with what `should_roll` and the indexes ask.
-        False: something is due, or may be, and nothing was written. OSError.
-        """
-        file, first, since = self._file, self.rolling_timestamp, self._since_index
-        timestamp, size = header.max_timestamp, len(batch)
-        last = header.base_offset + header.last_offset_delta
-        if (
-            file is None
-            or first is None
-            or first < 0
-            or timestamp - first > config.segment_ms - jitter_ms
-            or since > config.index_interval_bytes
-            or file.size > config.segment_bytes - size
-            or last - self.base_offset > _LAST_RELATIVE
-        ):
-            return False
-        position = file.append((batch,))
-        if timestamp > self.max_timestamp:
-            self.max_timestamp, self.max_timestamp_offset = timestamp, last
-        self._since_index = since + size
-        recent = self._recent
-        recent.append((last, header.base_offset, position))
-        if len(recent) >= 2 * _RECENT:
-            del recent[:-_RECENT]
-        return True
-
-    def note(self, position: int, header: BatchHeader, index_interval_bytes: int) -> None:
-        """A batch found in the file: index it as if it had just been appended."""
-        last = header.base_offset + header.last_offset_delta
-        if header.max_timestamp > self.max_timestamp:
-            self.max_timestamp = header.max_timestamp
-            self.max_timestamp_offset = last
-        if self._since_index > index_interval_bytes:
-            self._index(last, position)
-        self._since_index += header.length + 12
-        if self.rolling_timestamp is None:
-            self.rolling_timestamp = header.max_timestamp
 
     def _index(self, last_offset: int, position: int) -> None:
         self.offsets.append(last_offset, position)
@@ -316,7 +131,7 @@ class Segment:
         self._since_index = 0
 
     def reaches(self, offset: int) -> bool:
-        """Whether the indexes can hold an offset: no CRC covers those in the file."""
+        """Return whether the indexes can hold an offset. Offsets in the file have no CRC."""
         return 0 <= offset - self.base_offset <= _LAST_RELATIVE
 
     def should_roll(
@@ -327,8 +142,9 @@ class Segment:
         records: Buffer,
         headers: Sequence[BatchHeader],
     ) -> bool:
-        """Must a new segment begin before these batches? By size, age, full indexes or offsets out
-        of reach.
+        """Return whether a new segment must begin before these batches.
+
+        Reasons are size, age, full indexes and offsets out of reach.
         """
         last = headers[-1]
         file = self._file
@@ -350,40 +166,15 @@ class Segment:
             if waited > config.segment_ms - jitter_ms:
                 return True
         if self._since_index <= config.index_interval_bytes:
-            return False  # no entry is due: an index is found full by the append that needs one
+            return False  # no entry is due: an append that needs one finds the index full
         limit = config.segment_index_bytes
         return self.offsets.is_full(limit) or self.times.is_full(limit)
 
-    def measure(self) -> int:
-        """Size of the file as it is now. An error line tells if another program cut it. OSError.
+    def find(self, offset: int) -> FileWork[Spot | None]:
+        """Find the first batch that ends with `offset` or later; None: there is none in this
+        segment.
 
-        So no answer promises bytes that are gone. The active segment is not measured: its size is
-        what this process has appended. A file that is missing has no bytes.
-        """
-        before = self.size
-        if not self.sealed:
-            return before
-        try:
-            there = self.file.measure()
-        except FileNotFoundError:
-            there = 0
-        if there < before:
-            reason = f"{there} bytes, want {before}"
-            self.report("segment file truncated by another program", reason)
-        self._size = there
-        return there
-
-    def report(self, event: str, reason: str) -> None:
-        """Log damage of this segment, once for each kind."""
-        if event not in self._reported:
-            self._reported += (event,)
-            path = f"{self.directory.path}/{self._name}"
-            _logger.error(event, path=path, reason=reason)
-
-    def find(self, offset: int) -> Steps[Spot | None]:
-        """The first batch that ends with `offset` or later; None: it is in no batch here.
-
-        KafkaError(CORRUPT_MESSAGE): bytes before it that are no batch.
+        Raises KafkaError(CORRUPT_MESSAGE) for invalid bytes before it.
         """
         spot = self.find_recent(offset)
         if spot is not None:
@@ -394,7 +185,7 @@ class Segment:
             except (CorruptIndexError, FileNotFoundError) as error:
                 yield from self._rebuild_offsets(error)
             return (yield from self._find_indexed(offset))
-        except CorruptIndexError:  # the batch at a true entry is damaged
+        except CorruptIndexError:  # the batch of a correct entry is damaged
             return (yield from find_batch(self.file, 0, offset))
         except CutBatchError as cut:
             found = f"{self.file.size} bytes, want {cut.position + cut.size}"
@@ -405,26 +196,26 @@ class Segment:
                 self.report("damaged batch in a segment file", str(error))
             raise
 
-    def _find_indexed(self, offset: int) -> Steps[Spot | None]:
+    def _find_indexed(self, offset: int) -> FileWork[Spot | None]:
         position = self.offsets.position_now(offset)
         if position is None:
             position = yield from self.offsets.position(offset)
         empty = not self.offsets.entries.count and self.sealed and self.size > BULK
-        if empty and not self._index_rebuilt:  # zeros, or nothing: each lookup would scan it all
+        if empty and not self._index_rebuilt:  # empty: each lookup would scan the whole file
             raise CorruptIndexError(f"no entry for {self.size} bytes")
         return (yield from find_batch(self.file, position, offset))
 
-    def _rebuild_offsets(self, error: Exception) -> Steps[None]:
-        """Build the offset index of a sealed segment again, in memory.
+    def _rebuild_offsets(self, error: Exception) -> FileWork[None]:
+        """Rebuild the offset index of a sealed segment, in memory.
 
-        Once only: where the batches themselves are damaged, the old index stays, as it may lead
+        This is done once. If the batches themselves are damaged the old index stays, as it may lead
         behind the damage.
         """
         if not self.sealed or self._index_rebuilt:
             raise error
         file = self.file
         if file.size > BULK:
-            yield Want(file, 0, BULK, BULK)  # too large for a warm read: the scan goes to a thread
+            yield ReadBytes(file, 0, BULK, BULK)  # too large to read in the loop: scan in a thread
         found: list[tuple[int, int]] = []
         indexed = 0
 
@@ -443,7 +234,7 @@ class Segment:
                 self.offsets.append(last_offset, position)
 
     def find_recent(self, offset: int) -> Spot | None:
-        """As `find`, from memory; None where that does not know."""
+        """Find a batch as `find` does, from memory; None if it is not there."""
         recent = self._recent
         found = bisect_left(recent, (offset,))
         if found == len(recent):
@@ -454,10 +245,8 @@ class Segment:
         after = recent[found + 1][2] if found + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
 
-    def load_timestamps(self) -> Steps[None]:
-        """Learn the largest timestamp of a sealed segment, from its time index or else from its
-        batches.
-        """
+    def load_timestamps(self) -> FileWork[None]:
+        """Load the largest timestamp of a sealed segment from its time index or its batches."""
         if self.timestamps_known:
             return
         if not self.measure():  # emptied by another program
@@ -474,8 +263,8 @@ class Segment:
             yield from walk(self.file, 0, self._note_timestamp)
         self.timestamps_known = True
 
-    def _check_timestamp(self) -> Steps[None]:
-        """Compare the last entry of the time index with its batch: retention goes by it.
+    def _check_timestamp(self) -> FileWork[None]:
+        """Compare the last entry of the time index with its batch, as retention relies on it.
 
         Raises CorruptIndexError.
         """
@@ -496,15 +285,15 @@ class Segment:
             self.max_timestamp = header.max_timestamp
             self.max_timestamp_offset = header.last_offset
 
-    def offset_before(self, timestamp: int) -> Steps[int]:
-        """An offset below which no timestamp reaches `timestamp`."""
+    def offset_before(self, timestamp: int) -> FileWork[int]:
+        """Return an offset below which every timestamp is smaller than `timestamp`."""
         try:
             return (yield from self.times.offset_before(timestamp))
         except (CorruptIndexError, FileNotFoundError):
             return self.base_offset
 
     def reset(self) -> None:
-        """Forget the indexes, to build them anew from the batches."""
+        """Discard the indexes, to rebuild them from the batches."""
         for entries in (self.offsets.entries, self.times.entries):
             entries.reset()
         self.transactions.reset()
@@ -514,11 +303,8 @@ class Segment:
         self._since_index = 0
         self._recent.clear()
 
-    def grow_again(self) -> Steps[None]:
-        """Make a sealed segment the active one.
-
-        Indexes into memory, largest timestamp after the last entry.
-        """
+    def grow_again(self) -> FileWork[None]:
+        """Make a sealed segment the active one, with its indexes in memory."""
         self.hold()
         try:
             yield from self.offsets.entries.grow()
@@ -530,8 +316,8 @@ class Segment:
         self.sealed = False
         yield from self._measure()
 
-    def _measure(self) -> Steps[None]:
-        """The largest timestamp of a growing segment, and the first one."""
+    def _measure(self) -> FileWork[None]:
+        """Determine the first and the largest timestamp of a growing segment."""
         self.max_timestamp, self.max_timestamp_offset = self.times.last
         self.timestamps_known = True
         self.rolling_timestamp = None
@@ -544,35 +330,26 @@ class Segment:
         del position
         self.rolling_timestamp = header.max_timestamp
 
-    def cut(self, offset: int) -> Steps[None]:
-        """After the file was cut: forget what begins with `offset`. Only of a growing segment."""
+    def cut(self, offset: int) -> FileWork[None]:
+        """Remove index entries from `offset` on, after the file of a growing segment was cut."""
         self.offsets.cut(offset)
         self.times.cut(offset)
         self.transactions.cut(offset)
         self._recent.clear()
         yield from self._measure()
 
-    def write_indexes(self) -> None:
-        """Put the indexes into their files, the largest timestamp last; OSError."""
-        self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
-        self.offsets.entries.write()
-        self.times.entries.write()
-        self.transactions.write()
+    def write_indexes(self) -> FileWork[None]:
+        """Write the indexes to their files, the largest timestamp last. OSError.
 
-    async def write_indexes_slow(self) -> None:
-        """As `write_indexes`, in threads; nothing is appended meanwhile, lookups go on."""
+        Nothing may be appended before the work ends; lookups go on.
+        """
         self.times.append_larger(self.max_timestamp, self.max_timestamp_offset)
-        await self.offsets.entries.write_slow()
-        await self.times.entries.write_slow()
-        await self.transactions.write_slow()
-
-    def trim(self) -> None:
-        """Give back what the file has reserved. OSError."""
-        if self._file is not None:
-            self._file.trim()
+        yield from self.offsets.entries.write()
+        yield from self.times.entries.write()
+        yield from self.transactions.write()
 
     def seal(self) -> None:
-        """Nothing follows: give back the memory of the indexes, which have been written."""
+        """Mark the segment as complete. Release the memory of its indexes, now in files."""
         self.offsets.entries.seal()
         self.times.entries.seal()
         self._recent.clear()
@@ -580,11 +357,11 @@ class Segment:
         self.files.grows_no_more(self)
 
     async def sync(self) -> None:
-        """Make the batches and the indexes written before durable. OSError.
+        """Make the batches, and the indexes written before, durable. OSError.
 
-        The files of a sealed segment are the budget's then.
+        The files of a sealed segment may be closed for others from then on.
         """
-        if self._file is not None or self.sealed or self._durable != self._size:
+        if self.may_be_dirty:
             await self.sync_file()
         await self.offsets.entries.sync()
         await self.times.entries.sync()
@@ -593,27 +370,17 @@ class Segment:
             self._settle()
 
     def _settle(self) -> None:
-        if self._file is not None:
-            self._size = self._file.size
-            self.files.grows_no_more(self)
-            self.files.keep(self, self._file)
-            self._file = None
+        self.settle_file()
         self.offsets.entries.settle()
         self.times.entries.settle()
         self.transactions.settle()
 
     def close(self) -> None:
-        """Give back the descriptors, once the last lease on them ends.
+        """Close all files; descriptors are closed after the last lease on them.
 
         A sealed segment opens them again.
         """
-        if self._file is not None:
-            self._size = self._file.size
-            self._file.close()
-            self._file = None
-        self._doubt()
-        self.files.grows_no_more(self)
-        self.files.close(self)
+        self.close_file()
         self.offsets.entries.close()
         self.times.entries.close()
         self.transactions.close()

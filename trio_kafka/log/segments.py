@@ -1,4 +1,4 @@
-"""The segments of one log in the order of their offsets; the last one is active."""
+"""Segments of one log, ordered by offset. The last one is active."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from trio_kafka.log.segment import Segment
 
 
 class Segments:
-    """Never empty once a log has been loaded."""
+    """Ordered segments; never empty after the log was loaded."""
 
     __slots__ = ("_bases", "_segments", "active")
 
@@ -35,27 +35,27 @@ class Segments:
         return sum(segment.size for segment in self._segments)
 
     def floor(self, offset: int) -> int:
-        """The number of the segment in which `offset` lies, or would."""
+        """Return the number of the segment whose range contains `offset`."""
         return max(bisect_right(self._bases, offset) - 1, 0)
 
     def at(self, number: int) -> Segment | None:
-        """The segment with this number; None behind the last."""
+        """Return the segment with this number; None after the last one."""
         return self._segments[number] if number < len(self._segments) else None
 
     def end_of(self, number: int, log_end: int) -> int:
-        """The offset where a segment ends."""
+        """Return the end offset of a segment."""
         return self._bases[number + 1] if number + 1 < len(self._bases) else log_end
 
     def add(self, segment: Segment) -> None:
-        """A new active segment."""
+        """Add a new active segment."""
         self._segments.append(segment)
         self._bases.append(segment.base_offset)
         self.active = segment
 
     def remove_below(self, offset: int) -> list[Segment]:
-        """Take out those that end at `offset` or before, never the active one; they are given.
+        """Remove and return the segments that end at `offset` or before, except the active one.
 
-        O(segments), however many go.
+        O(segments), whatever their number.
         """
         count = self.floor(offset)
         gone = self._segments[:count]
@@ -63,7 +63,7 @@ class Segments:
         return gone
 
     def remove(self, segment: Segment) -> None:
-        """Take one out; the last of the rest becomes active."""
+        """Remove a segment. The last one of the rest becomes active."""
         number = self._segments.index(segment)
         del self._segments[number], self._bases[number]
         if self._segments:

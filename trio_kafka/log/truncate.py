@@ -1,8 +1,9 @@
-"""Cut a log from its end, as a follower does to what its leader never had.
+"""Truncation of a log, for a follower whose log differs from the leader's.
 
-The recovery point is lowered, durably, before a byte goes: segments that are written again
-afterwards would else be trusted unread. Then whole segments from the last one, then the tail, 16
-MiB a turn: a crash between leaves a longer valid log. Leases on what is cut say so.
+The recovery point is lowered durably before the first byte is cut: otherwise later appends to the
+    same segments would be trusted unread. Whole segments are removed from the last one on, then the
+    tail in parts of 16 MiB. A crash in between leaves a longer valid log. Leases on removed bytes
+    are marked as cut.
 Source: KIP-101.
 """
 
@@ -13,24 +14,24 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.log.descriptors import sync_names
 from trio_kafka.log.durability.sync import write_epochs
+from trio_kafka.log.files.descriptor_retry import sync_names
+from trio_kafka.log.files.names import SEGMENT_FILES, offset_file
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.log import Log
-from trio_kafka.log.names import SEGMENT_FILES, offset_file
-from trio_kafka.log.producers import drop_snapshots, load_producers
-from trio_kafka.log.reading import run_cold
+from trio_kafka.log.producer_snapshots import drop_snapshots, load_producers
 from trio_kafka.log.segment import Segment
 
 BYTES_A_TURN: Final = 16 << 20
-LONGEST_S: Final = 300.0  # a cut waits for the disk, and for descriptors
+LONGEST_S: Final = 300.0  # waits for the disk and for descriptors included
 
 
 async def truncate_to(log: Log, offset: int) -> None:
-    """Let the log end at `offset`, or before it where that lies inside of a batch. LogDirError.
+    """Cut the log at `offset`, or before it if `offset` is inside of a batch. LogDirError.
 
-    KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left, and nothing was cut.
-    Nothing may be appended meanwhile. Shielded: a log that is cut half way is of no use; one that
-    is after LONGEST_S has failed.
+    Nothing may be appended meanwhile. Shielded, as a log that is cut half way is useless; after
+    LONGEST_S the log fails.
+    Raises KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor; nothing was cut then.
     """
     with _shield(log):
         async with log.writing:
@@ -49,15 +50,15 @@ async def truncate_to(log: Log, offset: int) -> None:
 
 async def _truncate(log: Log, offset: int) -> None:
     last = log.segments.at(log.segments.floor(offset - 1))
-    if last is not None and (inside := await run_cold(last.find(offset))) is not None:
-        offset = min(offset, inside.base_offset)  # the batch goes as a whole: claim nothing of it
-        # With the first batch of a segment the segment goes, and the one before it grows again.
+    if last is not None and (inside := await run_in_threads(last.find(offset))) is not None:
+        offset = min(offset, inside.base_offset)  # the whole batch is removed: claim nothing of it
+        # If it is the first of a segment, the segment goes and the one before grows again.
         last = log.segments.at(log.segments.floor(offset - 1))
     last = last or log.segments.first
     if last.sealed:
-        # Its files are opened first: where no descriptor is left, nothing has changed.
-        await run_cold(last.grow_again())
-    # The file stays open, so that nothing is cut half for want of a descriptor.
+        # Open its files first: without a free descriptor nothing has changed.
+        await run_in_threads(last.grow_again())
+    # Keep the file open, so that no cut stops half way without a descriptor.
     lease = last.file.lease(0)
     try:
         await _cut(log, offset)
@@ -76,13 +77,13 @@ async def _cut(log: Log, offset: int) -> None:
         await _remove(log, segment)
     active = log.segments.active
     log.unsynced.forget(active)
-    spot = await run_cold(active.find(offset))
+    spot = await run_in_threads(active.find(offset))
     end = min(offset, spot.base_offset) if spot else offset
     position = spot.position if spot else active.size
     while active.size > position:
         active.truncate(max(position, active.size - BYTES_A_TURN))
         await trio.lowlevel.checkpoint()
-    await run_cold(active.cut(end))
+    await run_in_threads(active.cut(end))
     log.end_offset = end
     log.start_offset = min(log.start_offset, end)
     log.high_watermark = log.high_watermark
@@ -91,7 +92,7 @@ async def _cut(log: Log, offset: int) -> None:
     await drop_snapshots(log.directory, end)
     try:
         log.producers = await load_producers(log.directory, log.segments, end, end, set())
-    except KafkaError as error:  # a log that is half cut is of no use
+    except KafkaError as error:  # a log that is cut half way is useless
         raise OSError(str(error)) from error
     await write_epochs(log)
     await active.sync_file()
@@ -99,10 +100,7 @@ async def _cut(log: Log, offset: int) -> None:
 
 
 async def restart_at(log: Log, offset: int) -> None:
-    """Forget everything and begin anew at `offset`.
-
-    A follower that was too far behind. LogDirError.
-    """
+    """Empty the log and continue at `offset`, for a follower too far behind. LogDirError."""
     await truncate_to(log, log.segments.first.base_offset)
     with _shield(log):
         async with log.writing:
@@ -125,7 +123,7 @@ async def restart_at(log: Log, offset: int) -> None:
 
 @contextmanager
 def _shield(log: Log) -> Iterator[None]:
-    """Nobody cancels the block, but the time: then the log has failed."""
+    """Shield the block from cancellation, with a timeout. Expiry fails the log."""
     with trio.CancelScope(shield=True, deadline=trio.current_time() + LONGEST_S) as scope:
         yield
     if scope.cancelled_caught:
@@ -134,7 +132,7 @@ def _shield(log: Log) -> Iterator[None]:
 
 def _new(log: Log, offset: int) -> Segment:
     files, reserve = log.segments.active.files, log.config.reserve
-    return Segment.create(log.directory, offset, log.now_ms(), files, reserve=reserve)
+    return run_now(Segment.create(log.directory, offset, log.now_ms(), files, reserve=reserve))
 
 
 async def _remove(log: Log, segment: Segment) -> None:

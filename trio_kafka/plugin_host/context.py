@@ -20,7 +20,7 @@ from trio_kafka.plugin_host.mounts import App, Mounts
 from trio_kafka.plugin_host.pages import AdminPages
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.interceptors.registry import Kind as InterceptorKind
-from trio_kafka.requests.loopback.in_process import HERE
+from trio_kafka.requests.loopback.endpoint import IN_PROCESS
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.principal import NOBODY, Principal
@@ -135,7 +135,7 @@ class PluginContext(_Of[S]):
         *,
         principal: Principal = NOBODY,
         client_id: str | None = None,
-        peer: Endpoint = HERE,
+        peer: Endpoint = IN_PROCESS,
         version: int | None = None,
     ) -> Any:
         """Send a request to the broker as a client would, and return the response.

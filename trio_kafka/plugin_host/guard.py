@@ -17,7 +17,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.families import Family, MetricsReporter
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
-from trio_kafka.requests.failures import MEANT, split_cancelled
+from trio_kafka.requests.failures import INTENDED_ERRORS, split_cancelled
 
 
 class PluginError(Exception):
@@ -133,7 +133,7 @@ def contained(error: BaseException, owner: Owner, where: str) -> BaseException:
     A requested cancellation and an intended answer pass unchanged. Everything else is reported as
     the plugin's failure and becomes an Exception.
     """
-    if isinstance(error, MEANT):
+    if isinstance(error, INTENDED_ERRORS):
         return error
     asked, rest = split_cancelled(error)
     if asked is not None:

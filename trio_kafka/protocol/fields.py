@@ -89,18 +89,14 @@ class Field:
 def _field(
     kind: Kind,
     versions: str,
-    empty: object,
     default: object,
     *,
     nullable: str = "none",
     tag: int | None = None,
     tagged: str | None = None,
-    ignorable: bool = False,
-    flexible: str = "0+",
-    cached: bool = False,
-    of: Field | None = None,
-    struct: type[Any] | None = None,
+    **others: Any,
 ) -> Any:
+    """Make a field. others: attributes of Field that need no conversion."""
     if tagged is not None and tag is None:
         raise TypeError("tagged versions without a tag")
     if kind == "records" and tag is not None:
@@ -111,13 +107,13 @@ def _field(
         nullable=parse_versions(nullable),
         tag=tag,
         tagged=NEVER if tag is None else parse_versions(versions if tagged is None else tagged),
-        default=empty if default is _UNSET else default,
-        ignorable=ignorable,
-        flexible=parse_versions(flexible),
-        cached=cached,
-        of=of,
-        struct=struct,
+        default=default,
+        **others,
     )
+
+
+def _value(default: object, empty: object) -> object:
+    return empty if default is _UNSET else default
 
 
 @frozen
@@ -137,7 +133,12 @@ class Fixed(Generic[T]):
         ignorable: bool = False,
     ) -> T:
         declared = _field(
-            self.kind, versions, self.empty, default, tag=tag, tagged=tagged, ignorable=ignorable
+            self.kind,
+            versions,
+            _value(default, self.empty),
+            tag=tag,
+            tagged=tagged,
+            ignorable=ignorable,
         )
         return cast("T", declared)
 
@@ -172,13 +173,12 @@ def string(
     declared = _field(
         "string",
         versions,
-        "",
-        default,
+        _value(default, ""),
         nullable=nullable,
         tag=tag,
         tagged=tagged,
         ignorable=ignorable,
-        flexible=flexible,
+        flexible=parse_versions(flexible),
         cached=cached,
     )
     return cast("str", declared)
@@ -197,8 +197,7 @@ def bytes_(
     declared = _field(
         "bytes",
         versions,
-        b"",
-        default,
+        _value(default, b""),
         nullable=nullable,
         tag=tag,
         tagged=tagged,
@@ -213,7 +212,7 @@ def records(versions: str = "0+", *, nullable: str = "none", ignorable: bool = F
     Annotate as `memoryview | None` where it is read, `Sized | None` where a file range may be
     written.
     """
-    return _field("records", versions, None, None, nullable=nullable, ignorable=ignorable)
+    return _field("records", versions, None, nullable=nullable, ignorable=ignorable)
 
 
 def array(
@@ -227,16 +226,11 @@ def array(
     ignorable: bool = False,
 ) -> list[T]:
     """Declare a list of structs, `array(FetchTopic)`, or of other values, `array(int32)`."""
-    element = (
-        _field("struct", "0+", None, _UNSET, struct=of)
-        if isinstance(of, type)
-        else cast("Any", of())
-    )
+    element = _field("struct", "0+", None, struct=of) if isinstance(of, type) else cast("Any", of())
     declared = _field(
         "array",
         versions,
-        _EMPTY,
-        default,
+        _value(default, _EMPTY),
         nullable=nullable,
         tag=tag,
         tagged=tagged,
@@ -260,8 +254,7 @@ def struct_(
     declared = _field(
         "struct",
         versions,
-        _EMPTY,
-        default,
+        _value(default, _EMPTY),
         nullable=nullable,
         tag=tag,
         tagged=tagged,

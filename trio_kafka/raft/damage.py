@@ -6,7 +6,7 @@ start; the error names the place and the remedies.
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.checkpoint import RECOVERY_POINTS
+from trio_kafka.log.files.checkpoints import RECOVERY_POINTS
 from trio_kafka.log.recovery.damage import Damage
 from trio_kafka.raft.format import METADATA_PARTITION
 

@@ -15,7 +15,6 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.metadata.progress import Progress
 from trio_kafka.metadata.source import Committed, MetadataRecord, NewBatch
@@ -29,9 +28,8 @@ from trio_kafka.raft.batches import (
     read_metadata,
 )
 from trio_kafka.raft.core import Raft
-from trio_kafka.raft.retention import Retention
 from trio_kafka.raft.snapshot import BOOTSTRAP, SnapshotId, read_snapshot
-from trio_kafka.raft.store import Store, open_store
+from trio_kafka.raft.store import Store
 from trio_kafka.raft.values import (
     Action,
     Appended,
@@ -48,8 +46,6 @@ from trio_kafka.raft.values import (
 )
 from trio_kafka.raft.voters import UnsupportedQuorumError, VoterSet
 from trio_kafka.records.batch import BatchHeader
-from trio_kafka.world.protocols import Directory
-from trio_kafka.world.world import World
 
 _RECENT: Final = 4096  # records cached for the loader, which is rarely behind: 3 MB
 _AT_ONCE: Final = 64  # batches returned by one `read`
@@ -360,42 +356,29 @@ def _committed(
 
 
 async def open_quorum(
-    world: World,
-    root: Directory,
-    *,
-    node_id: NodeId,
-    directory_id: bytes,
-    config: LogConfig,
-    node: Node,
-    static: VoterSet | None = None,
-    retention: Retention | None = None,
-    durable: int = 0,
+    store: Store, *, node_id: NodeId, directory_id: bytes, node: Node
 ) -> RaftDriver:
-    """Open the metadata log in the log directory `root`.
+    """Make the driver of an open store; on failure, abandon the store.
 
-    directory_id: of its meta.properties. static: the voters in the settings, for kraft.version 0.
-    retention: which snapshots are kept. durable: all records below this offset were synced.
-    Raises UnsupportedQuorumError unless this node is the only voter; LogDirError.
+    directory_id: of the log directory's meta.properties.
+    Raises UnsupportedQuorumError unless this node is the only voter.
     """
-    store = await open_store(world, root, config, static, retention or Retention(), durable=durable)
     try:
-        return await _make_driver(store, node_id, directory_id, node)
+        voters = _voters_of(store)
+        voters.check_alone(node_id, directory_id)
+        bootstrap: Sequence[MetadataRecord] = ()
+        if not store.log.end_offset and store.directory.exists(BOOTSTRAP.name):
+            bootstrap = (await read_snapshot(store.directory, BOOTSTRAP)).records
     except BaseException:
         store.log.abandon()
         raise
+    return RaftDriver(store, voters, me=node_id, bootstrap=bootstrap, node=node)
 
 
-async def _make_driver(
-    store: Store, node_id: NodeId, directory_id: bytes, node: Node
-) -> RaftDriver:
-    voters = store.voters
-    if voters is None:
+def _voters_of(store: Store) -> VoterSet:
+    if store.voters is None:
         raise UnsupportedQuorumError(
             f"{store.directory.path} names no voters, want a whole {BOOTSTRAP.name} or a newer"
             " snapshot: restore one from a backup"
         )
-    voters.check_alone(node_id, directory_id)
-    bootstrap: Sequence[MetadataRecord] = ()
-    if not store.log.end_offset and store.directory.exists(BOOTSTRAP.name):
-        bootstrap = (await read_snapshot(store.directory, BOOTSTRAP)).records
-    return RaftDriver(store, voters, me=node_id, bootstrap=bootstrap, node=node)
+    return store.voters

@@ -9,7 +9,7 @@ Source: record format facts of Apache Kafka 4.4.0, KIP-853.
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.log.descriptors import sync_names
+from trio_kafka.log.files.descriptor_retry import sync_names
 from trio_kafka.metadata.features import (
     KRAFT_VERSION,
     LATEST_LEVEL,

@@ -6,7 +6,7 @@ Source: KIP-595, KIP-853 (version 1).
 from typing import Final
 
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.checkpoint import read_file, replace_file
+from trio_kafka.log.files.checkpoints import read_file, replace_file
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.quorum_state import (

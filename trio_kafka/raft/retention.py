@@ -14,7 +14,7 @@ from attrs import Factory
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.descriptors import sync_names, when_free, when_free_now
+from trio_kafka.log.files.descriptor_retry import sync_names, when_free, when_free_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.retention import delete_before
 from trio_kafka.raft.snapshot import SnapshotId, read_timestamp, snapshots_in

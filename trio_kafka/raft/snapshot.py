@@ -16,7 +16,7 @@ import trio
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.descriptors import names_in, sync_names, when_free_now
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names, when_free_now
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.stored.control import (
     KRaftVersionRecord,

@@ -12,15 +12,17 @@ from typing import Final
 from trio_kafka.attributes import define
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import replace_file
+from trio_kafka.log.append import append_as_follower
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import names_in, when_free
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.files.checkpoints import replace_file
+from trio_kafka.log.files.descriptor_retry import names_in, when_free
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.files.partition_metadata import encode as encode_partition_metadata
 from trio_kafka.log.log import Log
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
-from trio_kafka.log.partition_metadata import encode as encode_partition_metadata
-from trio_kafka.log.queries import read_bytes
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.read import read_bytes
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.truncate import restart_at
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import METADATA_TOPIC_ID
@@ -72,7 +74,7 @@ class Store:
         """Append one batch. KafkaError(RECORD_LIST_TOO_LARGE), LogDirError."""
         view = memoryview(batch)
         headers = [header for _, header in iterate_headers(view)]
-        self.log.append_as_follower(view, headers)
+        append_as_follower(self.log, view, headers)
         self.note(headers[-1])
         return headers[-1]
 
@@ -134,9 +136,9 @@ async def open_store(
     world: World,
     root: Directory,
     config: LogConfig,
-    static: VoterSet | None,
-    retention: Retention = _DEFAULT_RETENTION,
     *,
+    static: VoterSet | None = None,
+    retention: Retention = _DEFAULT_RETENTION,
     durable: int = 0,
 ) -> Store:
     """Open the metadata log that formatting, or Kafka, created; recover after a crash.

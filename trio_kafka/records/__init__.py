@@ -1,1 +1,16 @@
-"""Record batches: their headers, records, codecs and checks, sans-IO."""
+"""Record batches: headers, records, codecs and checks, sans-IO."""
+
+__all__ = [
+    "batch",
+    "columnar",
+    "compression",
+    "control",
+    "file_range",
+    "header",
+    "recompress",
+    "record_checks",
+    "record_scan",
+    "validate",
+    "varint",
+    "zstd_window",
+]

@@ -1,7 +1,7 @@
-"""Record batches of magic 2: from bytes to records and back; `header` has what a header says.
+"""Record batches of magic 2: from bytes to records and back. Headers are in `header`.
 
-Whatever is read here is hostile: every length is checked against the bytes that are left, and a
-batch that lies raises KafkaError(CORRUPT_MESSAGE) with its position.
+Input is hostile: every length is checked against the remaining bytes. An invalid batch raises
+    KafkaError(CORRUPT_MESSAGE) with its position.
 Source: record format of KIP-98; tested on files that Kafka wrote.
 """
 
@@ -12,19 +12,24 @@ from attrs import field
 from crc32c import crc32c
 
 from trio_kafka.attributes import define
+from trio_kafka.errors import KafkaError
 from trio_kafka.records.compression import Codec, compress, decompress
 from trio_kafka.records.header import (
     CONTROL,
+    COVERED,
     DELETE_HORIZON,
     HEADER,
     HEADER_SIZE,
     LENGTH_END,
     LOG_APPEND_TIME,
+    MAGIC,
     NO_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
+    SMALLEST_LENGTH,
     TRANSACTIONAL,
+    UNCOVERED,
     BatchHeader,
     check_crc,
     corrupt,
@@ -32,6 +37,7 @@ from trio_kafka.records.header import (
     read_header,
     stamp_append_time,
 )
+from trio_kafka.records.record_scan import scan_records
 from trio_kafka.records.varint import encode_varint, read_varint
 from trio_kafka.world.protocols import Buffer
 
@@ -50,21 +56,19 @@ __all__ = [
     "stamp_append_time",
 ]
 
-# More than any batch of default settings grows to: message.max.bytes is 1 MiB, compressed.
+# More than any batch with default settings: message.max.bytes is 1 MiB, compressed.
 DECOMPRESSED_LIMIT: Final = 256 << 20
 
 _NEXT_OFFSET: Final = -1
-_SMALLEST_RECORD: Final = 7
 _NULL: Final = encode_varint(-1)
-_NO_HEADERS: Final = encode_varint(0)
-_CRC_FROM: Final = 21
 
 Headers = list[tuple[str, bytes | None]]
+_NO_LIST: Final[Headers] = []  # never filled
 
 
 @define(kw_only=True)
 class Record:
-    """One record. Offset -1: the one after the record before, when it is encoded. Times in ms."""
+    """One record. Offset -1: encoded with the offset after the record before. Times in ms."""
 
     offset: int = _NEXT_OFFSET
     timestamp: int = NO_TIMESTAMP
@@ -76,94 +80,56 @@ class Record:
 def read_records(
     buffer: Buffer, position: int, header: BatchHeader, limit: int = DECOMPRESSED_LIMIT
 ) -> Iterator[Record]:
-    """The records of the batch at `position`, decoded one by one from the decompressed batch.
+    """Decode the records of the batch at `position` one by one.
 
-    header: as `read_header` gave it. limit: bytes that the records may have when decompressed.
-    Raises KafkaError(CORRUPT_MESSAGE) at the first lie: records that end outside of their batch, a
-    wrong count, offsets outside of the header's range or not ascending. The CRC is not looked at.
+    header: as `read_header` returned it. limit: bytes of the decompressed records.
+    Raises KafkaError(CORRUPT_MESSAGE) at the first invalid record: one that ends outside of its
+    batch, a wrong count, offsets outside of the header's range or not ascending. The CRC is not
+    checked.
     """
     end = position + header.length + LENGTH_END
     if end > len(buffer):
         raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
     data = memoryview(buffer)[position + HEADER_SIZE : end]
     plain = decompress(header.codec, data, limit)
-    if not 0 <= header.count * _SMALLEST_RECORD <= len(plain):
-        raise corrupt(f"{header.count} records in {len(plain)} bytes of the batch at {position}")
     return decode_records(plain, header, position)
 
 
 def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
-    """Decode the records of `data`, which is decompressed; `position` names the batch in errors."""
-    at = 0
-    last_delta = -1
+    """Decode the records of decompressed `data`; `position` names the batch in errors."""
     try:
-        for _ in range(header.count):
-            record, at, delta = _decode(data, at, header)
-            if not last_delta < delta <= header.last_offset_delta:
-                most = header.last_offset_delta
-                raise ValueError(f"offset delta {delta} after {last_delta}, want at most {most}")
-            last_delta = delta
-            yield record
-        if at != len(data):
-            raise ValueError(f"{len(data) - at} bytes after {header.count} records")
-    except (IndexError, ValueError) as error:
-        what = "the records end early" if isinstance(error, IndexError) else str(error)
-        raise corrupt(f"{what}; byte {at} of the records of the batch at {position}") from error
+        for scanned in scan_records(data, header):
+            if scanned is not None:
+                delta, timestamp, key_size, key_end, value_size, value_end, count = scanned
+                yield Record(
+                    offset=header.base_offset + delta,
+                    timestamp=timestamp,
+                    key=None if key_size < 0 else data[key_end - key_size : key_end],
+                    value=None if value_size < 0 else data[value_end - value_size : value_end],
+                    headers=_read_headers(data, value_end) if count else [],
+                )
+    except ValueError as error:
+        raise corrupt(f"{error}; in the batch at {position}") from error
+    except KafkaError as error:
+        raise corrupt(f"{error.message} of the batch at {position}") from error
 
 
-def _decode(data: bytes, at: int, header: BatchHeader) -> tuple[Record, int, int]:
-    """The record at `at`, the position after it and its offset delta. IndexError, ValueError."""
-    length, at = read_varint(data, at)
-    end = at + length
-    if length < _SMALLEST_RECORD - 1 or end > len(data):
-        raise ValueError(f"record of {length} bytes, {len(data) - at} are left")
-    timestamp_delta, at = read_varint(data, at + 1)  # no bit of the attributes is in use
-    offset_delta, at = read_varint(data, at)
-    key, at = _read_bytes(data, at, end)
-    value, at = _read_bytes(data, at, end)
+def _read_headers(data: bytes, at: int) -> Headers:
+    """Read headers that were scanned. UnicodeDecodeError."""
     count, at = read_varint(data, at)
     headers: Headers = []
-    if count:
-        if not 0 < count <= (end - at) // 2:
-            raise ValueError(f"{count} headers in {end - at} bytes")
-        for _ in range(count):
-            name, at = _read_bytes(data, at, end)
-            if name is None:
-                raise ValueError("a header without a name")
-            content, at = _read_bytes(data, at, end)
-            headers.append((name.decode(), content))
-    if at != end:
-        raise ValueError(f"a record ends {end - at} bytes before its length does")
-    timestamp = (
-        header.max_timestamp
-        if header.attributes & LOG_APPEND_TIME
-        else header.base_timestamp + timestamp_delta
-    )
-    record = Record(
-        offset=header.base_offset + offset_delta,
-        timestamp=timestamp,
-        key=key,
-        value=value,
-        headers=headers,
-    )
-    return record, end, offset_delta
-
-
-def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    length, at = read_varint(data, at)
-    if length < 0:
-        if length != -1:
-            raise ValueError(f"a length of {length} bytes")
-        return None, at
-    after = at + length
-    if after > end:
-        raise ValueError(f"{length} bytes in a record with {end - at} bytes left")
-    return data[at:after], after
+    for _ in range(count):
+        size, at = read_varint(data, at)
+        name, at = data[at : at + size].decode(), at + size
+        size, at = read_varint(data, at)
+        headers.append((name, None if size < 0 else data[at : at + size]))
+        at += max(size, 0)
+    return headers
 
 
 @define
 class BatchBody:
-    """The records of a batch in the making, for who cannot encode all of them in one go.
+    """Records of a batch that is filled step by step; `encode_batch` closes it.
 
     Records with offsets keep them: they must ascend from `base_offset` on.
     """
@@ -176,23 +142,52 @@ class BatchBody:
     _encoded: list[bytes] = field(factory=list)
 
     def add(self, record: Record) -> None:
-        """One more. Raises ValueError for an offset that does not fit."""
-        if self.base_timestamp is None:
-            self.base_timestamp = record.timestamp
-        self.max_timestamp = max(self.max_timestamp, record.timestamp)
-        delta = self.last_delta + 1 if record.offset < 0 else record.offset - self.base_offset
-        if delta <= self.last_delta:
-            last = self.base_offset + self.last_delta
-            raise ValueError(f"offset {record.offset} after {last}")
-        self.last_delta = delta
-        body = _encode(record, record.timestamp - self.base_timestamp, delta)
+        """Add a record. Raises ValueError for an offset that does not fit."""
+        if record.offset >= 0:
+            delta = record.offset - self.base_offset
+            if delta <= self.last_delta:
+                last = self.base_offset + self.last_delta
+                raise ValueError(f"offset {record.offset}, want more than {last}")
+            self.last_delta = delta - 1
+        self.add_pair(record.key, record.value, record.timestamp, record.headers)
+
+    def add_pair(
+        self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = _NO_LIST
+    ) -> None:
+        """Add a record with the offset after the record before."""
+        base = self.base_timestamp
+        if base is None:
+            base = self.base_timestamp = timestamp
+        self.max_timestamp = max(self.max_timestamp, timestamp)
+        self.last_delta = delta = self.last_delta + 1
+        body = b"".join(
+            (
+                b"\0",
+                encode_varint(timestamp - base),
+                encode_varint(delta),
+                _NULL if key is None else encode_varint(len(key)),
+                key or b"",
+                _NULL if value is None else encode_varint(len(value)),
+                value or b"",
+                _encode_headers(headers) if headers else b"\0",
+            )
+        )
         self._encoded += (encode_varint(len(body)), body)
         self.count += 1
 
     @property
     def content(self) -> bytes:
-        """All of them, encoded."""
+        """All records, encoded."""
         return b"".join(self._encoded)
+
+
+def _encode_headers(headers: Headers) -> bytes:
+    parts = [encode_varint(len(headers))]
+    for name, content in headers:
+        encoded = name.encode()
+        parts += (encode_varint(len(encoded)), encoded)
+        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
+    return b"".join(parts)
 
 
 def encode_batch(
@@ -211,11 +206,11 @@ def encode_batch(
     delete_horizon_ms: int | None = None,
     last_offset: int | None = None,
 ) -> bytes:
-    """One batch. Records with offsets keep them: they must ascend from `base_offset` on. A body
-    that was filled already has its own idea of offsets and timestamps.
+    """Encode one batch. Records with offsets keep them: they must ascend from `base_offset` on.
 
-    append_time_ms: the batch has log append time, this one.
-    delete_horizon_ms, last_offset: what compaction notes, and where it removed the last records.
+    records: a BatchBody has its own offsets and timestamps.
+    append_time_ms: log append time of the batch.
+    delete_horizon_ms, last_offset: set by compaction, which may have removed the last records.
     Raises ValueError for offsets that do not fit. An empty batch needs `last_offset`.
     """
     if isinstance(records, BatchBody):
@@ -241,15 +236,7 @@ def encode_batch(
     if delete_horizon_ms is not None:
         attributes |= DELETE_HORIZON
     attributes |= TRANSACTIONAL * transactional | CONTROL * control
-    batch = bytearray(HEADER_SIZE)
-    HEADER.pack_into(
-        batch,
-        0,
-        base_offset,
-        HEADER_SIZE - LENGTH_END + len(data),
-        leader_epoch,
-        2,
-        0,
+    covered = COVERED.pack(
         attributes,
         delta,
         NO_TIMESTAMP if body.base_timestamp is None else body.base_timestamp,
@@ -259,21 +246,6 @@ def encode_batch(
         base_sequence,
         body.count,
     )
-    batch += data
-    batch[17:_CRC_FROM] = crc32c(memoryview(batch)[_CRC_FROM:]).to_bytes(4, "big")
-    return bytes(batch)
-
-
-def _encode(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
-    parts = [b"\x00", encode_varint(timestamp_delta), encode_varint(offset_delta)]
-    for content in (record.key, record.value):
-        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
-    if not record.headers:
-        parts.append(_NO_HEADERS)
-        return b"".join(parts)
-    parts.append(encode_varint(len(record.headers)))
-    for name, content in record.headers:
-        encoded = name.encode()
-        parts += (encode_varint(len(encoded)), encoded)
-        parts += (_NULL,) if content is None else (encode_varint(len(content)), content)
-    return b"".join(parts)
+    crc = crc32c(data, crc32c(covered))
+    length = len(data) + SMALLEST_LENGTH
+    return UNCOVERED.pack(base_offset, length, leader_epoch, MAGIC, crc) + covered + data

@@ -1,9 +1,9 @@
-"""Control records: what a broker writes into partitions beside the data of clients.
+"""Control records: records of a broker in partitions, beside those of clients.
 
 A control batch has its attribute bit; key and value of its records are messages of Kafka's own.
-Transaction markers (ABORT, COMMIT) stand in topic partitions, one a batch; the other types are
-KRaft's, whose values are messages of `protocol.stored` without a length or version before them:
-here they are bytes.
+Transaction markers (ABORT, COMMIT) are in topic partitions, one in a batch. The other types belong
+to KRaft. Their values, messages of `protocol.stored` without a length or version in front, are
+bytes here.
 Source: KIP-98, KIP-595, KIP-630, KIP-853; tested on logs that Kafka wrote.
 """
 
@@ -17,7 +17,7 @@ from trio_kafka.records.header import corrupt
 
 
 class ControlType(IntEnum):
-    """The second number of a control record's key."""
+    """Type of a control record: the second number of its key."""
 
     ABORT = 0
     COMMIT = 1
@@ -30,7 +30,7 @@ class ControlType(IntEnum):
 
 @frozen(kw_only=True)
 class Marker:
-    """The end of a producer's transaction in one partition."""
+    """End of a producer's transaction in one partition."""
 
     committed: bool
     coordinator_epoch: int
@@ -43,10 +43,9 @@ _TYPES: Final = {int(kind): kind for kind in ControlType}
 
 
 def control_type(record: Record) -> ControlType | None:
-    """The type of a record of a control batch; None: one of the future, to be skipped.
+    """Return the type of a record of a control batch; None: an unknown one, to be skipped.
 
-    Raises KafkaError(CORRUPT_MESSAGE) for a key that is no control record's. Keys may be longer in
-    higher versions.
+    Raises KafkaError(CORRUPT_MESSAGE) for an invalid key. Keys may be longer in higher versions.
     """
     if record.key is None or len(record.key) < _KEY.size:
         raise corrupt(f"control record at {record.offset} with key {record.key!r}")
@@ -57,19 +56,19 @@ def control_type(record: Record) -> ControlType | None:
 
 
 def control_record(kind: ControlType, value: bytes, timestamp: int) -> Record:
-    """A record for `encode_control_batch`."""
+    """Make a record for `encode_control_batch`."""
     return Record(key=_KEY.pack(0, kind), value=value, timestamp=timestamp)
 
 
 def encode_control_batch(
     records: list[Record], base_offset: int = 0, leader_epoch: int = -1
 ) -> bytes:
-    """A batch of KRaft's control records: no producer, no codec."""
+    """Encode a batch of KRaft's control records: no producer, no codec."""
     return encode_batch(records, base_offset, leader_epoch, control=True)
 
 
 def value_version(record: Record) -> int:
-    """The version field that each value of types 2 to 6 begins with: its codec's version."""
+    """Return the version with which each value of types 2 to 6 begins."""
     if record.value is None or len(record.value) < _VERSION.size:
         raise corrupt(f"control record at {record.offset} with value {record.value!r}")
     (version,) = _VERSION.unpack_from(record.value)
@@ -79,7 +78,7 @@ def value_version(record: Record) -> int:
 def encode_marker(
     marker: Marker, *, producer_id: int, producer_epoch: int, timestamp: int, base_offset: int = 0
 ) -> bytes:
-    """The batch of 78 bytes that ends a transaction; sequence -1."""
+    """Encode the batch of 78 bytes that ends a transaction; sequence -1."""
     kind = ControlType.COMMIT if marker.committed else ControlType.ABORT
     value = _MARKER.pack(0, marker.coordinator_epoch)
     return encode_batch(
@@ -93,7 +92,7 @@ def encode_marker(
 
 
 def read_marker(record: Record) -> Marker | None:
-    """The transaction marker in a control record; None for other types."""
+    """Return the transaction marker in a control record; None for other types."""
     kind = control_type(record)
     if kind is not ControlType.ABORT and kind is not ControlType.COMMIT:
         return None

@@ -1,13 +1,14 @@
-"""Bytes of a file as part of an answer: a promise, kept by a lease, that nobody has read yet."""
+"""Range of a file as part of an answer: leased, not read."""
 
 from trio_kafka.world.protocols import Lease
 
 
 class FileRange:
-    """`left` bytes of the leased file from `position` on; who sends them moves both and releases.
+    """Range of `left` bytes from `position` on of a leased file. Sending updates both; release it
+    then.
 
-    Stands wherever an encoder takes bytes: it has a length, and is made real only as the socket
-    takes it.
+    It is used where an encoder takes bytes: it has a length, and is read only when the socket sends
+        it.
     """
 
     __slots__ = ("lease", "left", "position")
@@ -21,12 +22,12 @@ class FileRange:
         return self.left
 
     def __bool__(self) -> bool:
-        """A range is there also when it is empty or sent."""
+        """Return True, even for an empty or sent range."""
         return True
 
     def __repr__(self) -> str:
         return f"FileRange(position={self.position}, left={self.left})"
 
     def release(self) -> None:
-        """Give the lease back. Idempotent, as the lease is."""
+        """Release the lease. Idempotent, as the lease is."""
         self.lease.release()

@@ -1,7 +1,7 @@
-"""The header of a batch of magic 2: reading, its checksum, and the stamps of a leader.
+"""Header of a batch of magic 2: parsed, checked by its checksum, stamped by a leader.
 
-Whatever is read here is hostile: a header that lies raises KafkaError(CORRUPT_MESSAGE) with its
-position. Batches of magic 0 and 1 are named (UNSUPPORTED_FOR_MESSAGE_FORMAT), not read.
+Input is hostile: an invalid header raises KafkaError(CORRUPT_MESSAGE) with its position. Batches of
+    magic 0 and 1 raise UNSUPPORTED_FOR_MESSAGE_FORMAT.
 Source: record batch format of KIP-98; tested on files that Kafka wrote.
 """
 
@@ -18,7 +18,10 @@ from trio_kafka.world.protocols import Buffer
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 HEADER_SIZE: Final = HEADER.size
-LENGTH_END: Final = 12  # `length` counts the bytes from here on
+UNCOVERED: Final = struct.Struct(">qiibI")  # the fields before those that the checksum covers
+COVERED: Final = struct.Struct(">hiqqqhii")
+MAGIC: Final = 2
+LENGTH_END: Final = 12  # `length` counts the bytes after these
 SMALLEST_LENGTH: Final = HEADER_SIZE - LENGTH_END
 
 CODEC_MASK: Final = 0x07
@@ -33,21 +36,23 @@ NO_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 _SEQUENCES: Final = 1 << 31
 
-# Base offset, length (as it is) and leader epoch: what a leader writes into a batch, in place. All
-# of them are outside of the CRC.
+# Base offset, length (unchanged) and leader epoch: written by a leader into a batch, in place.
+# All of them are outside of the CRC.
 STAMP: Final = struct.Struct(">qii")
 _STAMP_OFFSET: Final = struct.Struct(">q")
 _STAMP_CRC: Final = struct.Struct(">I")
 _STAMP_ATTRIBUTES: Final = struct.Struct(">h")
 _MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
-CRC_FROM: Final = 21  # what the checksum covers
+CRC_FROM: Final = 21  # first byte that the checksum covers
 _MAX_TIMESTAMP_AT: Final = 35
 
 
 @define
 class BatchHeader:
-    """The 61 bytes before the records, field by field; positional, as the hot path builds it."""
+    """Header of a batch: the 61 bytes before the records. Positional, as it is made for each
+    request.
+    """
 
     base_offset: int
     length: int
@@ -78,14 +83,14 @@ class BatchHeader:
 
     @property
     def last_sequence(self) -> int:
-        """Of the last record; sequences go on with 0 after 2**31 - 1."""
+        """Sequence of the last record; 0 follows 2**31 - 1."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset_delta) % _SEQUENCES
 
     @property
     def codec(self) -> Codec:
-        """Raises KafkaError(CORRUPT_MESSAGE) for the numbers that name none."""
+        """Codec of the records. Raises KafkaError(CORRUPT_MESSAGE) for an unknown number."""
         try:
             return Codec(self.attributes & CODEC_MASK)
         except ValueError:
@@ -109,7 +114,9 @@ class BatchHeader:
 
     @property
     def delete_horizon(self) -> int | None:
-        """When the cleaner may drop tombstones and markers, ms; stands where the first time did."""
+        """Time after which the cleaner may drop tombstones and markers, ms; in the field of
+        the base timestamp.
+        """
         return self.base_timestamp if self.attributes & DELETE_HORIZON else None
 
 
@@ -118,10 +125,10 @@ def corrupt(message: str) -> KafkaError:
 
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at `position`. The records are not looked at: they may end outside of the buffer.
+    """Read the header at `position`. The records may end outside of the buffer.
 
-    Raises KafkaError: CORRUPT_MESSAGE for bytes that are no header, UNSUPPORTED_FOR_MESSAGE_FORMAT
-    for magic 0 and 1.
+    Raises KafkaError: CORRUPT_MESSAGE for an invalid header, UNSUPPORTED_FOR_MESSAGE_FORMAT for
+    magic 0 and 1.
     """
     if position < 0 or len(buffer) - position < HEADER_SIZE:
         if 0 <= position < len(buffer) - _MAGIC_AT:
@@ -147,10 +154,10 @@ def _check_magic(magic: int, position: int) -> None:
 
 
 def iterate_headers(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole batch from `position` on.
+    """Yield position and header of each whole batch from `position` on.
 
-    Ends before a last batch that the buffer cuts short, as answers to a Fetch may: where that is
-    wrong the caller compares the end of the last batch with the buffer's. Raises as `read_header`.
+    A last batch that the buffer cuts short, as answers to a Fetch may, is left out. If that is an
+    error, compare the end of the last batch with the buffer's. Raises as `read_header`.
     """
     size = len(buffer)
     while size - position >= HEADER_SIZE:
@@ -164,13 +171,13 @@ def iterate_headers(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, Ba
 
 
 def checksum(buffer: Buffer, position: int, header: BatchHeader) -> int:
-    """CRC-32C of the batch as it is now: about 0.1 s/GiB."""
+    """Compute the CRC-32C of the batch: about 0.1 s/GiB."""
     view = memoryview(buffer)[position + CRC_FROM : position + header.length + LENGTH_END]
     return int(crc32c(view))
 
 
 def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
-    """Raises KafkaError(CORRUPT_MESSAGE) unless the batch is whole and matches its checksum."""
+    """Raise KafkaError(CORRUPT_MESSAGE) unless the batch is whole and matches its checksum."""
     if header.length > len(buffer) - position - LENGTH_END:
         raise corrupt(f"batch of {header.size} bytes at position {position} of {len(buffer)}")
     found = checksum(buffer, position, header)
@@ -181,9 +188,9 @@ def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
 def stamp_append_time(
     buffer: bytearray | memoryview, position: int, header: BatchHeader, now_ms: int
 ) -> None:
-    """Give all records of a batch the time of its append: header and CRC only, compressed or not.
+    """Set the append time of all records of a batch, in header and CRC, compressed or not.
 
-    Brings `header` up to date too. Costs a pass over the batch for the CRC.
+    Updates `header` too. Costs a pass over the batch for the CRC.
     """
     header.attributes |= LOG_APPEND_TIME
     header.max_timestamp = now_ms

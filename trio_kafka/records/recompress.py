@@ -1,4 +1,4 @@
-"""Give a batch another codec: its records are unpacked and packed as one block, never walked."""
+"""Recompression of a batch: its records are decompressed and compressed as one block."""
 
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec, compress, decompress
@@ -21,11 +21,9 @@ def recompress(
     *,
     limit: int = DECOMPRESSED_LIMIT,
 ) -> tuple[memoryview, BatchHeader]:
-    """The whole batch anew with `codec`, writable, and its header; all but size, codec and CRC
-    stays.
+    """Return the whole batch with `codec`, writable, and its header. Size, codec and CRC change.
 
-    Raises KafkaError(CORRUPT_MESSAGE) for records that the old codec cannot unpack, or over
-    `limit`.
+    Raises KafkaError(CORRUPT_MESSAGE) for records that cannot be decompressed, or exceed `limit`.
     """
     plain = decompress(header.codec, batch[HEADER_SIZE : header.size], limit)
     return repacked(batch, header, codec, compress(codec, plain, level))
@@ -34,7 +32,7 @@ def recompress(
 def repacked(
     batch: memoryview, header: BatchHeader, codec: Codec, data: bytes
 ) -> tuple[memoryview, BatchHeader]:
-    """The batch with `data`, which is its records packed by `codec`; see `recompress`."""
+    """Return the batch with `data`, its records compressed by `codec`; see `recompress`."""
     changed = bytearray(batch[:HEADER_SIZE])
     changed += data
     fields = list(HEADER.unpack_from(changed))

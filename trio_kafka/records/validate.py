@@ -1,11 +1,11 @@
-"""What a leader asks of the records field of a Produce request, from the header alone.
+"""Checks of the records field of a Produce request, by its header.
 
-One pass over the bytes, for the CRC; records are not walked (see `walk`). Rules and errors are
-those of Kafka's Produce from version 3 on, where a partition's field holds exactly one batch of
-magic 2. Bytes after it that are no whole batch are ignored, as Kafka does: whoever writes takes
-`header.size` bytes. Stricter than Kafka: numbers that name no codec, a delete horizon, the log-
-append-time bit, a transaction or an epoch without its producer are INVALID_RECORD or
-INVALID_TIMESTAMP.
+One pass over the bytes, for the CRC; records are not checked (see `record_checks`). Rules and
+errors are those of Kafka's Produce from version 3 on, in which a partition's field holds exactly
+one batch of magic 2. Bytes of a partial batch after it are ignored, as in Kafka: write
+`header.size` bytes only.
+Stricter than Kafka: unknown codecs, a delete horizon, the log-append-time bit, a transaction or an
+    epoch without its producer are INVALID_RECORD or INVALID_TIMESTAMP.
 """
 
 from typing import Final
@@ -44,10 +44,7 @@ _FORBIDDEN: Final = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
 
 @frozen(kw_only=True)
 class Limits:
-    """What a topic's settings allow.
-
-    Message.max.bytes and the bounds of create times, ms from now.
-    """
+    """Limits from a topic's settings: max.message.bytes and bounds of create times, ms from now."""
 
     max_message_bytes: int = 1_048_588
     log_append_time: bool = False
@@ -61,11 +58,11 @@ DEFAULT_LIMITS: Final = Limits()
 def check_produce(
     records: memoryview | None, limits: Limits = DEFAULT_LIMITS, *, now_ms: int, zstd: bool = True
 ) -> list[BatchHeader]:
-    """The header of the one batch in `records`, checked.
+    """Check the one batch in `records`. Return its header.
 
-    now_ms: the wall clock. zstd: the request's version may carry it (ZSTD_SINCE).
+    now_ms: the wall clock. zstd: whether the request's version allows it (ZSTD_SINCE).
     Raises KafkaError: INVALID_RECORD (no batch, more than one, old magic, wrong counts, a control
-    batch, a sequence that is missing), CORRUPT_MESSAGE (sizes, CRC), MESSAGE_TOO_LARGE,
+    batch, a missing sequence), CORRUPT_MESSAGE (sizes, CRC), MESSAGE_TOO_LARGE,
     UNSUPPORTED_COMPRESSION_TYPE, INVALID_TIMESTAMP.
     """
     if records is None or len(records) < HEADER_SIZE:
@@ -85,7 +82,7 @@ def check_produce(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {ZSTD_SINCE} or newer"
         )
     if crc32c(records[CRC_FROM:size]) != header.crc:
-        check_crc(records, 0, header)  # says what was found
+        check_crc(records, 0, header)  # raises with the reason
     if attributes and (attributes & _FORBIDDEN or attributes & CODEC_MASK > _LAST_CODEC):
         raise _explain_attributes(attributes)
     if header.base_offset or header.count <= 0 or header.last_offset_delta + 1 != header.count:
@@ -100,7 +97,7 @@ def check_produce(
         raise _invalid("a transactional batch without a producer id")
     if not limits.log_append_time:
         base, largest = header.base_timestamp, header.max_timestamp
-        # Nearly always one of them is no later than the other, and both are near.
+        # Nearly always one of them is not later than the other, and both are near.
         if (
             base < 0
             or now_ms - base > limits.before_max_ms
@@ -113,9 +110,8 @@ def check_produce(
 
 
 def check_time(timestamp: int, limits: Limits, now_ms: int) -> None:
-    """Raises KafkaError(INVALID_TIMESTAMP) for a create time too far from now.
-
-    None (-1) is fine.
+    """Raise KafkaError(INVALID_TIMESTAMP) for a create time too far from now. -1 (none) is
+    allowed.
     """
     age = now_ms - timestamp
     if timestamp != NO_TIMESTAMP and (age > limits.before_max_ms or -age > limits.after_max_ms):
@@ -135,14 +131,16 @@ def _corrupt(message: str) -> KafkaError:
 
 
 def _explain_short(records: memoryview | None) -> KafkaError:
-    """The error for a field that is too short for a batch of magic 2."""
+    """Return the error for a field that is too short for a batch of magic 2."""
     if records is None or (size := _batch_size(records, 0)) is None:
         return _invalid("no whole batch, want exactly one")
     return _wrong_magic(records) or _corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
 
 
 def _check_frame(records: memoryview) -> None:
-    """Raise for all that is not one whole batch of magic 2, but for a cut end."""
+    """Raise for a field that is not one whole batch of magic 2, with or without a partial one
+    after it.
+    """
     size = _batch_size(records, 0)
     if size is None:
         raise _invalid("no whole batch, want exactly one")
@@ -160,9 +158,9 @@ def _wrong_magic(records: memoryview) -> KafkaError | None:
 
 
 def _batch_size(records: memoryview, position: int) -> int | None:
-    """Size of the batch of any magic at `position`.
+    """Return the size of the batch of any magic at `position`; None: it is incomplete.
 
-    None: no whole one. CORRUPT_MESSAGE: never one.
+    Raises CORRUPT_MESSAGE for an invalid one.
     """
     left = len(records) - position
     if left < LENGTH_END:

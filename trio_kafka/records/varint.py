@@ -1,7 +1,7 @@
 """Zig-zag integers of records: 7 bits a byte, the low group first.
 
-Reading raises IndexError at the end of the data and ValueError when a number is longer than its
-type: the callers know where they are and say so.
+Reading raises IndexError at the end of the data and ValueError for a number that is too long.
+Callers add the position.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ _SMALL: Final = tuple(bytes((number,)) for number in range(128))
 
 
 def encode_varint(value: int) -> bytes:
-    """The zig-zag encoding of a signed number of up to 64 bits: 1 to 10 bytes."""
+    """Encode a signed number of up to 64 bits in zig-zag form: 1 to 10 bytes."""
     number = (value << 1) ^ (value >> 63)
     if number < 128:
         return _SMALL[number]
@@ -28,7 +28,7 @@ def encode_varint(value: int) -> bytes:
 
 
 def read_varint(data: Buffer, position: int) -> tuple[int, int]:
-    """A number and the position after it."""
+    """Return a number and the position after it."""
     byte = data[position]
     position += 1
     if byte < 128:

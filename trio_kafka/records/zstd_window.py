@@ -1,7 +1,7 @@
-"""Memory that a zstd block claims besides its output: the windows of its frames.
+"""Memory that a zstd block needs besides its output: the windows of its frames.
 
-A decoder keeps as many bytes of its output as the frame's window says, up to 128 MiB, in memory of
-its own. Producers use 8 MiB at most, but for levels above 19 (128 MiB).
+A decoder keeps as many bytes of its output as the frame's window states, up to 128 MiB, in memory
+of its own. Producers use 8 MiB at most, except for levels above 19 (128 MiB).
 Source: RFC 8878, section 3.1.1.1.
 """
 
@@ -15,10 +15,10 @@ _MOST_FRAMES: Final = 1000
 
 
 def largest_window(block: bytes) -> int:
-    """An upper bound of the windows of all frames in `block`, in bytes.
+    """Return an upper bound of the windows of all frames in `block`, in bytes.
 
     The block is searched for the magic number of frames, so that no frame can hide behind another.
-    The bytes may be there by chance: then the bound is too high. O(n).
+        The bytes may occur by chance: then the bound is too high. O(n).
     """
     largest = 0
     at = block.find(_COMMON)
@@ -31,11 +31,11 @@ def largest_window(block: bytes) -> int:
 
 
 def _window(block: bytes, at: int) -> int:
-    """The window of the frame whose header descriptor is at `at`."""
+    """Return the window of the frame with its header descriptor at `at`."""
     if block[at - len(_MAGIC) : at] != _MAGIC or at + 1 >= len(block):
         return LARGEST_WINDOW
     if block[at] & _SINGLE_SEGMENT:
-        return LARGEST_WINDOW  # as large as the content, whose size follows
+        return LARGEST_WINDOW  # the window is as large as the content, whose size follows
     exponent, mantissa = divmod(block[at + 1], 8)
     base = 1 << (10 + exponent)
     return min(LARGEST_WINDOW, base + (base >> 3) * mantissa)

@@ -1,10 +1,10 @@
-"""A leader's append to one partition, for clients and for the broker itself.
+"""Appends to a partition led here, for clients and for the broker itself.
 
-Never waits: what is appended stays, whatever becomes of the request. Where the directory is slow
-the batch is queued, see `slow_appends`. A client's large batch is written in pieces where another
-plane is to be let in; the broker's own is not: who writes one is in the middle of an event. Whoever
-answers for it asks `delayed.acknowledged` next: followers, or this broker's disk, may have to have
-it first.
+An append never waits, and stays whatever happens to the request. On a slow directory it is queued,
+see `queued_appends`. A client's large batch is written in pieces with a yield point between them.
+The broker's own is not, as its writer is in the middle of an event. Call
+`delayed_produce.acknowledged` next: followers, or this broker's disk, may have to store the batch
+first.
 """
 
 from typing import Final
@@ -12,10 +12,9 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.log.append import Appended
-from trio_kafka.log.append_in_pieces import append_in_pieces
+from trio_kafka.log.append import Appended, append_as_leader
+from trio_kafka.log.decompression import SMALL
 from trio_kafka.log.log import Log
-from trio_kafka.log.unpacking import SMALL
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.records.compression import TooLargeError
 from trio_kafka.records.header import (
@@ -28,15 +27,13 @@ from trio_kafka.records.validate import check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import NO_EPOCH, Partition
-from trio_kafka.replication.refine import Refinement, refinement
-from trio_kafka.scheduling.yield_point import YieldPoint
-from trio_kafka.world.protocols import PIECE
+from trio_kafka.replication.record_validation import RecordValidation, validation_of
 
 ACKS_ALL: Final = -1
 
 
 def check_acks(acks: int) -> None:
-    """Raises KafkaError(INVALID_REQUIRED_ACKS) for anything but 0, 1 and -1."""
+    """Raise KafkaError(INVALID_REQUIRED_ACKS) for anything but 0, 1 and -1."""
     if acks not in (0, 1, ACKS_ALL):
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}, want 0, 1 or -1")
 
@@ -44,15 +41,16 @@ def check_acks(acks: int) -> None:
 def append(
     partition: Partition, records: memoryview | None, *, acks: int, zstd: bool = True
 ) -> Appended | Queued:
-    """Append the one batch of a client.
+    """Append one batch of a client.
 
-    records: writable, changed in place, free when this returns: what is queued is copied. zstd: the
-    request's version may carry it. Raises KafkaError: as `Partition.local_log`, `check_produce`,
-    `Refinement.whole` and `Log.append_as_leader`, NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT where the
-    queue is full, INVALID_TOPIC_EXCEPTION for a topic that the broker alone writes to, and
-    INVALID_TXN_STATE for a transaction's batch: nobody would end it. Nothing was appended then.
+    records: writable, changed in place. A queued batch is copied, so the buffer is free afterwards.
+    zstd: whether the request's version allows it.
+    Raises KafkaError (nothing was appended): as `Partition.local_log`, `check_produce`,
+    `RecordValidation.whole` and `append_as_leader`; NOT_ENOUGH_REPLICAS; REQUEST_TIMED_OUT if the
+    queue is full; INVALID_TOPIC_EXCEPTION for an internal topic; INVALID_TXN_STATE for a
+    transactional batch, as transactions are not supported.
     """
-    partition.traffic.produces += 1
+    partition.topic_metrics.produces += 1
     log = partition.leading or partition.local_log()
     settings = partition.settings
     if acks == ACKS_ALL and len(partition.isr) < settings.min_insync_replicas:
@@ -63,53 +61,47 @@ def append(
     attributes = header.attributes
     if attributes & TRANSACTIONAL:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
-    batch: memoryview = records  # type: ignore[assignment]  # None is refused by then
+    batch: memoryview = records  # type: ignore[assignment]  # None was rejected above
     size = header.length + LENGTH_END
-    if size != len(batch):  # the cut end of another batch follows
+    if size != len(batch):  # a part of another batch follows
         batch = batch[:size]
     if not settings.as_sent:
-        work = refinement(settings, header, now_ms)
+        work = validation_of(settings, header, now_ms)
         if work is not None:
-            return _append_refined(partition, log, batch, header, work, acks=acks)
-    return _append(
-        partition, log, batch, headers, now_ms=now_ms, acks=acks, between=log.pace.yield_point
-    )
+            return _append_validated(partition, log, batch, header, work, acks=acks)
+    return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks, in_pieces=True)
 
 
-def _append_refined(
+def _append_validated(
     partition: Partition,
     log: Log,
     batch: memoryview,
     header: BatchHeader,
-    work: Refinement,
+    work: RecordValidation,
     *,
     acks: int,
 ) -> Appended | Queued:
-    """A batch that is not stored unseen; a large one joins the queue."""
+    """Append a batch whose records are checked or recompressed. A large one joins the queue."""
     if is_internal(partition.at.topic):
         found = f"Cannot append to internal topic {partition.at.topic}"
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, found)
     refined = work.at_once(batch, header)
     if refined is None:
-        queued = _join_queue(
-            partition, batch, [header], acks=acks, work=work, between=log.pace.yield_point
-        )
+        queued = _join_queue(partition, batch, [header], acks=acks, work=work, in_pieces=True)
         if queued is not None:
             return queued
-        refined = _refined_without_queue(batch, header, work)
+        refined = _validated_without_queue(batch, header, work)
     batch, header = refined
-    return _append(
-        partition, log, batch, [header], now_ms=work.now_ms, acks=acks, between=log.pace.yield_point
-    )
+    return _append(partition, log, batch, [header], now_ms=work.now_ms, acks=acks, in_pieces=True)
 
 
-def _refined_without_queue(
-    batch: memoryview, header: BatchHeader, work: Refinement
+def _validated_without_queue(
+    batch: memoryview, header: BatchHeader, work: RecordValidation
 ) -> tuple[memoryview, BatchHeader]:
-    """Refine in one go: no queue runs while the broker starts and stops.
+    """Validate without a pause, as no queue runs while the broker starts and stops.
 
-    Raises KafkaError as `Refinement.whole`; NOT_LEADER_OR_FOLLOWER, which clients retry, for a
-    batch that only a queue may unpack.
+    Raises KafkaError as `RecordValidation.whole`. NOT_LEADER_OR_FOLLOWER, which clients retry, for
+    a batch that only the queue may decompress.
     """
     limit = work.settings.decompressed_limit
     try:
@@ -130,13 +122,13 @@ def append_own(
     headers: list[BatchHeader] | None = None,
     now_ms: int | None = None,
 ) -> Appended | Queued:
-    """Append batches that this broker made (coordinators, markers): they are not checked again.
+    """Append batches of this broker (coordinators, markers), without checks.
 
-    leader_epoch: that of the coordinator that writes; an older one is refused. headers: of the
-    batches, by whoever made them; None: they are read. now_ms: the wall clock, by a caller that has
-    just read it.
+    leader_epoch: that of the writing coordinator; an older one is rejected.
+    headers: headers of the batches; None: they are read.
+    now_ms: the wall clock, if the caller has just read it.
     """
-    partition.traffic.produces += 1
+    partition.topic_metrics.produces += 1
     log = partition.leading
     if log is None or partition.leader_epoch != leader_epoch != NO_EPOCH:
         log = partition.local_log(leader_epoch)
@@ -157,25 +149,22 @@ def _append(
     *,
     now_ms: int,
     acks: int,
-    between: YieldPoint | None = None,
+    in_pieces: bool = False,
 ) -> Appended | Queued:
-    if log.busy or not log.pace.calm:
-        queued = _join_queue(partition, records, headers, acks=acks, between=between)
+    if log.busy or not log.latency.calm:
+        queued = _join_queue(partition, records, headers, acks=acks, in_pieces=in_pieces)
         if queued is not None:
             return queued
     epoch = partition.leader_epoch
     try:
-        if between is None or not between.bound or len(records) <= PIECE:
-            appended = log.append_as_leader(records, headers, epoch, now_ms)
-        else:
-            appended = append_in_pieces(log, records, headers, epoch, between)
+        appended = append_as_leader(log, records, headers, epoch, now_ms, in_pieces=in_pieces)
     except LogDirError as error:
         raise partition.storage_error(error) from error
-    traffic = partition.traffic
-    traffic.bytes_in += len(records)
-    traffic.records_in += appended.last_offset - appended.first_offset + 1
+    metrics = partition.topic_metrics
+    metrics.bytes_in += len(records)
+    metrics.records_in += appended.last_offset - appended.first_offset + 1
     if len(partition.isr) == 1 == partition.settings.min_insync_replicas:
-        log.commit_own()  # what `advance` does then
+        log.commit_own()  # as `advance` does in that case
     else:
         partition.advance()
     partition.changed(partition)
@@ -188,10 +177,10 @@ def _join_queue(
     headers: list[BatchHeader],
     *,
     acks: int,
-    work: Refinement | None = None,
-    between: YieldPoint | None,
+    work: RecordValidation | None = None,
+    in_pieces: bool,
 ) -> Queued | None:
-    """See `SlowAppends.join`."""
+    """Queue an append, see `QueuedAppends.join`."""
     item = Queued(
         records=records,
         headers=headers,
@@ -200,4 +189,4 @@ def _join_queue(
         since=trio.current_time(),
         work=work,
     )
-    return partition.join_queue(partition, item, between)
+    return partition.join_queue(partition, item, in_pieces)

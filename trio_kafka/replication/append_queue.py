@@ -1,7 +1,7 @@
-"""Appends to one partition that wait for their turn, in order and within bounds. Pure.
+"""Queue of pending appends to one partition, in order and bounded. Pure.
 
-One that is not written yet has no offset: rules of sequences, times and sizes are those of its
-turn. A queue that is empty takes one of any size, or a large batch could never be appended.
+A queued append has no offset yet: sequences, times and sizes are checked when its turn comes. An
+    empty queue accepts an append of any size, so that a large batch can be appended at all.
 """
 
 from collections import deque
@@ -14,7 +14,7 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.replication.refine import Refinement
+from trio_kafka.replication.record_validation import RecordValidation
 
 MOST_ITEMS: Final = 1024
 MOST_BYTES: Final = 32 << 20
@@ -22,10 +22,10 @@ MOST_BYTES: Final = 32 << 20
 
 @define(eq=False, kw_only=True)
 class Queued:
-    """One append. result: None until it had its turn.
+    """One queued append. result: None until its turn.
 
-    records: a copy, once it is in a queue. work: to be done to it before it is written.
-    leader_epoch: when it came; a later one means that it was told an error.
+    records: a copy. work: to be done to it before it is written.
+    leader_epoch: that of its arrival. If it changes, the client has got an error meanwhile.
     needs_all: enough replicas must be in sync, also at its turn.
     """
 
@@ -34,19 +34,19 @@ class Queued:
     leader_epoch: int
     needs_all: bool
     since: float
-    work: Refinement | None = None
+    work: RecordValidation | None = None
     result: Appended | KafkaError | None = None
     size: int = field(init=False)
 
     @size.default
     def _(self) -> int:
-        """Bytes that it counts for: those it came with."""
+        """Return the bytes that count for the bound: those of its arrival."""
         return len(self.records)
 
 
 @define(eq=False)
 class AppendQueue:
-    """bytes: of all that wait; most_items, most_bytes: high-water marks.
+    """Queued appends. bytes: of all of them. most_items, most_bytes: high-water marks.
 
     The first item stays until it is written.
     """
@@ -64,22 +64,22 @@ class AppendQueue:
         return self._items[0]
 
     def has_room(self, size: int) -> bool:
-        """Whether an append of so many bytes may join."""
+        """Return whether an append of so many bytes may join."""
         return not self._items or (
             len(self._items) < MOST_ITEMS and self.bytes + size <= MOST_BYTES
         )
 
     def push(self, item: Queued) -> None:
-        """Join at the end. There must be room."""
+        """Add an append. There must be room."""
         self._items.append(item)
         self.bytes += item.size
         self.most_items = max(self.most_items, len(self._items))
         self.most_bytes = max(self.most_bytes, self.bytes)
 
     def pop(self, result: Appended | KafkaError) -> int:
-        """The first one had its turn; how many bytes have left."""
+        """Complete the first append. Return the bytes that it counted for."""
         item = self._items.popleft()
         item.result = result
         self.bytes -= item.size
-        item.records = memoryview(b"")  # whoever waits for followers keeps no bytes
+        item.records = memoryview(b"")  # not needed while it waits for followers
         return item.size

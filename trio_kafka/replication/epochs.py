@@ -1,8 +1,7 @@
-"""What a replica knows of leader epochs: those of its log's batches, and that in which it leads,
-which may have no batch yet.
+"""Leader epochs of a replica: those of its log, and the one in which it leads.
 
-An epoch without a batch begins and ends where the log ends. It is in no file, or each idle log
-would write one in every life of its broker: whoever loads a log drops such an entry anyway.
+The latter may have no batch yet: it begins and ends at the end of the log. It is in no file, as
+    each idle log would write it at each start; a load of the log drops such an entry anyway.
 Source: KIP-101, KIP-279.
 """
 
@@ -12,7 +11,7 @@ from trio_kafka.replication.partition import Partition
 
 
 def end_of_epoch(partition: Partition, log: Log, epoch: int) -> tuple[int, int]:
-    """(the largest epoch <= `epoch`, where it ended); (-1, -1) where that is not known here."""
+    """Return (the largest epoch <= `epoch`, where it ended); (-1, -1) if unknown."""
     if not _leads_without_a_batch(partition, log) or epoch <= log.epochs.latest:
         return log.epoch_end_offset(epoch)
     if epoch > partition.leader_epoch:
@@ -23,7 +22,7 @@ def end_of_epoch(partition: Partition, log: Log, epoch: int) -> tuple[int, int]:
 
 
 def first_epoch(partition: Partition, log: Log) -> int:
-    """The epoch at the log's start; -1: it is not known."""
+    """Return the epoch at the log's start; -1: unknown."""
     if log.start_offset == log.end_offset and _leads_without_a_batch(partition, log):
         return partition.leader_epoch
     return log.epochs.epoch_at(log.start_offset)

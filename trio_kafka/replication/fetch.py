@@ -1,9 +1,9 @@
-"""The whole of one Fetch: which partitions give how many bytes, and whether to answer now or wait.
+"""One Fetch: how many bytes each partition gives, and whether to answer now or wait.
 
-Reads in the order of the session; the first partition that has something gives at least one batch,
-whatever the limits say, so that a client always gets on. Answers at once when there are
-`min_bytes`, an error, or a diverging epoch; else parks, holds nothing, and looks at partitions as
-they are marked. Values in and out: the handler makes messages of them.
+Partitions are read in the order of the session. The first one with data gives at least one batch,
+whatever the limits, so that a client always makes progress. The fetch is answered at once if there
+are `min_bytes`, an error or a diverging epoch. Otherwise it is parked without leases, and checks
+partitions as they are marked. The handler makes messages of the results.
 Source: KIP-74 (limits and order), KIP-227 (sessions), KIP-320.
 """
 
@@ -20,36 +20,39 @@ from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import Isolation, PartitionRead, around, read, visible_end
 from trio_kafka.replication.sessions import NO_SESSION, FetchKey, Session, SessionPartition
-from trio_kafka.replication.traffic import Traffic
-from trio_kafka.scheduling.chunked_work import Steps, whole
+from trio_kafka.replication.topic_metrics import TopicMetrics
+from trio_kafka.scheduling.chunked_work import Steps
 
-# What is given of each partition that is told of, and what was read for a session's.
+# Reads by key, as they are answered, and by partition of the session.
 Reads = list[tuple[FetchKey, PartitionRead]]
 SessionReads = list[tuple[SessionPartition, PartitionRead]]
 WIDE: Final = 200  # partitions to read: more than 2 ms
-WIDE_BESIDE: Final = 32  # where another plane is to be let in: 0.3 ms, 0.1 read at once
+WIDE_BESIDE: Final = 32  # with a bound yield point: 0.3 ms
 _STEP: Final = 16
 _DUPLICATE: Final = "another poll of this session came in between"
 
 
-@define  # not frozen, nor made by names of fields: each makes it three times as dear
+@define  # neither frozen nor keyword-only, either of which triples the time to make one
 class FetchLimits:
-    """What a request allows; never changed. may_wait: its deadline is not now. follower: the broker
-    that asks, if one does. admit: asked once what is to be given: how many ms to wait instead.
+    """Limits of a request; never changed.
+
+    max_wait_s: time until the deadline. follower: the broker that fetches, if one does.
+    admit: called once with the reads to be sent; returns how many ms to wait instead.
     """
 
     min_bytes: int = 1
     max_bytes: int = (1 << 31) - 1
     isolation: Isolation = Isolation.READ_UNCOMMITTED
-    may_wait: bool = True
+    max_wait_s: float = 5.0
     follower: NodeId | None = None
     admit: "Callable[[Reads], int] | None" = None
 
 
 @define
 class FetchAnswer:
-    """session_id: 0 for none. error: of the whole request, which has no parts then. throttled_ms:
-    it has none as the client must wait first.
+    """Answer of a Fetch. session_id: 0 for none. error: of the whole request; then it has no parts.
+
+    throttled_ms: the client must wait first, so there are no parts.
     """
 
     session_id: int
@@ -63,14 +66,15 @@ class FetchAnswer:
         return sum(read.size for _, read in self.parts)
 
     def release(self) -> None:
-        """Give up all bytes: the answer will not be sent."""
+        """Release all bytes, as the answer is not sent."""
         for _, part in self.parts:
             part.release()
 
 
 class Fetch:
-    """One request. `cold`: what `read` could not find without waiting; `ready`: where somebody has,
-    put here.
+    """One request. cold: partitions that `read` could not read without a wait.
+
+    ready: their reads, added by `cold_reads`.
     """
 
     __slots__ = (
@@ -99,13 +103,17 @@ class Fetch:
         full: bool,
         wide: int = WIDE,
     ) -> None:
-        """resolve: gives the partition behind a key, for this client; raises KafkaError. full:
-        names all partitions.
+        """resolve: returns the partition of a key for this client, or raises KafkaError.
+
+        full: the answer names all partitions. wide: number of partitions above which it works in
+            steps.
         """
         self.session = session
         self.cold: dict[SessionPartition, Partition] = {}
         self.ready: dict[SessionPartition, PartitionRead] = {}
-        self.taken: trio.Event | None = None  # set when `ready` was taken, for whoever put it there
+        self.taken: trio.Event | None = (
+            None  # set when `ready` was taken, for the tasks that filled it
+        )
         self.limits = limits
         self._resolve = resolve
         self._full = full
@@ -113,14 +121,14 @@ class Fetch:
         self._epoch = session.epoch
         self._first = True
         self._size = 0  # of the last reads
-        # Of the last reads, what consumers are given, and who counts it when they are.
-        self._served: list[tuple[Traffic, FileRange]] = []
-        self._urgent = False  # they hold an error, or what must be truncated
+        # Reads of consumers, each with the metrics that count it when it is sent.
+        self._served: list[tuple[TopicMetrics, FileRange]] = []
+        self._urgent = False  # there is an error or a diverging epoch
         self._available: dict[SessionPartition, int] = {}
 
     @property
     def keys(self) -> list[Partition]:
-        """What a waiting request watches by itself: nothing where its session does."""
+        """Partitions to watch while parked; none if the session watches them."""
         if self.session.id:
             return []
         watched = []
@@ -133,18 +141,15 @@ class Fetch:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it takes longer than a turn should: call what is `in_steps`."""
+        """True if a read takes long: let others run between its steps."""
         return len(self.session.dirty) > self._wide or bool(self.session.rest)
 
-    def look(self) -> FetchAnswer | None:
-        """The answer, or None.
+    def look(self) -> Steps[FetchAnswer | None]:
+        """Read in steps. Return the answer, or None.
 
-        Park this fetch and call `try_complete` on a mark or at its deadline.
+        With None, park this fetch, and call `complete` when it `is_due` after a mark or at its
+        deadline. Changes between two steps mark nothing: check once more after parking.
         """
-        return self._judge(whole(self._reading()))
-
-    def look_in_steps(self) -> Steps[FetchAnswer | None]:
-        """As `look`. What changes meanwhile is not known to anybody who parks: look at it then."""
         if self.session.rest:
             yield from self.session.take_rest()
         return self._judge((yield from self._reading()))
@@ -152,42 +157,34 @@ class Fetch:
     def _judge(self, reads: SessionReads) -> FetchAnswer | None:
         if self._urgent or self._size >= self._minimum or self._is_overtaken:
             return self._answer(reads)
-        # What is cold is worth a short wait to any client: without it, it would never get on.
-        if not (self.limits.may_wait or self.cold) or not self.session.partitions:
+        # A cold partition justifies a short wait: without it a client would never make progress.
+        if not (self.limits.max_wait_s > 0 or self.cold) or not self.session.partitions:
             return self._answer(reads)
         for partition, part in reads:
             self._available[partition] = part.size
             part.release()
         return None
 
-    def try_complete(self, timed_out: bool) -> FetchAnswer | None:
-        """As `look`; always an answer when timed out."""
-        return self.complete() if self.is_due(timed_out) else None
-
     def is_due(self, timed_out: bool) -> bool:
-        """Whether to complete it now, after a mark or at its deadline."""
+        """Return whether to complete the fetch now, after a mark or at its deadline."""
         return timed_out or self._is_overtaken or bool(self.ready) or self._is_ripe()
 
-    def complete(self) -> FetchAnswer:
-        """Read and answer, whatever there is."""
-        return self._answer(whole(self._reading()))
-
-    def complete_in_steps(self) -> Steps[FetchAnswer]:
-        """As `complete`."""
+    def complete(self) -> Steps[FetchAnswer]:
+        """Read in steps and answer unconditionally."""
         return self._answer((yield from self._reading()))
 
     @property
     def _is_overtaken(self) -> bool:
-        """The session has had another poll since this one began."""
+        """True if the session has had another poll since this one began."""
         return self.session.epoch != self._epoch
 
     @property
     def _minimum(self) -> int:
-        """min_bytes, but something where there is something cold: 0 would be content without."""
+        """Bytes that make an answer: min_bytes, at least 1 if a partition is cold."""
         return max(self.limits.min_bytes, 1) if self.cold else self.limits.min_bytes
 
     def _is_ripe(self) -> bool:
-        """Whether reading is worth while, after marks. Looks at marked partitions only."""
+        """Return whether marked partitions have enough bytes, or something to report."""
         session = self.session
         marked = list(session.fresh if session.id else session.dirty)
         session.fresh.clear()
@@ -202,7 +199,9 @@ class Fetch:
         return sum(self._available.values()) >= self._minimum
 
     def _visible_bytes(self, asked: SessionPartition) -> int | None:
-        """Bytes that a read would give; None: whatever it gives must be told. KafkaError."""
+        """Return the bytes that a read would give; None: it would report something else.
+        KafkaError.
+        """
         limits, wanted = self.limits, asked.wanted
         partition = self._resolve(asked.key)
         if limits.min_bytes <= 1 and wanted.last_fetched_epoch < 0:
@@ -223,7 +222,7 @@ class Fetch:
         size = 0
         self.session.fresh.clear()
         urgent = False
-        ready = self._take_ready(keep=True) if self.ready else {}
+        ready = self._take_ready() if self.ready else {}
         reads: SessionReads = []
         self._served = []
         try:
@@ -265,14 +264,14 @@ class Fetch:
             try:
                 partition = self._resolve(asked.key)
             finally:
-                if self.session.id:  # it may be another one than at the last poll
+                if self.session.id:  # the partition may have changed since the last poll
                     self.session.watch(asked, partition)
-            traffic = partition.traffic
-            traffic.fetches += 1
+            metrics = partition.topic_metrics
+            metrics.fetches += 1
             if ready is not None:
                 part = _fit(ready, left, at_least_one=at_least_one)
                 if part.range is not None:
-                    self._served.append((traffic, part.range))
+                    self._served.append((metrics, part.range))
                 return part
             follower = limits.follower
             if follower is not None:
@@ -288,29 +287,25 @@ class Fetch:
             if ready is not None:
                 ready.release()
             if partition is not None:
-                partition.traffic.refuse_fetch(error.code)
+                partition.topic_metrics.count_failed_fetch(error.code)
             return PartitionRead(error=error.as_value())
         if follower is None and part.range is not None:
-            self._served.append((traffic, part.range))
+            self._served.append((metrics, part.range))
         return part
 
     def _postpone(self, asked: SessionPartition, partition: Partition) -> PartitionRead:
-        """What is cold is found by others, once."""
+        """Leave a cold partition to `cold_reads`, once."""
         if self._first:
             self.cold[asked] = partition
         part = around(partition.local_log())
         part.more = True
         return part
 
-    def _take_ready(self, *, keep: bool = False) -> dict[SessionPartition, PartitionRead]:
+    def _take_ready(self) -> dict[SessionPartition, PartitionRead]:
         ready, self.ready = self.ready, {}
         if ready and self.taken is not None:
             self.taken.set()
-        if keep:
-            return ready
-        for part in ready.values():
-            part.release()
-        return {}
+        return ready
 
     def _answer(self, reads: SessionReads) -> FetchAnswer:
         session = self.session
@@ -323,14 +318,14 @@ class Fetch:
         if admit is not None and (throttled_ms := admit(_by_key(reads))):
             for _, part in reads:
                 part.release()
-            # Nothing was told: a session goes on as it was, and one that is new does not begin.
+            # Nothing is sent: an existing session stays as it was, a new one is not begun.
             if self._full:
                 session.end()
             going_on = NO_SESSION if self._full else session.id
             return FetchAnswer(session_id=going_on, throttled_ms=throttled_ms)
-        for traffic, given in self._served:
-            traffic.bytes_out += given.left
-        if not session.id:  # nothing is remembered, everything is told
+        for metrics, given in self._served:
+            metrics.bytes_out += given.left
+        if not session.id:  # nothing is remembered, everything is sent
             return FetchAnswer(session_id=NO_SESSION, parts=_by_key(reads))
         told = session.answer(reads, full=self._full)
         return FetchAnswer(session_id=session.id, parts=_by_key(told))
@@ -341,7 +336,7 @@ def _by_key(reads: SessionReads) -> Reads:
 
 
 def _fit(part: PartitionRead, left: int, *, at_least_one: bool) -> PartitionRead:
-    """A part that was read on its own, if it still has room in the answer."""
+    """Release a read that was made on its own if the answer has no room for it."""
     if part.size > left and not at_least_one:
         part.release()
     return part

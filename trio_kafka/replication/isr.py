@@ -1,4 +1,4 @@
-"""Arithmetic of the in-sync set: what is committed, and whether enough replicas hold it. Pure.
+"""Arithmetic of the in-sync set: the committed offset, and the minimum of replicas. Pure.
 
 Source: KIP-497 (the leader's view of the set), KIP-966 (nothing is committed below the minimum).
 """
@@ -9,12 +9,12 @@ from trio_kafka.errors import ErrorCode, KafkaError
 
 
 def effective_minimum(min_insync_replicas: int, replicas: int) -> int:
-    """min.insync.replicas, but never more than there are replicas."""
+    """Return min.insync.replicas, at most the number of replicas."""
     return min(min_insync_replicas, max(replicas, 1))
 
 
 def check_enough(in_sync: int, minimum: int) -> None:
-    """Raises KafkaError(NOT_ENOUGH_REPLICAS): an append with acks=all would not be safe."""
+    """Raise KafkaError(NOT_ENOUGH_REPLICAS) if an append with acks=all would not be safe."""
     if in_sync < minimum:
         raise KafkaError(
             ErrorCode.NOT_ENOUGH_REPLICAS, f"{in_sync} replicas in sync, want {minimum}"
@@ -24,9 +24,9 @@ def check_enough(in_sync: int, minimum: int) -> None:
 def committed_end(
     high_watermark: int, leader_end: int, follower_ends: Iterable[int], *, enough: bool
 ) -> int:
-    """The high watermark: the smallest end of all in-sync replicas, never below what it was.
+    """Return the high watermark: the smallest end of all in-sync replicas. It never falls.
 
-    follower_ends: end offsets of the other in-sync replicas, -1 where one is not known yet.
+    follower_ends: end offsets of the other in-sync replicas, -1 if unknown.
     enough: whether the set has its minimum size; if not, nothing more is committed.
     """
     if not enough:

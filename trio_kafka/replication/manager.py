@@ -1,6 +1,7 @@
-"""All replicas of this broker: found by name or id, waited for; `publisher` says which there are.
+"""All replicas of this broker, by name and by id, with the requests that wait for them.
 
-What cannot be made because a directory is broken stays in the list and answers KAFKA_STORAGE_ERROR.
+`publisher` adds and removes them. A replica in a broken directory stays, and answers
+KAFKA_STORAGE_ERROR.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,48 +15,48 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import is_exhaustion
+from trio_kafka.log.decompression import Decompression
+from trio_kafka.log.files.descriptor_retry import is_exhaustion
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.unpacking import Unpacking
 from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
-from trio_kafka.replication.at_once import read_at_once
-from trio_kafka.replication.cold import ColdReads
-from trio_kafka.replication.delayed import Produced, ProduceWait
+from trio_kafka.replication.cold_reads import ColdReads
+from trio_kafka.replication.delayed_produce import Produced, ProduceWait
 from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
-from trio_kafka.replication.late import LateReplicas
-from trio_kafka.replication.partition import Partition, PartitionSettings
-from trio_kafka.replication.place import log_of
+from trio_kafka.replication.log_placement import log_of
+from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.pending_replicas import PendingReplicas
+from trio_kafka.replication.queued_appends import QueuedAppends
 from trio_kafka.replication.read import Wanted
 from trio_kafka.replication.session_cache import MOST_PARTITIONS, SessionCache
 from trio_kafka.replication.sessions import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, FetchKey
-from trio_kafka.replication.slow_appends import SlowAppends
-from trio_kafka.replication.traffic import TrafficByTopic
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.replication.settings import PartitionSettings
+from trio_kafka.replication.topic_metrics import MetricsByTopic
+from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
 T = TypeVar("T")
-COLD_WAIT_S: Final = 1.0  # how long bytes may take from the disk, whatever a fetch says
-SYNC_WAIT_S: Final = 30.0  # how long the disk may take to sync, whatever a produce says
+COLD_WAIT_S: Final = 1.0  # time for a read from the disk, whatever the timeout of a fetch
+SYNC_WAIT_S: Final = 30.0  # time for a sync, whatever the timeout of a produce
 _logger: Final = get_logger(__name__)
 
 
 @frozen(kw_only=True)
-class Made:
-    """What a topic's settings make of its partitions and logs: found once for all of them."""
+class ReplicaSettings:
+    """Settings of a topic for its partitions and logs, determined once for all of them."""
 
     partition: PartitionSettings
     log: LogConfig
 
 
 class ReplicaManager:
-    """`produce`, `fetch`: the purgatories of requests that wait for a Partition. sessions: of
-    fetches. traffic: what came and went, by topic. logs: those of the broker. image: of the
-    metadata that the replicas are those of.
+    """Replicas of this broker. produce, fetch: purgatories. sessions: of fetches.
+
+    topic_metrics: traffic by topic. logs: those of the broker. image: metadata of the replicas.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ReplicaManager:
         yield_point: YieldPoint | None = None,
     ) -> None:
         self.image = MetadataImage()
+        self.yield_point = yield_point or YieldPoint()
         self.broker = broker
         self.logs = logs
         self._node = node.add("replica-manager", "part", self.figures)
@@ -86,50 +88,51 @@ class ReplicaManager:
         )
         self._node.add("fetch-sessions", "part", self.sessions.figures)
         self.cold = ColdReads(self._node)
-        self.unpacking = Unpacking(world, self._node)
-        self.slow_appends = SlowAppends(world, self._node, self.unpacking)
-        self.late = LateReplicas()
-        self.traffic = TrafficByTopic()
-        self._yield_point = YieldPoint() if yield_point is None else yield_point
+        self.decompression = Decompression(world, self._node)
+        self.queued_appends = QueuedAppends(world, self._node, self.decompression, self.yield_point)
+        self.late = PendingReplicas()
+        self.topic_metrics = MetricsByTopic()
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Serve cold fetches and slow directories until cancelled."""
+        """Serve cold reads, queued appends and pending replicas until cancelled."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.cold.run, name="cold-reads")
-            await nursery.start(self.slow_appends.run, name="slow-appends")
+            await nursery.start(self.queued_appends.run, name="slow-appends")
             await nursery.start(self.late.run, name="late-replicas")
             task_status.started()
             await trio.sleep_forever()
 
-    # Looking up
+    # Lookup
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """The replicas of this broker."""
+        """Replicas of this broker."""
         return tuple(self._nodes)
 
     def partition(self, topic: TopicId | str, number: int) -> Partition:
-        """The replica here; it may be offline or led elsewhere, which its use tells.
+        """Return the replica on this broker, which may be offline or a follower.
 
-        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER (no
-        replica here).
+        Raises KafkaError: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER if
+        it has none.
         """
         found = self._partitions.get((topic, number))
         return found if found is not None else self._miss(topic, number)
 
     def find(self, topic: TopicId | str, number: int) -> Partition | None:
-        """The replica here, if there is one."""
+        """Return the replica on this broker, if there is one."""
         return self._partitions.get((topic, number))
 
     def partition_with_id(self, topic_id: TopicId, at: TopicPartition) -> Partition:
-        """As `partition` by name; INCONSISTENT_TOPIC_ID where that name has another id now."""
+        """Return the replica by name and id. INCONSISTENT_TOPIC_ID if the name has another id."""
         found = self.partition(at.topic, at.partition)
         if found.topic_id != topic_id:
-            raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id")
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id now, refresh metadata"
+            )
         return found
 
     def _miss(self, topic: TopicId | str, number: int) -> NoReturn:
@@ -142,7 +145,7 @@ class ReplicaManager:
             ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{known.name}-{number} has no replica here"
         )
 
-    # Requests that may wait
+    # Requests
 
     def begin_fetch(
         self,
@@ -154,20 +157,15 @@ class ReplicaManager:
         session_epoch: int = FINAL_EPOCH,
         forget: Sequence[FetchKey] = (),
         uses_ids: bool = True,
-        max_wait_s: float = 0.0,
         resolve: Callable[[FetchKey], Partition] | None = None,
     ) -> T | Delayed | Steps[T | Delayed]:
-        """One Fetch: its answer, as `make` makes it, or what to park; of many partitions in steps.
-        `make` may return steps, too.
+        """Begin one Fetch. Return its answer, or a Delayed to park; for many partitions in steps.
 
-        wanted, forget: what the request adds, changes and drops. resolve: finds a partition for
-        this client, raises KafkaError where it may not read; None: all may be read.
+        wanted, forget: partitions that the request adds, changes and drops.
+        make: makes the answer; it may return steps, too.
+        resolve: returns a partition for this client, or raises KafkaError; None: all may be read.
         A session error is an answer (`FetchAnswer.error`).
         """
-        if session_epoch == FINAL_EPOCH and session_id == NO_SESSION:
-            reads = read_at_once(wanted, limits, resolve or self._resolve, self._yield_point)
-            if reads is not None:
-                return make(FetchAnswer(NO_SESSION, reads))
         now = trio.current_time()
         try:
             session = self.sessions.poll(
@@ -182,39 +180,36 @@ class ReplicaManager:
         except KafkaError as error:
             return make(FetchAnswer(session_id=NO_SESSION, error=error))
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
-        wide = WIDE_BESIDE if self._yield_point.bound else WIDE
+        wide = WIDE_BESIDE if self.yield_point.bound else WIDE
         fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
-        if fetch.is_wide:
-            return self._fetch_in_steps(fetch, make, now, max_wait_s)
-        answer = fetch.look()
-        return self._park(fetch, make, now, max_wait_s) if answer is None else make(answer)
+        steps = self._fetching(fetch, make, now)
+        return steps if fetch.is_wide else whole(steps)
 
-    def _fetch_in_steps(
-        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
+    def _fetching(
+        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float
     ) -> Steps[T | Delayed]:
-        answer = yield from fetch.look_in_steps()
+        answer = yield from fetch.look()
         if answer is None:
-            return self._park(fetch, make, now, max_wait_s)
+            return self._park(fetch, make, now)
         made = make(answer)
         return (yield from made) if isinstance(made, GeneratorType) else made
 
-    def _park(
-        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float, max_wait_s: float
-    ) -> Delayed:
-        """A fetch that has looked and waits. A wide one completes in steps, too."""
+    def _park(self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float) -> Delayed:
+        """Make a Delayed of a fetch that waits. A wide one completes in steps, too."""
 
-        # Quoted: an annotation would be put together for each request.
-        def in_steps() -> "Steps[T]":
-            made = make((yield from fetch.complete_in_steps()))
+        # Quoted, as an annotation would be evaluated for each request.
+        def completing() -> "Steps[T]":
+            made = make((yield from fetch.complete()))
             return (yield from made) if isinstance(made, GeneratorType) else made
 
         def try_complete(timed_out: bool) -> "T | Steps[T] | None":
-            if fetch.is_wide:
-                return in_steps() if fetch.is_due(timed_out) else None
-            answer = fetch.try_complete(timed_out)
-            return None if answer is None else make(answer)
+            if not fetch.is_due(timed_out):
+                return None
+            return completing() if fetch.is_wide else whole(completing())
 
-        wait_s = max(max_wait_s, COLD_WAIT_S) if fetch.cold else max_wait_s
+        wait_s = fetch.limits.max_wait_s
+        if fetch.cold:
+            wait_s = max(wait_s, COLD_WAIT_S)
         delayed = Delayed(fetch.keys, now + wait_s, try_complete, self.fetch)
         if fetch.session.id:
             fetch.session.waiting = delayed
@@ -230,10 +225,10 @@ class ReplicaManager:
         *,
         acks: int = ACKS_ALL,
     ) -> T | Delayed:
-        """The end of a Produce that is answered.
+        """End a Produce. Return its answer, or a Delayed to park.
 
-        Its answer, or what to park until the replicas have it, or this broker's disk
-        (`flush.messages`): no timeout of a request makes the disk faster.
+        The latter waits for replicas, or for this broker's disk (`flush.messages`), which a
+        request's timeout does not make faster.
         """
         wait = ProduceWait(parts, acks)
         if wait.look():
@@ -257,7 +252,7 @@ class ReplicaManager:
         return found if found is not None else self._miss(*key)
 
     def _exists(self, key: FetchKey) -> bool:
-        """Whether the cluster has this partition, here or elsewhere."""
+        """Return whether the cluster has this partition, on any broker."""
         known = self.image.topic(key[0])
         return known is not None and key[1] in known.partitions
 
@@ -268,11 +263,11 @@ class ReplicaManager:
         topic_id: TopicId,
         at: TopicPartition,
         state: PartitionState,
-        made: Made,
+        made: ReplicaSettings,
         *,
         new: bool,
     ) -> None:
-        """A replica is here. new: there never was a log of it, so an empty one is no loss."""
+        """Add a replica. new: it never had a log, so an empty one loses nothing."""
         partition = Partition(
             topic_id,
             at,
@@ -280,8 +275,8 @@ class ReplicaManager:
             state,
             changed=self.changed,
             settings=made.partition,
-            join_queue=self.slow_appends.join,
-            traffic=self.traffic.join(at.topic),
+            join_queue=self.queued_appends.join,
+            topic_metrics=self.topic_metrics.join(at.topic),
         )
         self._partitions[topic_id, at.partition] = partition
         self._partitions[at.topic, at.partition] = partition
@@ -299,14 +294,14 @@ class ReplicaManager:
             partition.fail(error)
 
     def remove(self, at: TopicPartition) -> None:
-        """A replica is here no more: its files go."""
+        """Remove a replica and its files."""
         partition = self._partitions.pop((at.topic, at.partition), None)
         if partition is None:
             return
         del self._partitions[partition.topic_id, at.partition]
         self._nodes.pop(partition).remove()
         self.late.remove(partition)
-        self.traffic.leave(at.topic)
+        self.topic_metrics.leave(at.topic)
         try:
             self.logs.delete(at)
         except LogDirError as error:
@@ -314,7 +309,7 @@ class ReplicaManager:
         partition.delete()
 
     def directory_offline(self, directory: LogDirectory) -> None:
-        """For LogManager's `on_offline`: every replica in it is offline."""
+        """Take every replica of a directory offline, as LogManager's `on_offline`."""
         error = directory.offline
         if error is None:
             return
@@ -323,7 +318,7 @@ class ReplicaManager:
                 partition.fail(error)
 
     def changed(self, key: object) -> None:
-        """key: a Partition, its `loss`, or an append of its queue that had its turn."""
+        """Mark a key of the purgatories: a Partition, its `loss`, or a queued append."""
         if key in self.produce.watchers:
             self.produce.mark(key)
         if key in self.fetch.watchers:

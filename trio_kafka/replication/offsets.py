@@ -1,6 +1,6 @@
-"""Offsets by time, as ListOffsets asks: the special times at once, others by a search.
+"""Offsets by timestamp, for ListOffsets: special timestamps at once, others by a search.
 
-Without remote storage: the local log is the whole log, and nothing is tiered or waits for it.
+Without remote storage the local log is the whole log, and nothing is tiered.
 Source: KIP-33 (search), KIP-207 (not available yet), KIP-320 (epochs), KIP-734 (-3), KIP-405 and
 KIP-1005 (-4, -5), KIP-1023 (-6).
 """
@@ -9,9 +9,9 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.log import Log
-from trio_kafka.log.queries import largest_timestamp, offset_for_timestamp
-from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
 from trio_kafka.replication.epochs import end_of_epoch, first_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, visible_end
@@ -23,7 +23,7 @@ EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
-# The version of ListOffsets that brought each; older ones are refused.
+# First version of ListOffsets with each timestamp; older ones are rejected.
 _SINCE: Final = {
     LATEST: 1,
     EARLIEST: 1,
@@ -36,7 +36,7 @@ _SINCE: Final = {
 
 @frozen
 class ListedOffset:
-    """An answer; -1 stands for none. Special times have no timestamp."""
+    """An answer; -1 stands for none. Special timestamps have no timestamp."""
 
     offset: int = -1
     timestamp: int = -1
@@ -47,12 +47,13 @@ NOTHING: Final = ListedOffset()
 
 
 def check_time_is_known(timestamp: int, version: int) -> None:
-    """Raises KafkaError(UNSUPPORTED_VERSION) for a special time that `version` of ListOffsets does
-    not have.
+    """Raise KafkaError(UNSUPPORTED_VERSION) for a special timestamp newer than `version` of
+    ListOffsets.
     """
     if timestamp < 0 and not _SINCE.get(timestamp, version + 1) <= version:
         raise KafkaError(
-            ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} in version {version}"
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"special timestamp {timestamp}: want a newer version of ListOffsets than {version}",
         )
 
 
@@ -64,10 +65,11 @@ def special_offset(
     *,
     leader_only: bool = True,
 ) -> ListedOffset | None:
-    """The offset for one of the special times; None: `search_offset` must search.
+    """Return the offset of a special timestamp; None: use `search_offset`.
 
-    isolation: LOG_END for brokers. Raises KafkaError as `Partition.local_log`, and
-    OFFSET_NOT_AVAILABLE for the latest while a new leader does not know yet what is committed.
+    isolation: LOG_END for brokers.
+    Raises KafkaError as `Partition.local_log`, and OFFSET_NOT_AVAILABLE for the latest offset while
+    a new leader does not know what is committed.
     """
     log = partition.local_log(leader_epoch, leader_only=leader_only)
     if timestamp == LATEST:
@@ -86,21 +88,21 @@ async def search_offset(
     isolation: Isolation,
     leader_epoch: int = NO_EPOCH,
     *,
-    unpacking: Unpacking,
+    decompression: Decompression,
     leader_only: bool = True,
 ) -> ListedOffset:
-    """The first record at `timestamp` (ms) or later, or the first of those with the largest
-    (LARGEST_TIME).
+    """Find the first record at `timestamp` (ms) or later; for LARGEST_TIME the first with the
+    largest.
 
-    NOTHING where there is none, or none that may be seen. May wait for the disk. Raises KafkaError
-    as `special_offset`.
+    NOTHING if there is none, or none that is visible. May wait for the disk. Raises KafkaError as
+    `special_offset`.
     """
     log = partition.local_log(leader_epoch, leader_only=leader_only)
     try:
         if timestamp == LARGEST_TIME:
-            found = await largest_timestamp(log, unpacking)
+            found = await largest_timestamp(log, decompression)
         else:
-            found = await offset_for_timestamp(log, timestamp, unpacking)
+            found = await offset_for_timestamp(log, timestamp, decompression)
     except LogDirError as error:
         raise partition.storage_error(error) from error
     if found is None or found.offset >= visible_end(log, isolation):
@@ -112,10 +114,10 @@ async def search_offset(
 def epoch_end(
     partition: Partition, epoch: int, leader_epoch: int = NO_EPOCH, *, leader_only: bool = True
 ) -> EpochEnd:
-    """Where the largest epoch not above `epoch` ended, as OffsetForLeaderEpoch asks; -1, -1:
+    """Return where the largest epoch not above `epoch` ended, as OffsetForLeaderEpoch does; -1, -1:
     unknown.
 
-    leader_epoch: the client's belief. Raises KafkaError as `Partition.local_log`.
+    leader_epoch: the epoch that the client knows. Raises KafkaError as `Partition.local_log`.
     """
     log = partition.local_log(leader_epoch, leader_only=leader_only)
     return EpochEnd(*end_of_epoch(partition, log, epoch))

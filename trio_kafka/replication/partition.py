@@ -1,69 +1,41 @@
-"""One replica of a partition on this broker: who leads it, who is in sync, and its log.
+"""One replica of a partition on this broker: leader, in-sync set and log.
 
-State only: `append`, `read`, `offsets` and `delayed` act on it. Whoever changes what others may
-wait for calls `changed`, which marks the purgatories; the Partition itself is their key. It lives
-until its topic is deleted or the replica leaves, and stays the same object while leaders and epochs
-change.
+State only: `append`, `read`, `offsets` and `delayed_produce` act on it. Each change that requests
+    may wait for calls `changed`, which marks the purgatories; the Partition is their key. It lives
+    until its topic is deleted or the replica leaves, and stays the same object while leaders and
+    epochs change.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from attrs import field
-
-from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.log import Log
+from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.image import PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
-from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.compression import Codec
-from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
+from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import committed_end, effective_minimum
-from trio_kafka.replication.traffic import Traffic
-
-if TYPE_CHECKING:
-    from trio_kafka.replication.slow_appends import JoinQueue
+from trio_kafka.replication.settings import DEFAULT_SETTINGS, PartitionSettings
+from trio_kafka.replication.topic_metrics import TopicMetrics
 
 NO_EPOCH: Final = -1
-# Errors that a client can mend by asking the leader that it is told of (KIP-951).
+# Errors after which a client should ask the leader named in the answer (KIP-951).
 LED_ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 
 
-@frozen(kw_only=True)
-class PartitionSettings:
-    """What a topic's settings ask of its leaders.
-
-    codec: what batches are stored with; None: as the producer sent them. walk: look at every
-    record, not at headers only. need_keys: the topic is compacted. as_sent: none of these.
-    """
-
-    limits: Limits = DEFAULT_LIMITS
-    min_insync_replicas: int = 1
-    codec: Codec | None = None
-    level: int | None = None
-    walk: bool = False
-    need_keys: bool = False
-    decompressed_limit: int = DECOMPRESSED_LIMIT
-    as_sent: bool = field(init=False)
-
-    @as_sent.default
-    def _stores_unseen(self) -> bool:
-        return not self.walk and not self.need_keys and self.codec is None
-
-
-DEFAULT_SETTINGS: Final = PartitionSettings()
+JoinQueue = Callable[["Partition", Queued, bool], Queued | None]
 
 
 class Partition:
-    """leader_epoch, isr and replicas are those of the last image.
+    """State of a replica. leader_epoch, isr and replicas are those of the last image.
 
-    leading: the log, while this replica leads and its directory is there; None: `local_log` says
+    leading: the log, while this replica leads and its directory is online; None: `local_log` tells
         why.
-    changed: called with the Partition after each change of offsets, with its `loss` where whoever
-    waits for anything else of it has waited in vain. join_queue: see `SlowAppends.join`. traffic:
-    that of its topic.
+    changed: called with the Partition after each change of offsets, and with its `loss` when other
+        waits have become vain.
+    join_queue: see `QueuedAppends.join`. topic_metrics: those of its topic.
     """
 
     __slots__ = (
@@ -85,7 +57,7 @@ class Partition:
         "replicas",
         "settings",
         "topic_id",
-        "traffic",
+        "topic_metrics",
     )
 
     def __init__(
@@ -97,8 +69,8 @@ class Partition:
         *,
         changed: Callable[[object], None],
         settings: PartitionSettings = DEFAULT_SETTINGS,
-        join_queue: "JoinQueue | None" = None,
-        traffic: Traffic | None = None,
+        join_queue: JoinQueue | None = None,
+        topic_metrics: TopicMetrics | None = None,
     ) -> None:
         self.topic_id = topic_id
         self.at = at
@@ -107,7 +79,7 @@ class Partition:
         self.loss = object()
         self.settings = settings
         self.join_queue = join_queue or _no_queue
-        self.traffic = traffic or Traffic()
+        self.topic_metrics = topic_metrics or TopicMetrics()
         self.log: Log | None = None
         self.failed: LogDirError | None = None
         self.deleted = False
@@ -133,15 +105,15 @@ class Partition:
 
     @property
     def minimum(self) -> int:
-        """Replicas that must be in sync for acks=all."""
+        """Number of replicas that must be in sync for acks=all."""
         return effective_minimum(self.settings.min_insync_replicas, len(self.replicas))
 
     # Changes
 
     def update(self, state: PartitionState) -> None:
-        """Follow a new image.
+        """Take over the state of a new image.
 
-        A new leader epoch forgets what followers had, and begins at the log's end.
+        A new leader epoch forgets the offsets of followers, and begins at the log's end.
         """
         if state.leader_epoch != self.leader_epoch and state.leader == self.node:
             self.follower_ends.clear()
@@ -151,7 +123,7 @@ class Partition:
         self._changed_for_all()
 
     def open(self, log: Log) -> None:
-        """The log is there: the partition can be used."""
+        """Use the log from now on."""
         self.log = log
         log.on_durable = self._became_durable
         self.failed = None
@@ -161,13 +133,13 @@ class Partition:
         self.changed(self)
 
     def fail(self, error: LogDirError) -> None:
-        """Its directory is offline: every use is answered with KAFKA_STORAGE_ERROR."""
+        """Go offline with the directory: every use is answered with KAFKA_STORAGE_ERROR."""
         self.failed = error
         self._lead()
         self._changed_for_all()
 
     def delete(self) -> None:
-        """It is no more; whoever waits for it gets an error."""
+        """Delete the replica. Pending requests get an error."""
         self.deleted = True
         self.log = None
         self._lead()
@@ -178,15 +150,15 @@ class Partition:
         self.changed(self.loss)
 
     def _became_durable(self) -> None:
-        """A sync was waited for (`flush.messages`)."""
+        """Commit and mark after a sync (`flush.messages`)."""
         self.advance()
         self.changed(self)
 
     def advance(self) -> None:
         """Commit what all in-sync replicas have. Does not call `changed`.
 
-        This replica has what it may acknowledge: a record that is not durable yet, and must be,
-        is not shown to anybody either.
+        For this replica `durable_end` counts: a record that must be durable first is not visible
+            yet.
         """
         log = self.log
         if log is None or self.leader != self.node:
@@ -201,16 +173,16 @@ class Partition:
         )
 
     def follower_fetched(self, node: NodeId, end_offset: int) -> None:
-        """A follower holds everything below `end_offset`: it has asked for what follows."""
+        """Note that a follower has everything below `end_offset`, as it fetches from there."""
         self.check_replica(node)
         self.follower_ends[node] = end_offset
         self.advance()
         self.changed(self)
 
-    # Questions
+    # Lookup
 
     def local_log(self, leader_epoch: int = NO_EPOCH, *, leader_only: bool = True) -> Log:
-        """The log, for a client that believes in `leader_epoch` (-1: it does not say).
+        """Return the log, for a client that knows `leader_epoch` (-1: unknown).
 
         Raises KafkaError: UNKNOWN_TOPIC_OR_PARTITION (deleted), KAFKA_STORAGE_ERROR,
         FENCED_LEADER_EPOCH and UNKNOWN_LEADER_EPOCH (KIP-320), NOT_LEADER_OR_FOLLOWER.
@@ -235,8 +207,8 @@ class Partition:
         return self.log
 
     def check_replica(self, node: NodeId) -> None:
-        """Raises KafkaError(UNKNOWN_LEADER_EPOCH) for a broker that has no replica, as far as known
-        here.
+        """Raise KafkaError(UNKNOWN_LEADER_EPOCH) for a broker that has no replica, as far as
+        known.
         """
         if node not in self.replicas:
             raise KafkaError(
@@ -244,13 +216,13 @@ class Partition:
             )
 
     def storage_error(self, error: LogDirError) -> KafkaError:
-        """Take the partition offline, and the answer that says so."""
+        """Take the partition offline. Return the error for the client."""
         if self.failed is None:
             self.fail(error)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.at} is offline")
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return figures for the tree."""
         log = self.log
         return {
             "leader": self.leader,
@@ -263,4 +235,12 @@ class Partition:
 
 
 def _no_queue(*_: object) -> None:
-    """Nothing is queued."""
+    """Queue nothing."""
+
+
+def active_producers(partition: Partition) -> list[ActiveProducer]:
+    """Return the producers that this replica's log knows, leader or not (KIP-664).
+
+    Raises KafkaError as `Partition.local_log`.
+    """
+    return list(partition.local_log(leader_only=False).producers)

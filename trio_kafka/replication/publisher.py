@@ -1,8 +1,9 @@
-"""Which replicas there are here, and with what settings, as the metadata say.
+"""Replicas of this broker as the metadata define them, with their settings.
 
-Topics that come get their logs, topics that go lose them, new leaders and settings are taken over,
-and whoever waits for one of these partitions is woken. With the first image, directories of
-partitions that are not this broker's become strays: their files stay, their names are free.
+New topics get their logs, deleted ones lose them. New leaders and settings are taken over, and
+    requests that wait for a changed partition are marked. With the first image, directories of
+    partitions that do not belong to this broker become strays: their files stay, their names are
+    free.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,16 +14,18 @@ from trio_kafka.metadata.delta import MetadataDelta, TopicDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, TopicImage
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.model import TopicPartition
-from trio_kafka.replication.manager import Made, ReplicaManager
+from trio_kafka.replication.manager import ReplicaManager, ReplicaSettings
 from trio_kafka.replication.settings import log_config, partition_settings
 
 TopicSettings = Callable[[MetadataImage, str], TopicConfig]
-_A_STEP: Final = 100  # partitions that are looked at without letting others run
+_A_STEP: Final = 100  # partitions that are handled at a time
 
 
 class ReplicaPublisher:
-    """A Publisher. settings_of: what is in force for a topic of an image, with what the broker
-    gives it. full_validation: every record that clients write is looked at.
+    """A Publisher that keeps the replicas up to date.
+
+    settings_of: returns the effective settings of a topic of an image. full_validation: check every
+        record of clients.
     """
 
     def __init__(
@@ -41,8 +44,9 @@ class ReplicaPublisher:
         self._first_steps: Iterator[None] = iter(())
 
     def start(self, image: MetadataImage) -> Iterator[None]:
-        """Take over the first image, in steps: set strays aside, open what is here, make what is
-        missing. What is published before the last step takes the rest of them first.
+        """Take over the first image, in steps: set strays aside, open logs, create missing ones.
+
+        An image that is published before the last step completes these steps first.
         """
         self._started = True
         self._replicas.image = image
@@ -72,8 +76,9 @@ class ReplicaPublisher:
                         yield
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
-        """Take over what has changed, in steps of one log that is made or goes: files take their
-        time. A partition whose step is to come is answered for as before, which clients retry.
+        """Take over the changes, in steps of one log that is created or removed.
+
+        A partition whose step is still to come is served as before; clients retry.
         """
         if not self._started:
             yield from self.start(image)
@@ -90,7 +95,7 @@ class ReplicaPublisher:
         yield from self._follow_settings(delta)
 
     def _follow(self, topic: TopicDelta) -> Iterator[None]:
-        made: Made | None = None
+        made: ReplicaSettings | None = None
         for done, number in enumerate(topic.changed, 1):
             state = topic.partitions[number]
             at = TopicPartition(topic.name, number)
@@ -109,7 +114,7 @@ class ReplicaPublisher:
                     yield
 
     def _follow_settings(self, delta: MetadataDelta) -> Iterator[None]:
-        """In steps of a topic, or of `_A_STEP` partitions of one."""
+        """Take over settings in steps of a topic, or of `_A_STEP` of its partitions."""
         topics, mine = self._replicas.image.topics, ("", str(self._broker))
         if any(kind == ConfigResourceType.BROKER and name in mine for kind, name in delta.configs):
             for topic in topics.values():
@@ -133,9 +138,9 @@ class ReplicaPublisher:
                 yield
         yield
 
-    def _made(self, image: MetadataImage, topic: str) -> Made:
+    def _made(self, image: MetadataImage, topic: str) -> ReplicaSettings:
         config = self._settings_of(image, topic)
-        # What clients write to an internal topic is looked at, and refused.
+        # Records of clients for an internal topic are checked, and rejected there.
         full = self._full_validation or is_internal(topic)
         settings = partition_settings(config, full_validation=full)
-        return Made(partition=settings, log=log_config(config))
+        return ReplicaSettings(partition=settings, log=log_config(config))

@@ -1,18 +1,16 @@
-"""The places for fetch sessions: who gets one, and whose is taken away (KIP-227).
+"""Cache of fetch sessions, with a bounded number of slots (KIP-227).
 
-When all are taken, a session that was not used for two minutes goes; else the cheapest one that may
-go, if the new one is worth more: followers more than consumers, more partitions more than fewer. A
-consumer's session is safe from other consumers while it is young, a follower's from all. Looking
-for a victim costs a pass over all places.
-
-Memory is bounded by the partitions of all sessions together. A new session that does not fit, after
-sessions that were not used for two minutes have gone, is not begun: its client goes on without one,
-and names all partitions each time. A session that grows beyond the bound ends.
-
-Partitions that do not exist are kept only up to `MOST_UNKNOWN` in a session. Clients name a
-partition again only when it changes, so a session that forgot one would hide the topic when it is
-created. A new session with more is not begun; one that grows so ends with
-FETCH_SESSION_ID_NOT_FOUND, and its client names all partitions in its next fetch.
+If all slots are taken, a session unused for two minutes is evicted. Otherwise the cheapest
+    evictable one goes, if the new session is worth more: followers more than consumers, many
+    partitions more than few. A young session of a consumer is safe from other consumers, one of a
+    follower from all. Finding a victim costs a pass over all slots.
+Memory is bounded by the partitions of all sessions together. If a new session does not fit, even
+    without those unused for two minutes, it is not created: its client names all partitions in each
+    fetch. A session that grows beyond the bound ends.
+A session keeps at most `MOST_UNKNOWN` partitions that do not exist. Clients name a partition again
+only when it changes, so a session that forgot one would hide the topic when it is created. A new
+session with more is not created. One that grows so ends with FETCH_SESSION_ID_NOT_FOUND, and its
+client names all partitions in its next fetch.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -35,7 +33,7 @@ from trio_kafka.replication.sessions import (
 EVICTABLE_AFTER_S: Final = 120.0
 MOST_PARTITIONS: Final = 250_000  # of all sessions: some 95 MiB
 MOST_UNKNOWN: Final = 1000  # partitions of one session that do not exist
-MOST_AT_ONCE: Final = 5000  # partitions that a session of one fetch takes in when it is made
+MOST_AT_ONCE: Final = 5000  # partitions that a private session takes in when it is made
 _IDS: Final = (1 << 31) - 1
 
 Attach = Callable[[Hashable, Session], None]
@@ -62,7 +60,9 @@ class SessionCache:
         most_partitions: int = MOST_PARTITIONS,
         exists: Callable[[FetchKey], bool] = _exists,
     ) -> None:
-        """most_partitions: of all sessions together. exists: whether there is such a partition."""
+        """most_partitions: bound of all sessions together. exists: returns whether a
+        partition exists.
+        """
         self.slots = slots
         self.evictions = 0
         self._draw = draw
@@ -88,7 +88,8 @@ class SessionCache:
         privileged: bool,
         now: float,
     ) -> Session:
-        """The session that a request goes on with, begins, or has for itself alone (id NO_SESSION).
+        """Return the session of a request: an existing one, a new one, or a private one
+            (NO_SESSION).
 
         privileged: of a follower. now: `trio.current_time()`.
         Raises KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH,
@@ -106,7 +107,9 @@ class SessionCache:
             return self._begin(wanted, uses_ids, privileged, now)
         session = self._sessions.get(session_id)
         if session is None:
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"session {session_id}")
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND, f"no session {session_id}, begin a new one"
+            )
         if session.epoch != epoch:
             raise KafkaError(
                 ErrorCode.INVALID_FETCH_SESSION_EPOCH, f"epoch {epoch}, want {session.epoch}"
@@ -120,13 +123,19 @@ class SessionCache:
         new = {key: ask for key, ask in wanted.items() if key not in session.partitions}
         if new and self._has_many_unknown(session.partitions, new):
             self.remove(session_id)
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many unknown partitions")
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+                f"more than {MOST_UNKNOWN} partitions that do not exist, name all of them",
+            )
         session.update(wanted, forget)
         self._partitions += len(session.partitions) - before
         if self._partitions > self._most_partitions:
             self.remove(session_id)
             self.evictions += 1
-            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many partitions")
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+                "more partitions than all sessions may have, fetch without one",
+            )
         if not session.partitions:
             self.remove(session_id)
             return self._private(wanted, uses_ids)
@@ -136,7 +145,7 @@ class SessionCache:
         return session
 
     def wanted(self, session_id: int, key: FetchKey) -> Wanted | None:
-        """What a session wants of a partition; None: nothing is known of it."""
+        """Return what a session wants of a partition; None: unknown."""
         session = self._sessions.get(session_id)
         partition = None if session is None else session.partitions.get(key)
         return None if partition is None else partition.wanted
@@ -189,7 +198,10 @@ class SessionCache:
         return session
 
     def _has_many_unknown(self, *named: Mapping[FetchKey, object]) -> bool:
-        """Whether more than MOST_UNKNOWN of them do not exist; asked only where they are many."""
+        """Return whether more than MOST_UNKNOWN partitions do not exist.
+
+        Existence is checked only if there are many partitions.
+        """
         if sum(map(len, named)) <= MOST_UNKNOWN:
             return False
         left = MOST_UNKNOWN

@@ -1,9 +1,9 @@
-"""Fetch sessions: what a client fetches from poll to poll, without naming it each time (KIP-227).
+"""Fetch sessions: the partitions of a client from poll to poll (KIP-227).
 
-A session knows its partitions and what it told last about each. It watches them from poll to poll:
-a mark adds the partition to `dirty`, and only dirty partitions are looked at, so that a poll over a
-thousand idle ones costs next to nothing. A partition stays dirty until it was looked at and had
-neither bytes nor an error.
+A session knows its partitions and what it sent last for each. It watches them between polls: a mark
+    adds the partition to `dirty`. Only dirty partitions are read, so a poll over a thousand idle
+    ones costs next to nothing. A partition stays dirty until a read gave neither bytes nor an
+    error.
 Pure: no I/O, no clock, no messages.
 """
 
@@ -20,19 +20,19 @@ from trio_kafka.replication.read import PartitionRead, Wanted
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 NO_SESSION: Final = 0
-FIRST_EPOCH: Final = 0  # of a request that wants a new session
-FINAL_EPOCH: Final = -1  # of a request that wants none
-_TAKEN: Final = 200  # partitions in one step: 0.1 ms
+FIRST_EPOCH: Final = 0  # requests a new session
+FINAL_EPOCH: Final = -1  # requests no session
+_TAKEN: Final = 200  # partitions in a step: 0.1 ms
 _EPOCHS: Final = (1 << 31) - 1
 
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
-# A partition as a fetch names it: by topic id from version 13 on, by name before.
+# Key of a partition in a fetch: with the topic id from version 13 on, the name before.
 FetchKey = tuple[TopicId | str, int]
 
 
 def next_epoch(epoch: int) -> int:
-    """Epochs of requests go from 1 to 2**31 - 1 and on with 1."""
+    """Return the next epoch of requests: from 1 to 2**31 - 1, then 1 again."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == _EPOCHS else epoch + 1
@@ -40,9 +40,9 @@ def next_epoch(epoch: int) -> int:
 
 @define(eq=False)
 class SessionPartition:
-    """What a session knows of one partition.
+    """State of one partition in a session.
 
-    -1: nothing was told yet. watched: the key that it watches.
+    -1: nothing was sent yet. watched: the watched key.
     """
 
     key: FetchKey
@@ -52,7 +52,7 @@ class SessionPartition:
     watched: Hashable | None = None
 
     def is_news(self, read: PartitionRead) -> bool:
-        """Whether an incremental answer must name it; remembers what it tells."""
+        """Return whether an incremental answer must name the partition. Note what is sent."""
         news = read.size > 0 or read.diverging is not None
         if self.high_watermark != read.high_watermark:
             self.high_watermark = read.high_watermark
@@ -61,22 +61,21 @@ class SessionPartition:
             self.start_offset = read.start_offset
             news = True
         if read.error is not None:
-            self.high_watermark = -1  # tell it again when the error is gone
+            self.high_watermark = -1  # report it again when the error is gone
             news = True
         return news
 
 
 def _nothing() -> None:
-    """Who has no place has none to leave."""
+    """End a session that is not in the cache."""
 
 
 @define(eq=False, kw_only=True)
 class Session:
-    """The partitions of one client, in the order in which they are served next.
+    """Partitions of one client, in the order in which they are served next.
 
-    id: NO_SESSION for a request that has none: then it lives as long as the request. times in
-    seconds.
-    attach, detach: begin and end to be told of marks of a key, by `marked`.
+    id: NO_SESSION for a private session, which lives as long as its request. Times in seconds.
+    attach, detach: begin and end calls of `marked` for a key.
     """
 
     id: int = NO_SESSION
@@ -91,12 +90,12 @@ class Session:
     dirty: dict[SessionPartition, None] = field(factory=dict)
     fresh: dict[SessionPartition, None] = field(factory=dict)
     waiting: Delayed | None = None
-    end: Callable[[], None] = _nothing  # leaves the cache
+    end: Callable[[], None] = _nothing  # removes it from the cache
     rest: Mapping[FetchKey, Wanted] = _NONE  # of the first poll: see `take_rest`
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)
 
     def marked(self, key: Hashable) -> None:
-        """A watched partition has changed: note it, and wake the poll that waits."""
+        """Note a change of a watched partition, and wake the parked poll."""
         partition = self.by_watched.get(key)
         if partition is not None:
             self.dirty[partition] = None
@@ -117,14 +116,14 @@ class Session:
             self.attach(key, self)
 
     def take_rest(self) -> Steps[None]:
-        """Take what is left of the first poll."""
+        """Add the remaining partitions of the first poll."""
         wanted, self.rest = self.rest, _NONE
         for some in in_slices(wanted.items(), _TAKEN):
             self.update(dict(some), [])
             yield
 
     def update(self, wanted: Mapping[FetchKey, Wanted], forget: Sequence[FetchKey]) -> None:
-        """Take what a poll asks for: new and changed partitions, and those that it drops."""
+        """Take over what a poll wants: new and changed partitions, and those that it drops."""
         for key, ask in wanted.items():
             partition = self.partitions.get(key)
             if partition is None:
@@ -142,17 +141,17 @@ class Session:
     def answer(
         self, reads: "list[tuple[SessionPartition, PartitionRead]]", *, full: bool
     ) -> "list[tuple[SessionPartition, PartitionRead]]":
-        """What to tell of `reads`, which are of all dirty partitions; remembers that it was told.
+        """Choose the parts of an answer from reads of all dirty partitions. Note them as sent.
 
-        Partitions that had bytes are served last next time; those without bytes and errors are
-        clean now. full: an answer that names every partition.
+        Partitions with bytes are served last next time; those without bytes and errors become
+        clean. full: name every partition.
         """
         told = []
         for partition, read in reads:
             news = partition.is_news(read)
             if news or full:
                 told.append((partition, read))
-            if partition not in self.dirty:  # forgotten in the meantime
+            if partition not in self.dirty:  # forgotten meanwhile
                 continue
             if read.size or (read.is_idle and partition not in self.fresh):
                 del self.dirty[partition]
@@ -162,7 +161,7 @@ class Session:
         return told
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching."""
         for partition in self.partitions.values():
             self.watch(partition, None)
         self.partitions.clear()

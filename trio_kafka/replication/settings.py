@@ -1,16 +1,16 @@
-"""A topic's settings as its logs and its partitions take them."""
+"""Settings of a topic in the form that its logs and partitions use."""
 
 from functools import lru_cache
 from typing import Final
 
-from attrs import fields
+from attrs import field, fields
 
+from trio_kafka.attributes import frozen
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.log.config import LogConfig
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.validate import Limits
-from trio_kafka.replication.partition import PartitionSettings
+from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 
 _CODECS: Final = {
     "producer": None,
@@ -20,25 +20,54 @@ _CODECS: Final = {
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
-_KEPT: Final = 128  # most topics of a cluster have one of few kinds of settings
+_KEPT: Final = 128  # most topics of a cluster share a few combinations of settings
 _SHARED: Final = tuple(
     one.name for one in fields(LogConfig) if one.init and one.name != "cleanup_policy"
 )
 
 
+@frozen(kw_only=True)
+class PartitionSettings:
+    """Settings of a topic for its leaders.
+
+    codec: codec of stored batches; None: that of the producer. walk: check every record, not only
+        headers.
+    need_keys: the topic is compacted. as_sent: none of these, so batches are stored as sent.
+    """
+
+    limits: Limits = DEFAULT_LIMITS
+    min_insync_replicas: int = 1
+    codec: Codec | None = None
+    level: int | None = None
+    walk: bool = False
+    need_keys: bool = False
+    decompressed_limit: int = DECOMPRESSED_LIMIT
+    as_sent: bool = field(init=False)
+
+    @as_sent.default
+    def _stores_unseen(self) -> bool:
+        return not self.walk and not self.need_keys and self.codec is None
+
+
+DEFAULT_SETTINGS: Final = PartitionSettings()
+
+
 @lru_cache(maxsize=_KEPT)
 def log_config(topic: TopicConfig) -> LogConfig:
-    """What a log obeys; one object for all topics with the same settings."""
+    """Return the settings for logs; one object for all topics with the same settings."""
     shared = {name: getattr(topic, name) for name in _SHARED}
     if topic.internal_segment_bytes is not None:
-        # Without the lower bound of segment.bytes: for tests, Kafka's and ours.
+        # Without the lower bound of segment.bytes, for tests.
         shared["segment_bytes"] = topic.internal_segment_bytes
     return LogConfig(cleanup_policy=frozenset(topic.cleanup_policy), **shared)
 
 
 @lru_cache(maxsize=_KEPT)
 def partition_settings(topic: TopicConfig, *, full_validation: bool) -> PartitionSettings:
-    """What a leader obeys, as `log_config`. full_validation: `trio.record.validation=full`."""
+    """Return the settings for leaders, one object as `log_config`.
+
+    full_validation: `trio.record.validation=full`.
+    """
     codec = _CODECS[topic.compression_type]
     levels = {
         Codec.GZIP: topic.compression_gzip_level,

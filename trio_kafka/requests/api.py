@@ -1,9 +1,9 @@
-"""`@api(RequestClass)`: marks a function as the handler of an API.
+"""Decorator `@api(RequestClass)`: declares a function as the handler of an API.
 
-Key and versions come from the message; unstable versions are served where the broker's setting
-`unstable.api.versions.enable` says so. A plain function never
-waits; an `async` one may. Both take the request and the context, and return a response, an
-`Encoded`, a `Delayed`, or None: no answer.
+Key and versions come from the message. Unstable versions are served if the broker's setting
+`unstable.api.versions.enable` is true. A plain function never waits; an async function may. Both
+take the request and its context. They return a response, an `Encoded`, a `Delayed`, or None for no
+response; a plain function may also be a generator of steps.
 """
 
 import inspect
@@ -20,17 +20,17 @@ H = TypeVar("H", bound=Callable[..., Any])
 ErrorAnswer = Callable[[Any, ErrorCode, str | None], Any]  # (request, code, message) -> response
 _MARK: Final = "__trio_kafka_api__"
 _LAST_KEY: Final = 32767  # int16
-# What `largest` may say beside a number of bytes.
+# Values of `largest` besides a number of bytes.
 ANY_SIZE: Final = (1 << 31) - 1  # up to socket.request.max.bytes
 MANY_PARTITIONS: Final = 8 << 20  # 100,000 topics, or some partitions of each
 
 
 @frozen
 class Listing:
-    """One API as a broker lists it: versions `first` to `last`.
+    """Listed API: versions `first` to `last`, its module not imported yet.
 
-    newest: the last version with those that are unstable.
-    source: the module that has the handler, imported when somebody asks for it.
+    newest: the last version, unstable versions included.
+    source: module of the handler.
     """
 
     key: int
@@ -41,18 +41,19 @@ class Listing:
     source: str
 
     def with_unstable(self) -> "Listing":
-        """The same, up to its newest version."""
+        """Return a copy that ends with the newest version."""
         return self if self.last == self.newest else evolve(self, last=self.newest)
 
 
 @frozen(kw_only=True)
 class Api:
-    """One API as a broker serves it: versions `first` to `last`.
+    """Served API: versions `first` to `last`.
 
-    newest: the last version with those that are unstable.
-    waits: the handler is async. error: makes the answer that says an error; None: the generic one.
-    largest: bytes of its largest request; 0: `trio.admin.request.max.bytes`.
-    source: the module that has the handler.
+    newest: the last version, unstable versions included.
+    waits: true if the handler is async.
+    error: makes the response with an error; None: the generic one.
+    largest: size of its largest request in bytes; 0: `trio.admin.request.max.bytes`.
+    source: module of the handler.
     """
 
     key: int
@@ -70,10 +71,11 @@ class Api:
 
     @property
     def listing(self) -> Listing:
+        """Listing of this API."""
         return Listing(self.key, self.name, self.first, self.last, self.newest, self.source)
 
     def with_unstable(self) -> "Api":
-        """The same, up to its newest version."""
+        """Return a copy that ends with the newest version."""
         return self if self.last == self.newest else evolve(self, last=self.newest)
 
 
@@ -86,14 +88,14 @@ def api(
     error: ErrorAnswer | None = None,
     largest: int = 0,
 ) -> Callable[[H], H]:
-    """Make the function below the handler of `request`.
+    """Declare the decorated function as the handler of `request`.
 
-    first, last: serve fewer versions than the message has. unstable: serve unstable ones always.
-    largest: bytes of the largest request, if clients need more than `trio.admin.request.max.bytes`;
-        `socket.request.max.bytes` holds as well.
-    error: makes the response from (request, code, message) where the generic answer does not do.
-    Raises TypeError if the message has no response or no key that a request can name, or if no
-    version is left.
+    first, last: serve fewer versions than the message has.
+    unstable: always serve unstable versions.
+    largest: size of the largest request in bytes, if it exceeds `trio.admin.request.max.bytes`;
+        `socket.request.max.bytes` is a limit as well.
+    error: makes the response from (request, code, message), if the generic one does not fit.
+    Raises TypeError if the message has no response or no valid key, or if no version is left.
     """
     message = message_of(request)
     if message.key is None or message.response is None:
@@ -106,7 +108,9 @@ def api(
     if not unstable and message.unstable[0] <= message.unstable[1]:
         highest = min(newest, message.unstable[0] - 1)
     if lowest > highest:
-        raise TypeError(f"{message.name}: no version is left from {lowest} to {highest}")
+        raise TypeError(
+            f"{message.name}: no version from {lowest} to {highest}: widen first and last"
+        )
     key, response = message.key, message.response
 
     def mark(handler: H) -> H:
@@ -131,6 +135,6 @@ def api(
 
 
 def api_of(handler: object) -> Api | None:
-    """What `@api` said of a function; None if it said nothing."""
+    """Return the API that `@api` declared; None if the function has no such decorator."""
     found = getattr(handler, _MARK, None)
     return found if isinstance(found, Api) else None

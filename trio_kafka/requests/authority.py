@@ -16,7 +16,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import Endpoint
 from trio_kafka.network.request import Request
-from trio_kafka.requests.loopback.in_process import HERE
+from trio_kafka.requests.loopback.endpoint import IN_PROCESS
 from trio_kafka.security.loopback import is_loopback
 from trio_kafka.security.operations import Operation
 
@@ -26,7 +26,7 @@ APART_S: Final = 1.0  # least time between two log lines
 
 def is_local(peer: Endpoint) -> bool:
     """Return whether a peer is on this machine, or is the broker itself."""
-    return peer is HERE or is_loopback(peer.host)
+    return peer is IN_PROCESS or is_loopback(peer.host)
 
 
 @define(eq=False)

@@ -13,7 +13,6 @@ Each costs one comparison while the authorizer is `ALLOW_ALL`.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import (
-    TYPE_CHECKING,
     Any,
     Final,
     Literal,
@@ -42,8 +41,9 @@ from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.authority import LocalChanges
 from trio_kafka.requests.error_counting import ErrorCounts
+from trio_kafka.requests.handler_slot import HandlerSlot
 from trio_kafka.requests.interceptors.registry import Interceptors
-from trio_kafka.requests.loopback.in_process import InProcess
+from trio_kafka.requests.loopback.in_process import InProcessClient
 from trio_kafka.requests.parts import Features, Lifecycle, Parts, ProducerIds, TopicCreation
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
@@ -57,9 +57,6 @@ from trio_kafka.security.resources import (
     Resource,
     ResourceType,
 )
-
-if TYPE_CHECKING:
-    from trio_kafka.requests.parking import Parking
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -102,13 +99,13 @@ def _part(name: str) -> Any:
 class Context:
     """View of one request on the broker. Every field of `Parts` is an attribute."""
 
-    __slots__ = ("parking", "parts", "request", "version")
+    __slots__ = ("parts", "request", "slot", "version")
 
-    def __init__(self, request: Request, parts: Parts, parking: "Parking | None" = None) -> None:
+    def __init__(self, request: Request, parts: Parts, slot: HandlerSlot | None = None) -> None:
         self.request = request
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
-        self.parking = parking
+        self.slot = slot
 
     # --- the client
 
@@ -236,9 +233,9 @@ class Context:
         disconnects meanwhile. The handler has a place again when this returns or raises. The frame
         of the request stays valid.
         """
-        if self.parking is None:
+        if self.slot is None:
             raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
-        return await self.parking.parked(wait, *args, deadline=deadline)
+        return await self.slot.parked(wait, *args, deadline=deadline)
 
     # --- the parts
 
@@ -252,7 +249,7 @@ class Context:
     error_counts: ErrorCounts = _part("error_counts")
     features: Features = _part("features")
     groups: GroupCoordinator = _part("groups")
-    in_process: InProcess = _part("in_process")
+    in_process: InProcessClient = _part("in_process")
     interceptors: Interceptors = _part("interceptors")
     lifecycle: Lifecycle = _part("lifecycle")
     limits: ConnectionLimits = _part("limits")

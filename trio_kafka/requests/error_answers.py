@@ -1,10 +1,10 @@
-"""The generic answer that says an error: built from the tables of request and response.
+"""Generic error response, built from the tables of request and response.
 
-Where the response has an error code of its own that is filled. Otherwise each item of the request's
-arrays gets an item in the response's array of the same depth, with the fields of the same name, and
-the error code in each innermost item that has one. What this cannot do gives None: the API needs an
-answer of its own (`@api(..., error=)`), or its connection is closed. Many items are made when they
-are written.
+If the response has an error code of its own, that is set. Otherwise each item of the request's
+arrays gets an item in the response's array of the same depth, with the fields of the same name. The
+error code is set in each innermost item that has one. An API for which this is impossible needs an
+error response of its own (`@api(..., error=)`), else the connection is closed. Many items become a
+lazy array.
 """
 
 from typing import Any, Final
@@ -14,11 +14,11 @@ from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.size_check import MANY
 from trio_kafka.protocol.versions import covers
-from trio_kafka.requests.large_requests import lazily
+from trio_kafka.requests.lazy_arrays import lazily
 
 _CODES: Final = ("error_code", "partition_error_code")
 _MESSAGE: Final = "error_message"
-# What messages call the same thing.
+# Different names of the same thing in messages.
 _SYNONYMS: Final = (
     ("partition_index", "partition", "partition_id", "index"),
     ("name", "topic", "topic_name", "user"),
@@ -28,9 +28,10 @@ _SYNONYMS: Final = (
 def generic_error_answer(
     request: Any, response: type[Any], version: int, code: ErrorCode, message: str | None
 ) -> Any:
-    """A response of class `response` that says `code` for all that was asked; None if it cannot.
+    """Return a response of class `response` with `code` for the whole request, or None.
 
-    A request that wants no answer (acks=0) gets none: that its connection is closed is what tells.
+    None means that the response cannot carry the error, or that the request wants no response
+    (acks=0). In both cases the closed connection tells the client.
     """
     if not wants_answer(request):
         return None
@@ -38,12 +39,12 @@ def generic_error_answer(
 
 
 def wants_answer(request: Any) -> bool:
-    """Whether the client waits for an answer: not with acks=0."""
+    """Return whether the client waits for a response, which it does not with acks=0."""
     return getattr(request, "acks", None) != 0
 
 
 class _Filling:
-    """One answer in the making."""
+    """One error response in the making."""
 
     def __init__(self, version: int, code: int, message: str | None) -> None:
         self._version = version
@@ -51,7 +52,7 @@ class _Filling:
         self._message = message
 
     def fill(self, asked: Any, cls: type[Any]) -> Any:
-        """A `cls` with the error in it, or in its items; None if there is no place for it."""
+        """Return a `cls` with the error in it or in its items; None if it has no field for it."""
         fields = [field for field in fields_of(cls) if covers(field.versions, self._version)]
         names = {field.name for field in fields}
         made = cls()
@@ -64,7 +65,7 @@ class _Filling:
                 return made
         for field in fields:
             item = _item_class(field)
-            if item is not None and _says_errors(item):
+            if item is not None and _has_error_code(item):
                 items = self._items(asked, item)
                 if items is None:
                     return None
@@ -74,7 +75,7 @@ class _Filling:
         return None
 
     def _items(self, asked: Any, cls: type[Any]) -> list[Any] | None:
-        """An item for each that was asked for; None if nothing asked for fits."""
+        """Return an item for each item of the request; None if no array of the request fits."""
         arrays = _arrays(asked)
         if not arrays:
             return []
@@ -91,7 +92,7 @@ class _Filling:
     def _item(self, asked: Any, cls: type[Any]) -> Any:
         if hasattr(asked, "__fields__"):
             return self.fill(asked, cls)
-        # A bare name or number: it is what the answer's first field of its kind names.
+        # A bare name or number belongs into the first field of its type.
         made = self.fill(None, cls)
         if made is not None:
             for field in fields_of(cls):
@@ -103,7 +104,7 @@ class _Filling:
 
 
 def _arrays(asked: Any) -> list[list[Any]]:
-    """The arrays of a request or item that hold something, those of structs first."""
+    """Return the non-empty arrays of a request or item, arrays of structs first."""
     if asked is None:
         return []
     fields = [field for field in fields_of(type(asked)) if field.kind == "array"]
@@ -112,7 +113,7 @@ def _arrays(asked: Any) -> list[list[Any]]:
 
 
 def _copy(source: Any, target: Any, fields: list[Field]) -> None:
-    """What both have: names, ids, partitions, and lists of what is asked for."""
+    """Copy the fields that both have: names, ids, partitions and lists of them."""
     if source is None:
         return
     there = {field.name: field for field in fields_of(type(source))}
@@ -133,7 +134,7 @@ def _copy(source: Any, target: Any, fields: list[Field]) -> None:
 
 
 def _same(field: Field, there: dict[str, Field]) -> Field | None:
-    """The field of the request that means the same."""
+    """Return the field of the request with the same meaning."""
     if field.name in there:
         return there[field.name]
     for names in _SYNONYMS:
@@ -145,20 +146,21 @@ def _same(field: Field, there: dict[str, Field]) -> Field | None:
 
 
 def _is_part_of(item: type[Any], asked: type[Any]) -> bool:
-    """Whether the answer's item only repeats what stands in the request's."""
-    if _says_errors(item) or not hasattr(asked, "__fields__"):
+    """Return whether an item of the response only repeats an item of the request."""
+    if _has_error_code(item) or not hasattr(asked, "__fields__"):
         return False
     names = {field.name for field in fields_of(asked)}
     return all(field.name in names for field in fields_of(item))
 
 
 def _item_class(field: Field) -> type[Any] | None:
-    """The struct that an array holds."""
+    """Return the struct of an array's items."""
     return field.of.struct if field.kind == "array" and field.of is not None else None
 
 
-def _says_errors(cls: type[Any]) -> bool:
+def _has_error_code(cls: type[Any]) -> bool:
+    """Return whether a struct, or a struct in its arrays, has an error code."""
     if any(field.name in _CODES for field in fields_of(cls)):
         return True
     items = [_item_class(field) for field in fields_of(cls)]
-    return any(item is not None and _says_errors(item) for item in items)
+    return any(item is not None and _has_error_code(item) for item in items)

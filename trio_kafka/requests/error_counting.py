@@ -1,8 +1,8 @@
-"""Routes while somebody wants to know which errors answers say, of all their parts.
+"""Routes that count the error codes in all parts of their responses.
 
-Made in place of plain routes as long as that is so: nothing is paid for it else. Codes are counted
-while an answer is encoded, so that nothing is walked twice, and what is made while it is written is
-counted as well. An answer that is bytes already says itself what is in it.
+They replace plain routes while a metrics reporter needs the counts, so that other brokers do not
+pay for them. Codes are counted while a response is encoded, which includes the items of lazy
+arrays. An `Encoded` response carries its own counts.
 Source: RequestChannel.updateErrorMetrics and AbstractResponse.errorCounts of Apache Kafka.
 """
 
@@ -15,43 +15,43 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import counting_encoder
-from trio_kafka.requests.large_requests import encode_in_steps
-from trio_kafka.requests.replies import Encoded, Route, facts_of
+from trio_kafka.requests.chunked_codec import encode_in_steps
+from trio_kafka.requests.replies import Encoded, Route, route_fields
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.server import Segments, answer
 
-_NONE: Final[Mapping[int, int]] = {0: 1}
+_SUCCESS: Final[Mapping[int, int]] = {0: 1}
 
 
 @define(eq=False)
 class ErrorCounts:
-    """Whether errors are counted; they stand on the stamps of each request then."""
+    """Switch of error counting; the counts are stored in the stamps of each request."""
 
     active: bool = field(default=False, init=False)
     _toggled: list[Callable[[], None]] = field(factory=list, init=False)
 
     def on_toggle(self, call: Callable[[], None]) -> None:
-        """Call it whenever `active` has changed."""
+        """Call a function after each change of `active`."""
         self._toggled.append(call)
 
-    def turn(self, *, on: bool) -> None:
-        """Count, or count no more; requests in hand end as they began."""
-        if on is not self.active:
-            self.active = on
+    def set_active(self, active: bool) -> None:
+        """Start or stop counting; requests in flight keep their routes."""
+        if active is not self.active:
+            self.active = active
             for call in self._toggled:
                 call()
 
 
 @frozen(kw_only=True)
 class CountedRoute(Route):
-    """encode_counting: what `encode` is, with a mapping of counts by code."""
+    """Route that counts errors. encode_counting: like `encode`, with counts by error code."""
 
     encode_counting: Callable[[Any, Callable[[Any], object], dict[int, int]], None]
 
     def write(self, request: Request, response: Any) -> Segments:
-        """As of any route, and counts the errors of the answer."""
+        """Encode the response to `request` into segments, and count its errors."""
         if type(response) is Encoded:
-            request.stamps.errors = _NONE if response.errors is None else response.errors
+            request.stamps.errors = _SUCCESS if response.errors is None else response.errors
             return super().write(request, response)
         counts: dict[int, int] = defaultdict(int)
         parts: list[Any] = []
@@ -60,7 +60,7 @@ class CountedRoute(Route):
         return answer(request.correlation, parts, flexible=self.flexible_response)
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
-        """As `write`, of a large response."""
+        """Encode a large response into segments, and count its errors."""
         counts: dict[int, int] = defaultdict(int)
         parts = yield from encode_in_steps(response, self.version, counts)
         request.stamps.errors = counts
@@ -68,16 +68,16 @@ class CountedRoute(Route):
 
 
 def counting(make: Callable[[Route], Route], errors: ErrorCounts) -> Callable[[Route], Route]:
-    """As `make`, and counts errors while somebody wants to know them."""
+    """Return a function that makes routes like `make`, with counts while `errors` is active."""
 
-    def put_on(route: Route) -> Route:
+    def wrap(route: Route) -> Route:
         made = make(route)
         return counted(made) if errors.active else made
 
-    return put_on
+    return wrap
 
 
 def counted(route: Route) -> CountedRoute:
-    """The same route, with counts."""
+    """Return the route with error counts."""
     encode = counting_encoder(route.api.response, route.version)
-    return CountedRoute(**facts_of(route), encode_counting=encode)
+    return CountedRoute(**route_fields(route), encode_counting=encode)

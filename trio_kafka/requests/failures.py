@@ -1,9 +1,8 @@
-"""What becomes of an exception in a request: an error code and a text, counted, told, and made an
-answer.
+"""Error responses: the error code of an exception, and the response that carries it.
 
-A KafkaError is an answer; a bug is logged with its traceback and answered as UNKNOWN_SERVER_ERROR.
-A ProtocolError ends the connection, and a broken invariant is no matter of one request: it goes on,
-and stops the broker.
+A KafkaError is a response. Any other exception is a bug: it is logged with its traceback and
+answered with UNKNOWN_SERVER_ERROR. A ProtocolError ends the connection. An InvariantError concerns
+more than one request: it is raised again, and stops the broker.
 """
 
 from typing import Any, Final
@@ -21,35 +20,37 @@ from trio_kafka.errors import (
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.network.request import Request
-from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
 from trio_kafka.requests.replies import Route
 
 logger: Final = get_logger(__name__)
-# Errors that say what is to become of the request.
-MEANT: Final = (KafkaError, LogDirError, InvariantError, ProtocolError)
+# Errors that decide the outcome of a request; none of them is a bug.
+INTENDED_ERRORS: Final = (KafkaError, LogDirError, InvariantError, ProtocolError)
 
 
 @define(eq=False)
-class Failures:
-    """Of the requests of a plane."""
+class ErrorResponder:
+    """Error responses of one plane, and their counters."""
 
     _counters: Counters
 
-    def judge(
+    def classify(
         self, request: Request, route: Route, error: BaseException
     ) -> tuple[ErrorCode, str | None]:
-        """What an exception means. Raises it again if it is an InvariantError or ProtocolError."""
+        """Return the error code and the message for an exception; log a bug.
+
+        Raises an InvariantError or a ProtocolError again.
+        """
         if isinstance(error, InvariantError | ProtocolError):
             try:
                 raise error
             finally:
-                del error  # or it would hold itself, by this frame
+                del error  # the exception refers to this frame: break the reference cycle
         if isinstance(error, KafkaError):
             return error.code, error.message
-        if isinstance(error, LogDirError):  # whose directory goes offline, and tells of it itself
+        if isinstance(error, LogDirError):  # the log directory that fails logs it
             return ErrorCode.KAFKA_STORAGE_ERROR, None
         logger.error(
-            "a handler failed",
+            "handler failed",
             exc_info=error,
             api=route.api.name,
             version=route.version,
@@ -57,89 +58,45 @@ class Failures:
         )
         return ErrorCode.UNKNOWN_SERVER_ERROR, None
 
-    def blame(
-        self, one: Interception, request: Request, route: Route, error: BaseException
-    ) -> tuple[ErrorCode, str | None]:
-        """As `judge`, of what an interceptor raised. Its owner is told, unless it is an answer.
+    def respond(
+        self, request: Request, route: Route, message: Any, code: ErrorCode, text: str | None
+    ) -> Any:
+        """Return the response with an error, and count it.
 
-        Whatever it is, it ends here, but for a KeyboardInterrupt, which nobody raises by mistake.
+        Raises KafkaError if no response of the API can carry an error.
         """
-        if isinstance(error, KeyboardInterrupt):
-            raise error
-        if isinstance(error, MEANT):
-            one.refused += 1
-            return self.judge(request, route, error)
-        one.errors += 1
-        tell_owner(one, route.api.name, error)
-        return ErrorCode.UNKNOWN_SERVER_ERROR, None
+        try:
+            response = route.error(message, code, text)
+        except Exception:
+            logger.exception("error response failed", api=route.api.name)
+            response = None
+        if response is None:
+            raise KafkaError(code, text)
+        self.count(request, route, code)
+        return response
+
+    def respond_to(self, request: Request, route: Route, message: Any, error: Exception) -> Any:
+        """Return the response for the exception of a handler. Raises like `classify`, `respond`."""
+        code, text = self.classify(request, route, error)
+        return self.respond(request, route, message, code, text)
 
     def count(self, request: Request, route: Route, code: ErrorCode) -> None:
-        """An answer says this error of the whole request."""
+        """Count an error that concerns a whole request."""
         request.stamps.error = int(code)
         self._counters.add("request_errors", api=route.api.name, error=code.name)
 
-    def answer(
-        self, request: Request, route: Route, message: Any, code: ErrorCode, text: str | None
-    ) -> Any:
-        """The error as an answer, counted. Raises KafkaError where the API cannot say it."""
-        try:
-            answer = route.error(message, code, text)
-        except Exception:
-            logger.exception("an error cannot be answered", api=route.api.name)
-            answer = None
-        if answer is None:
-            raise KafkaError(code, text)
-        self.count(request, route, code)
-        return answer
-
-
-def tell_owner(one: Interception, api: str, error: BaseException) -> None:
-    """An interceptor failed: log it, and have its owner do what it does then."""
-    where = one.where(api)
-    logger.error("an interceptor failed", exc_info=error, owner=one.owner.name, where=where)
-    try:
-        one.owner.failed(error, where)
-    except Exception:
-        logger.exception("of a failure nobody could be told", owner=one.owner.name, where=where)
-
-
-def tell_late(one: Interception, api: str, spent_s: float) -> None:
-    """It was over its deadline, and nobody could end it: a plain function has no checkpoint."""
-    one.late += 1
-    tell_owner(one, api, trio.TooSlowError(f"{spent_s:.3f} s, want {one.deadline_s} s at most"))
-
-
-def check_answer(one: Interception, route: Route, answer: Any, request: Request) -> None:
-    """Raises InterceptorError for what is no answer of the API; ProtocolError, which ends the
-    connection, if the interceptor has answered the request by itself: answers keep their order, and
-    after two to one request none can be trusted.
-    """
-    where = one.where(route.api.name)
-    if request.stamps.answered:
-        error = InterceptorError(f"{one.owner.name} answered the request itself, {where}")
-        one.errors += 1
-        tell_owner(one, route.api.name, error)
-        raise ProtocolError(str(error))
-    response = route.api.response
-    if not isinstance(answer, response):
-        close = getattr(answer, "close", None)
-        if close is not None:  # a coroutine that nobody awaits would complain
-            close()
-        found = type(answer).__name__
-        raise InterceptorError(f"{one.owner.name} gave {found} {where}, want {response.__name__}")
-
 
 def is_cancelled() -> bool:
-    """Whether the code around this is being cancelled."""
+    """Return whether the surrounding scopes are being cancelled."""
     return trio.current_effective_deadline() == -float("inf")
 
 
 def split_cancelled(
     error: BaseException,
 ) -> tuple[BaseException | None, BaseException | None]:
-    """Cancellation that was asked for, and what else an exception holds.
+    """Split an exception into requested cancellation and everything else. For async code only.
 
-    A Cancelled that nobody asked for is an error like others. For async code alone.
+    A Cancelled that no scope requested is an error like any other.
     """
     if not is_cancelled():
         return None, error

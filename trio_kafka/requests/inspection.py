@@ -1,7 +1,7 @@
-"""Requests as a viewer of the broker sees them: those in hand, the latest, the slowest.
+"""Inspection of a broker's requests: those in flight, the latest, and the slowest.
 
-A look is no single moment: it is taken in steps, and what goes meanwhile may be left out. Filters
-apply before the bound, so a bounded look holds the first requests of all that match.
+An inspection runs in steps, so requests that end meanwhile may be left out. The filter applies
+before the limit: the result holds the first of all requests that match.
 """
 
 import heapq
@@ -13,110 +13,121 @@ from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.plane import Plane
-from trio_kafka.requests.loopback.in_process import InProcess
+from trio_kafka.requests.loopback.in_process import InProcessClient
 from trio_kafka.scheduling.chunked_work import Steps
 
-MOST: Final = 5000  # of one look
-_A_STEP: Final = 64  # connections, or requests
+MAX_REQUESTS: Final = 5000  # of one inspection
+_PER_STEP: Final = 64  # connections, or requests
 
-Wanted = Callable[[Stamps, str], bool]
-"""Whether a request, of that client id, is to be seen."""
+RequestFilter = Callable[[Stamps, str], bool]
+"""Returns whether a request with that client id is wanted."""
 
 
-class Which(IntEnum):
-    """Which requests."""
+class Selection(IntEnum):
+    """Selection of requests."""
 
-    IN_HAND = 0
+    IN_FLIGHT = 0
     LATEST = 1
     SLOWEST = 2
 
 
 @frozen(kw_only=True)
-class Seen:
-    """One request. stage, waits_for: empty when it is over."""
+class InspectedRequest:
+    """One request.
+
+    now: time of the inspection on the clock of the stamps.
+    stage, waits_for: empty if the request has ended.
+    """
 
     plane: str
     api: str
     stamps: Stamps
     client_id: str
-    now: float  # a reading of `elapsed`
+    now: float
     stage: str = ""
     waits_for: str = ""
 
 
-def look(
+def inspect_requests(
     planes: Iterable[Plane],
-    which: Which,
-    wanted: Wanted,
-    most: int = MOST,
-    inside: InProcess | None = None,
-) -> Steps[tuple[list[Seen], bool]]:
-    """The requests, at most `most`, and whether there were more. Looks at no frame.
+    selection: Selection,
+    is_wanted: RequestFilter,
+    limit: int = MAX_REQUESTS,
+    in_process: InProcessClient | None = None,
+) -> Steps[tuple[list[InspectedRequest], bool]]:
+    """Return at most `limit` requests, and whether there are more. Reads no frame.
 
-    LATEST: the newest first; SLOWEST: the slowest first, over all planes and APIs; IN_HAND: by
-    plane and connection.
-    inside: requests from within the broker, shown with the first of the planes.
+    LATEST is sorted from the newest, SLOWEST from the slowest, over all planes and APIs. IN_FLIGHT
+    is sorted by plane and connection.
+    in_process: requests from within the broker, shown with the first plane.
     """
-    if which is Which.IN_HAND:
-        return (yield from _look_in_hand(planes, wanted, most, inside))
-    return (yield from _look_over(planes, which, wanted, most))
+    if selection is Selection.IN_FLIGHT:
+        return (yield from _inspect_in_flight(planes, is_wanted, limit, in_process))
+    return (yield from _inspect_ended(planes, selection, is_wanted, limit))
 
 
-def _look_in_hand(
-    planes: Iterable[Plane], wanted: Wanted, most: int, inside: InProcess | None
-) -> Steps[tuple[list[Seen], bool]]:
-    seen: list[Seen] = []
+def _inspect_in_flight(
+    planes: Iterable[Plane],
+    is_wanted: RequestFilter,
+    limit: int,
+    in_process: InProcessClient | None,
+) -> Steps[tuple[list[InspectedRequest], bool]]:
+    found: list[InspectedRequest] = []
     for at, plane in enumerate(planes):
-        for number, one in enumerate(_in_hand(plane, wanted, None if at else inside)):
+        requests = _in_flight(plane, is_wanted, None if at else in_process)
+        for number, one in enumerate(requests):
             if one is not None:
-                if len(seen) >= most:
-                    return seen, True
-                seen.append(one)
-            if not number % _A_STEP:
+                if len(found) >= limit:
+                    return found, True
+                found.append(one)
+            if not number % _PER_STEP:
                 yield
-    return seen, False
+    return found, False
 
 
-def _look_over(
-    planes: Iterable[Plane], which: Which, wanted: Wanted, most: int
-) -> Steps[tuple[list[Seen], bool]]:
-    """Keep the `most` largest in a heap: the requests come API by API."""
-    rank = _newness if which is Which.LATEST else _slowness
-    heap: list[tuple[float, int, Seen]] = []
+def _inspect_ended(
+    planes: Iterable[Plane], selection: Selection, is_wanted: RequestFilter, limit: int
+) -> Steps[tuple[list[InspectedRequest], bool]]:
+    """Keep the `limit` largest in a heap, because the requests come API by API."""
+    rank = _end_time if selection is Selection.LATEST else _total_time
+    heap: list[tuple[float, int, InspectedRequest]] = []
     matched = number = 0
     for plane in planes:
-        for one in _over(plane, which, wanted):
+        for one in _ended(plane, selection, is_wanted):
             if one is not None:
                 matched += 1
                 entry = (rank(one.stamps), -matched, one)
-                if len(heap) < most:
+                if len(heap) < limit:
                     heapq.heappush(heap, entry)
                 elif heap:
                     heapq.heappushpop(heap, entry)
-            if not number % _A_STEP:
+            if not number % _PER_STEP:
                 yield
             number += 1
     yield
-    return [one for _, _, one in sorted(heap, reverse=True)], matched > most
+    return [one for _, _, one in sorted(heap, reverse=True)], matched > limit
 
 
-def _newness(stamps: Stamps) -> float:
+def _end_time(stamps: Stamps) -> float:
     return stamps.sent
 
 
-def _slowness(stamps: Stamps) -> float:
+def _total_time(stamps: Stamps) -> float:
     return stamps.sent - stamps.received
 
 
-def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable[Seen | None]:
+def _in_flight(
+    plane: Plane, is_wanted: RequestFilter, in_process: InProcessClient | None
+) -> Iterable[InspectedRequest | None]:
+    """Yield each wanted request, and None for each other, to pause at."""
     owners: list[ConnectionOwners] = [*plane.processors]
-    if inside is not None:
-        owners.append(inside)
+    if in_process is not None:
+        owners.append(in_process)
     for request in requests_in_flight(owners):
-        if request is None or not wanted(request.stamps, request.client_id):
+        if request is None or not is_wanted(request.stamps, request.client_id):
             yield None
             continue
-        yield Seen(
+        yield InspectedRequest(
             plane=plane.name,
             api=plane.request_metrics.name_of(request.key),
             stamps=request.stamps,
@@ -127,13 +138,16 @@ def _in_hand(plane: Plane, wanted: Wanted, inside: InProcess | None) -> Iterable
         )
 
 
-def _over(plane: Plane, which: Which, wanted: Wanted) -> Iterable[Seen | None]:
+def _ended(
+    plane: Plane, selection: Selection, is_wanted: RequestFilter
+) -> Iterable[InspectedRequest | None]:
+    """Yield each wanted request, and None for each other, to pause at."""
     times = plane.request_metrics
-    for stamps in times.latest() if which is Which.LATEST else times.slowest():
-        if not wanted(stamps, stamps.client_id):
+    for stamps in times.latest() if selection is Selection.LATEST else times.slowest():
+        if not is_wanted(stamps, stamps.client_id):
             yield None
             continue
-        yield Seen(
+        yield InspectedRequest(
             plane=plane.name,
             api=times.name_of(stamps.key),
             stamps=stamps,

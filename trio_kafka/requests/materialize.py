@@ -1,6 +1,4 @@
-"""An answer as a message that can be read: handlers also give bytes, and arrays that are only good
-for being written.
-"""
+"""Responses as readable messages: bytes decoded, lazy arrays created."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,22 +7,23 @@ from trio_kafka.protocol.compiler import decoder_in_steps
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.requests.large_requests import Lazily, coarse
+from trio_kafka.requests.chunked_codec import merged_steps
+from trio_kafka.requests.lazy_arrays import LazyArray
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 
-def opened(route: Route, answer: Any) -> Steps[Any]:
-    """The message: bytes are read, arrays made."""
-    if type(answer) is Encoded:
+def materialized(route: Route, response: Any) -> Steps[Any]:
+    """Return a response as a message: decode `Encoded` bytes, replace lazy arrays by lists."""
+    if type(response) is Encoded:
         decode = decoder_in_steps(route.api.response, route.version)
-        return (yield from coarse(decode(memoryview(answer.body), 0)))[0]
-    yield from _make_arrays(answer)
-    return answer
+        return (yield from merged_steps(decode(memoryview(response.body), 0)))[0]
+    yield from _create_items(response)
+    return response
 
 
 def release_ranges(message: Any, unless: Any = None) -> None:
-    """End the leases of a message that is not sent, but of those that stand in `unless` as well."""
+    """Release the file ranges of a message that is not sent, except those also in `unless`."""
     kept = set(map(id, _ranges(unless)))
     for found in _ranges(message):
         if id(found) not in kept:
@@ -32,7 +31,7 @@ def release_ranges(message: Any, unless: Any = None) -> None:
 
 
 def has_ranges(response: type[Any]) -> bool:
-    """Whether messages of the class have a place for records."""
+    """Return whether messages of the class can hold records."""
     return any(
         field.kind == "records" or (inner is not None and has_ranges(inner))
         for field in fields_of(response)
@@ -40,18 +39,18 @@ def has_ranges(response: type[Any]) -> bool:
     )
 
 
-def _make_arrays(message: Any) -> Steps[None]:
-    for field in _arrays(type(message)):
+def _create_items(message: Any) -> Steps[None]:
+    for field in _struct_arrays(type(message)):
         items = getattr(message, field.name)
-        if type(items) is Lazily:
-            made: list[Any] = []
+        if type(items) is LazyArray:
+            created: list[Any] = []
             for some in in_slices(items, 10):
-                made += some
+                created += some
                 yield
-            items = made
-            setattr(message, field.name, made)
+            items = created
+            setattr(message, field.name, created)
         for item in items or ():
-            yield from _make_arrays(item)
+            yield from _create_items(item)
 
 
 def _ranges(message: Any) -> Iterator[FileRange]:
@@ -66,8 +65,8 @@ def _ranges(message: Any) -> Iterator[FileRange]:
                 yield from _ranges(item)
 
 
-def _arrays(cls: type[Any]) -> list[Field]:
-    """The arrays of structs."""
+def _struct_arrays(cls: type[Any]) -> list[Field]:
+    """Return the fields that are arrays of structs."""
     return [field for field in fields_of(cls) if field.kind == "array" and _struct_of(field)]
 
 

@@ -1,7 +1,7 @@
-"""The parts of a broker that handlers reach as `context.<part>`.
+"""Parts of a broker, which handlers reach as `context.<part>`.
 
-One field a part: that is all there is to add. A part that a broker, or a test, does not have is
-missing: touching it raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
+A new part is one field here and one in `Context`. A part that a broker or a test does not have is
+missing: its use raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.authority import LocalChanges
 from trio_kafka.requests.error_counting import ErrorCounts
 from trio_kafka.requests.interceptors.registry import Interceptors
-from trio_kafka.requests.loopback.in_process import InProcess
+from trio_kafka.requests.loopback.in_process import InProcessClient
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.throttling.throttle import Throttle, unlimited
@@ -36,43 +36,43 @@ from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 
 
 class MissingPartError(Exception):
-    """A handler asked for a part that this broker does not have."""
+    """Use of a part that this broker does not have."""
 
 
 class Missing:
-    """Stands where a part would."""
+    """Placeholder of a missing part."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        raise MissingPartError(f"this broker has no {self._name} (asked for .{name})")
+        raise MissingPartError(f"this broker has no {self._name} (used: .{name})")
 
 
 def missing(name: str) -> Any:
-    """The default of a part."""
+    """Return the default of a part that must be given to be used."""
     return field(factory=lambda: Missing(name))
 
 
 class Features(Protocol):
-    """What a cluster can do: levels by name of the feature."""
+    """Feature levels of a cluster, by name of the feature."""
 
     @property
     def supported(self) -> Mapping[str, tuple[int, int]]:
-        """Lowest and highest level that this broker knows."""
+        """Lowest and highest level that this broker supports."""
 
     @property
     def finalized(self) -> Mapping[str, int]:
-        """The level that the cluster has."""
+        """Finalized level of the cluster."""
 
     @property
     def epoch(self) -> int:
-        """Of `finalized`: grows with every change; -1 when nothing is known yet."""
+        """Epoch of `finalized`, which grows with every change; -1 before it is known."""
 
 
 @frozen
 class StaticFeatures:
-    """Features that do not change; none unless told."""
+    """Features that do not change; none by default."""
 
     supported: Mapping[str, tuple[int, int]] = Factory(dict)
     finalized: Mapping[str, int] = Factory(dict)
@@ -80,45 +80,45 @@ class StaticFeatures:
 
 
 class Lifecycle(Protocol):
-    """This broker's life in the eyes of its controller."""
+    """Lifecycle of this broker, as its controller sees it."""
 
     @property
     def state(self) -> str:
-        """`running` while it serves clients; other words before and after."""
+        """State of the broker; `running` while it serves clients."""
 
     @property
     def serving(self) -> trio.Event:
-        """Set when clients are let in."""
+        """Event that is set when the broker accepts clients."""
 
     @property
     def leaving(self) -> trio.Event:
-        """Set when the stop begins."""
+        """Event that is set when the shutdown begins."""
 
 
 class TopicCreation(Protocol):
-    """Topics that are created because somebody asked for them."""
+    """Automatic creation of topics that clients ask for."""
 
     def want(self, names: Iterable[str]) -> None:
-        """Have these created soon. Never waits."""
+        """Request the creation of topics. Never waits."""
 
 
 class ProducerIds(Protocol):
-    """Ids for producers."""
+    """Allocation of producer ids."""
 
     async def next_id(self) -> int:
-        """One that nobody else gets. Raises KafkaError."""
+        """Allocate a producer id that is unique in the cluster. Raises KafkaError."""
 
 
 @define(eq=False, kw_only=True)
 class Parts:
-    """What is there besides the request."""
+    """Parts of one broker, of which a test may have only some."""
 
     apis: Registry
     node_id: NodeId = NO_NODE
     cluster_id: str = ""
     features: Features = field(factory=StaticFeatures)
-    in_process: InProcess = Factory(
-        lambda self: InProcess(self.apis, self.data_times), takes_self=True
+    in_process: InProcessClient = Factory(
+        lambda self: InProcessClient(self.apis, self.data_times), takes_self=True
     )
     interceptors: Interceptors = Factory(lambda self: Interceptors(self.apis), takes_self=True)
     authorizer: Authorizer = ALLOW_ALL
@@ -143,5 +143,5 @@ class Parts:
     tree: Node = missing("tree")
 
     def data_times(self) -> RequestMetrics | None:
-        """Where requests of the data plane are counted, if there is one."""
+        """Return the request metrics of the data plane; None without one."""
         return self.planes[0].request_metrics if self.planes else None

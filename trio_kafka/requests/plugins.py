@@ -1,4 +1,4 @@
-"""What handlers may know of a broker's plugins, and have done with them."""
+"""Plugins of a broker, as handlers see them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -8,8 +8,12 @@ from trio_kafka.attributes import frozen
 
 @frozen(kw_only=True)
 class PluginStatus:
-    """How a plugin is. since: seconds since 1970. generation: 0: never begun. past: generations
-    that have not ended yet. settings: its own, as they may be shown.
+    """Status of one plugin.
+
+    since: time of the last change of state, in seconds since 1970.
+    generation: number of its current generation; 0: never started.
+    past: number of earlier generations that have not ended.
+    settings: its own settings, without secrets.
     """
 
     name: str
@@ -28,13 +32,14 @@ class PluginStatus:
 
 
 class Plugins(Protocol):
-    """Of one broker."""
+    """Plugins of one broker."""
 
     def statuses(self) -> Sequence[PluginStatus]:
-        """In the order in which they start."""
+        """Return the status of each plugin, in the order of their start."""
 
     async def reload(self, name: str) -> int:
-        """The number of the generation that serves then. Raises PluginError, KeyError.
+        """Reload a plugin; return the number of its new generation.
 
-        At most one reload of a plugin begins in a second: see `hosting.reload`.
+        Raises PluginError; TooSoonError for more than one reload a second (see
+        `plugin_host.reload`); KeyError for an unknown name.
         """

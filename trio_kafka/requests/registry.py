@@ -1,13 +1,11 @@
-"""The APIs of a broker, by key; found through entry points.
+"""Registry of a broker's APIs by key, found through entry points.
 
-An entry point of the group `trio_kafka.apis` names a module or a package whose modules hold
-functions marked `@api`.
-There is no list of handlers: a new one is one file.
+An entry point of the group `trio_kafka.apis` names a module, or a package whose modules hold
+functions marked `@api`. There is no list of handlers: a new one is one file.
 
-A package may say in a tuple `LISTED` what its modules serve; such a module is imported on the first
-request of its key. So a broker that serves all of Kafka's APIs starts as fast as one that serves
-few. A module that is not listed is imported at once, and what is wrong with it is told at the
-start.
+A package may list the APIs of its modules in a tuple `LISTED`. A listed module is imported on the
+first request of its key, so the start does not depend on the number of APIs. A module that is not
+listed is imported at once, and its errors are reported at the start.
 """
 
 import importlib
@@ -28,95 +26,99 @@ LISTED: Final = "LISTED"  # (key, name, first, last, module of the package[, new
 
 
 class DuplicateApiError(Exception):
-    """Two handlers want the same API key."""
+    """Two handlers of the same API key."""
 
 
 class StaleListingError(Exception):
-    """A module does not have the API that its package lists."""
+    """Listed API that its module does not have."""
 
 
 class InstalledApiError(Exception):
-    """What an entry point names cannot be served; the message names it and says why."""
+    """Entry point that cannot be served; the message names it and the reason."""
 
 
 @define(eq=False)
 class Registry:
-    """Handlers by API key; `generation` grows with every change.
+    """Handlers by API key.
 
-    unstable: versions that are unstable are served too.
-    kept: what handlers keep for this registry alone, by keys of their own; emptied by every change.
+    unstable: serve unstable versions too.
+    generation: number that grows with every change.
+    cache: values that handlers keep for this registry, by keys of their own; every change clears
+        it.
     """
 
     unstable: bool = field(default=False, kw_only=True)
     generation: int = field(default=0, init=False)
-    kept: dict[Hashable, Any] = field(factory=dict, init=False)
+    cache: dict[Hashable, Any] = field(factory=dict, init=False)
     _apis: dict[int, Api | Listing] = field(factory=dict, init=False)
     _narrowed: Mapping[int, tuple[int, int]] = field(factory=dict, init=False)
 
     def add(self, api: Api | Listing) -> None:
-        """Raises DuplicateApiError if another handler has the key; the same one again is no
-        change.
+        """Add an API; adding it again changes nothing.
+
+        Raises DuplicateApiError if another handler has the key.
         """
         api = api.with_unstable() if self.unstable else api
         there = self._apis.get(api.key)
         if there is not None:
             if there == api or there == _listing(api) or _listing(there) == api:
                 return
-            raise DuplicateApiError(_claimed(api, there))
+            raise DuplicateApiError(_two_handlers(api, there))
         self._apis[api.key] = api
         self._changed()
 
     def remove(self, key: int) -> None:
-        """Raises KeyError if nobody serves it."""
+        """Remove an API. Raises KeyError if it is not served."""
         del self._apis[key]
         self._changed()
 
     def swap(self, leaving: Iterable[int], coming: Iterable[Api]) -> None:
-        """Some keys go, others come, in one step: no request finds neither.
+        """Remove some keys and add some APIs in one step, so that every request finds one of them.
 
-        Raises DuplicateApiError, and has then changed nothing.
+        Raises DuplicateApiError, and then changes nothing.
         """
         apis = {key: one for key, one in self._apis.items() if key not in set(leaving)}
         for api in coming:
             offered = api.with_unstable() if self.unstable else api
             if api.key in apis:
-                raise DuplicateApiError(_claimed(api, apis[api.key]))
+                raise DuplicateApiError(_two_handlers(api, apis[api.key]))
             apis[api.key] = offered
         self._apis = apis
         self._changed()
 
     def narrow(self, versions: Mapping[int, tuple[int, int]]) -> None:
-        """Serve these APIs, by key, in no other versions (first, last) from now on, others in all
-        of theirs. One that has none of them is served no more.
+        """Serve APIs only in the given versions (first, last), by key, and others in all versions.
+
+        An API without a version in that range is not served.
         """
         self._narrowed = versions
         self._changed()
 
     def get(self, key: int) -> Api | None:
-        """The API, its module imported. Raises StaleListingError, and what the import raises."""
+        """Return the API; import its module. Raises StaleListingError and errors of the import."""
         found = self._apis.get(key)
         if isinstance(found, Listing):
             found = self._apis[key] = self._load(found)
         return None if found is None else self._narrow(found)
 
     def with_unstable(self) -> "Registry":
-        """A registry of its own, with the same APIs, that serves their unstable versions too."""
+        """Return a copy that serves unstable versions too."""
         return self.copy(unstable=True)
 
     def copy(self, *, unstable: bool = False) -> "Registry":
-        """A registry of its own with the same APIs."""
+        """Return a copy with the same APIs."""
         made = Registry(unstable=self.unstable or unstable)
-        for api in self.unnarrowed():
+        for api in self.with_all_versions():
             made.add(api)
         return made
 
     def __iter__(self) -> Iterator[Api | Listing]:
-        """What is served, in the order of the keys; imports nothing."""
-        narrowed = [self._narrow(api) for api in self.unnarrowed()]
+        """Iterate over the served APIs by key, without imports."""
+        narrowed = [self._narrow(api) for api in self.with_all_versions()]
         return iter([api for api in narrowed if api is not None])
 
-    def unnarrowed(self) -> list[Api | Listing]:
-        """As iteration, with all versions of all APIs."""
+    def with_all_versions(self) -> list[Api | Listing]:
+        """Return all APIs by key, with the versions that `narrow` excludes."""
         return [self._apis[key] for key in sorted(self._apis)]
 
     def __len__(self) -> int:
@@ -124,10 +126,11 @@ class Registry:
 
     @property
     def names(self) -> dict[int, str]:
+        """Names of the served APIs, by key."""
         return {api.key: api.name for api in self}
 
     def add_module(self, module: ModuleType) -> None:
-        """Every handler that the module defines, or the modules of the package, however deep."""
+        """Add every handler that a module, or any module of a package, defines."""
         for value in vars(module).values():
             api = api_of(value)
             if api is not None and api.source == module.__name__:
@@ -140,7 +143,7 @@ class Registry:
                 self.add(listing)
 
     def _narrow(self, api: A) -> A | None:
-        """The API in the versions that are left to it."""
+        """Return the API with its remaining versions; None if there is none."""
         if api.key not in self._narrowed:
             return api
         first, last = self._narrowed[api.key]
@@ -148,7 +151,7 @@ class Registry:
         return evolve(api, first=first, last=last) if first <= last else None
 
     def _load(self, listing: Listing) -> Api:
-        """Import what is listed. Raises StaleListingError if it is not there, ImportError."""
+        """Import a listed API. Raises StaleListingError if its module has none, and ImportError."""
         module = importlib.import_module(listing.source)
         made = [api for value in vars(module).values() if (api := api_of(value)) is not None]
         for api in made:
@@ -156,16 +159,17 @@ class Registry:
             if offered.listing == listing:
                 return offered
         raise StaleListingError(
-            f"{listing.source} is listed with {listing}, it has {[api.listing for api in made]}"
+            f"{listing.source} has {[api.listing for api in made]}, want {listing} as listed:"
+            " update LISTED of its package"
         )
 
     def _changed(self) -> None:
         self.generation += 1
-        self.kept.clear()
+        self.cache.clear()
 
 
 def _listings(module: ModuleType) -> dict[str, list[Listing]]:
-    """What a package lists, by full name of the module."""
+    """Return the listings of a package, by full name of the module."""
     found: dict[str, list[Listing]] = {}
     for key, name, first, last, place, *unstable in getattr(module, LISTED, ()):
         source = f"{module.__name__}.{place}"
@@ -174,7 +178,7 @@ def _listings(module: ModuleType) -> dict[str, list[Listing]]:
     return found
 
 
-def _claimed(api: Api | Listing, there: Api | Listing) -> str:
+def _two_handlers(api: Api | Listing, there: Api | Listing) -> str:
     return f"API key {api.key} ({api.name}) has two handlers: in {there.source} and in {api.source}"
 
 
@@ -183,7 +187,7 @@ def _listing(api: Api | Listing) -> Listing:
 
 
 def installed_apis(group: str = GROUP) -> Registry:
-    """A registry of what is installed. Raises InstalledApiError."""
+    """Return a registry of the installed APIs. Raises InstalledApiError."""
     registry = Registry()
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
         try:

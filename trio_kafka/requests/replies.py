@@ -1,4 +1,4 @@
-"""One API in one version: how its requests are read, and its answers and errors written."""
+"""Routes: one API in one version, with the codecs of its requests, responses and errors."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -14,8 +14,8 @@ from trio_kafka.protocol.headers import request_header_version, response_header_
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.size_check import size_check
 from trio_kafka.requests.api import Api
+from trio_kafka.requests.chunked_codec import decode_in_steps, encode_in_steps
 from trio_kafka.requests.error_answers import generic_error_answer
-from trio_kafka.requests.large_requests import decode_in_steps, encode_in_steps
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
@@ -23,9 +23,10 @@ from trio_kafka.wire.server import JOINED, Segments, answer, body_position, smal
 
 @define  # not frozen, which would make it three times as dear
 class Encoded:
-    """An answer that is bytes already: the body, in the version of the request; never changed.
+    """Response that is encoded already, in the version of the request.
 
-    errors: how often it says which error code; None: that all is well, once.
+    body: never changed.
+    errors: number of each error code in it; None: code 0 once.
     """
 
     body: bytes
@@ -33,7 +34,7 @@ class Encoded:
 
 
 def encoded_in_steps(response: Any, version: int) -> Steps[Encoded]:
-    """A response as bytes, with the errors that it says. It has no file ranges."""
+    """Encode a response without file ranges, and count its error codes."""
     errors: dict[int, int] = defaultdict(int)
     parts = yield from encode_in_steps(response, version, errors)
     return Encoded(b"".join(parts), errors)
@@ -41,9 +42,10 @@ def encoded_in_steps(response: Any, version: int) -> Steps[Encoded]:
 
 @frozen(kw_only=True)
 class Route:
-    """An API in a version. Codecs are compiled when the route is made, those in steps on first use.
+    """One API in one version. Codecs in steps are compiled on first use, the others at once.
 
-    is_large: whether a response is to be written in steps.
+    waits: true if the handler is async.
+    is_large: returns whether a response must be encoded in steps.
     """
 
     api: Api
@@ -57,9 +59,9 @@ class Route:
     flexible_response: bool
 
     def read(self, frame: Frame, client_length: int) -> Any:
-        """The request. Bytes behind it are tolerated: librdkafka sends some.
+        """Decode a request. Bytes behind it are ignored, because librdkafka sends some.
 
-        Raises ProtocolError; ManyItemsError: use `read_in_steps`.
+        Raises ProtocolError, and ManyItemsError if `read_in_steps` must be used.
         """
         if self.flexible_request:
             position = body_position(frame, client_length, flexible=True)
@@ -68,8 +70,9 @@ class Route:
         return self.decode(frame, position)[0]
 
     def write(self, request: Request, response: Any) -> Segments:
-        """The segments of the answer to `request`. Raises EncodeError for a response that the
-        version cannot carry.
+        """Encode the response to `request` into segments.
+
+        Raises EncodeError for a response that the version cannot carry.
         """
         correlation = request.correlation
         if type(response) is Encoded:
@@ -81,29 +84,29 @@ class Route:
         return answer(correlation, parts, flexible=self.flexible_response)
 
     def read_in_steps(self, frame: Frame, client_length: int) -> Steps[Any]:
-        """As `read`, of a large frame."""
+        """Decode a large request."""
         position = body_position(frame, client_length, flexible=self.flexible_request)
         return (yield from decode_in_steps(self.api.request, self.version, frame, position))
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
-        """As `write`, of a large response."""
+        """Encode a large response into segments."""
         parts = yield from encode_in_steps(response, self.version)
         return answer(request.correlation, parts, flexible=self.flexible_response)
 
     def error(self, request: Any, code: ErrorCode, message: str | None) -> Any:
-        """The response that says an error; None if the API cannot say it."""
+        """Return the response with an error; None if no response of the API can carry it."""
         if self.api.error is not None:
             return self.api.error(request, code, message)
         return generic_error_answer(request, self.api.response, self.version, code, message)
 
 
-def facts_of(route: Route) -> dict[str, Any]:
-    """What a route of any kind is made of, for one of another kind in its place."""
+def route_fields(route: Route) -> dict[str, Any]:
+    """Return the fields of a route, to make one of a subclass."""
     return {one.name: getattr(route, one.name) for one in fields(Route)}
 
 
 def make_route(api: Api, version: int) -> Route:
-    """Compile what a version needs."""
+    """Return the route of a version, with compiled codecs."""
     return Route(
         api=api,
         version=version,

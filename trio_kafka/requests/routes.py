@@ -1,4 +1,4 @@
-"""Which handler serves a key and version; made when first asked for."""
+"""Routes of a handler group: one per key and version, made on first use."""
 
 from collections.abc import Callable
 from typing import Final
@@ -16,36 +16,36 @@ API_VERSIONS: Final = 18
 logger: Final = get_logger(__name__)
 
 
-def _as_it_is(route: Route) -> Route:
+def _unwrapped(route: Route) -> Route:
     return route
 
 
 @define(eq=False)
 class Routes:
-    """Routes by code (key and version as one number), as long as the registry does not change.
+    """Routes by code (key and version as one number), until the registry changes.
 
-    put_on: puts interceptors around the handler of a route, and a price on its answers.
+    wrap: adds interceptors, error counts and quotas to a route.
     """
 
     _registry: Registry
-    _put_on: Callable[[Route], Route] = field(default=_as_it_is)
+    _wrap: Callable[[Route], Route] = field(default=_unwrapped)
     _routes: dict[int, Route] = field(factory=dict, init=False)
     _generation: int = field(default=-1, init=False)
 
     def get(self, code: int) -> Route | None:
-        """The route; None for a key or version that is not served."""
+        """Return the route; None for a key or version that is not served."""
         if self._generation != self._registry.generation:
             self._routes.clear()
             self._generation = self._registry.generation
         return self._routes.get(code) or self._make(code)
 
     def largest(self, key: int) -> int:
-        """Bytes of the largest request that the API declares; 0 if it declares none."""
+        """Return the size in bytes of the API's largest request; 0 if it declares none."""
         api = self._load(key)
         return 0 if api is None else api.largest
 
     def clear(self) -> None:
-        """Make all anew, as they are asked for; a request in hand keeps the one that it has."""
+        """Discard all routes; requests in flight keep theirs."""
         self._routes.clear()
 
     def _make(self, code: int) -> Route | None:
@@ -53,13 +53,13 @@ class Routes:
         api = self._load(key)
         if api is None or not api.first <= version <= api.last:
             return None
-        route = self._routes[code_of(key, version)] = self._put_on(make_route(api, version))
+        route = self._routes[code_of(key, version)] = self._wrap(make_route(api, version))
         return route
 
     def _load(self, key: int) -> Api | None:
-        """The API; None where its module cannot be imported, which ends connections, not us."""
+        """Return the API; None if its module cannot be imported, so only its requests fail."""
         try:
             return self._registry.get(key)
         except Exception:
-            logger.exception("an API that is listed cannot be served", key=key)
+            logger.exception("listed API not imported", key=key)
             return None

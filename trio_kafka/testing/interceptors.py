@@ -7,7 +7,7 @@ from trio_kafka.requests.interceptors.registry import InFlight
 
 
 @define(eq=False)
-class Blamed:
+class RecordingOwner:
     """An owner that only keeps what it is told: the failures and where they were."""
 
     name: str = "blamed"

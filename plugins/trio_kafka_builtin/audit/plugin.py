@@ -52,11 +52,11 @@ class AuditSettings:
 @asynccontextmanager
 async def audit(context: PluginContext[AuditSettings]) -> AsyncIterator[None]:
     """Record changes, their principals and their outcome in a topic and the log."""
-    from trio_kafka_builtin.audit.trail import Trail, sinks_of  # noqa: PLC0415 - off by default
-    from trio_kafka_builtin.audit.watch import Watch, apis_of  # noqa: PLC0415
+    from trio_kafka_builtin.audit.event_writer import EventWriter, sinks_of  # noqa: PLC0415 - off by default
+    from trio_kafka_builtin.audit.interceptor import AuditInterceptor, apis_of  # noqa: PLC0415
 
     settings = context.settings
-    trail = Trail(
+    writer = EventWriter(
         sinks_of(context),
         context.node,
         bound=settings.queue,
@@ -64,10 +64,10 @@ async def audit(context: PluginContext[AuditSettings]) -> AsyncIterator[None]:
         failed=context.counter("audit_failed"),
         logger=context.logger,
     )
-    watch = Watch(context, trail)
+    interceptor = AuditInterceptor(context, writer)
     for request in apis_of(settings.apis, context.parts.apis):
-        context.around(request, watch.around)
-    await context.start("trail", trail.run)
+        context.around(request, interceptor.around)
+    await context.start("trail", writer.run)
     yield
     with context.part_of_the_rest(at_most_s=_DRAIN_S):
-        await trail.drain()
+        await writer.drain()

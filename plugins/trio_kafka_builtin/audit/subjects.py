@@ -15,7 +15,7 @@ from trio_kafka.protocol.texts import show_uuid
 
 LONGEST: Final = 256  # most characters of a name: Kafka's own are shorter
 MOST: Final = 100  # most subjects of an event
-LOOKED_AT: Final = 2000  # most subjects of a request
+MOST_EXAMINED: Final = 2000  # most subjects of a request
 _RESOURCES: Final = {
     2: "topic",
     3: "group",
@@ -91,16 +91,20 @@ def _of(type_: str, attribute: str) -> Callable[[Any], Key]:
 
 @frozen(kw_only=True)
 class Shape:
-    """Location of an API's subjects. asked: items of a request; told: items of its response with
-    errors, or with arrays of such (`inner`). key: type and name of an item. in_order: responses
-    have no names, but the order of the request. read: take subjects from the response, as fetch
-    sessions omit them in requests. settings: names of settings in an item.
+    """Location of an API's subjects.
+
+    request_items, response_items: items of the request; items of the response with errors, or with
+    arrays of such items (`inner`).
+    key: type and name of an item. in_order: response items have no names, but the order of the
+    request.
+    read: take subjects from the response, because fetch sessions omit them in requests.
+    settings: names of settings in an item.
     """
 
-    asked: Items = _nothing
+    request_items: Items = _nothing
     key: Callable[[Any], Key] = _topic
-    told: Items = _nothing
-    told_key: Callable[[Any], Key] | None = None
+    response_items: Items = _nothing
+    response_key: Callable[[Any], Key] | None = None
     inner: str = ""
     in_order: bool = False
     read: bool = False
@@ -124,103 +128,107 @@ def _deleted_topics(request: Any) -> Iterable[Any]:
 
 
 _CONFIGS: Final = Shape(
-    asked=lambda request: request.resources,
+    request_items=lambda request: request.resources,
     key=_resource,
-    told=lambda answer: answer.responses,
+    response_items=lambda answer: answer.responses,
     settings=_configs,
 )
-_NAMED_GROUP: Final = Shape(asked=_one, key=_of("group", "group_id"))
-_VOTER: Final = Shape(asked=_one, key=_of("controller", "voter_id"))
+_NAMED_GROUP: Final = Shape(request_items=_one, key=_of("group", "group_id"))
+_VOTER: Final = Shape(request_items=_one, key=_of("controller", "voter_id"))
 _NONE: Final = Shape()
 # By key: the APIs that change the cluster. Records and offsets of consumers do not.
 ADMIN: Final[Mapping[int, Shape]] = {
     19: Shape(
-        asked=lambda request: request.topics, told=lambda answer: answer.topics, settings=_configs
+        request_items=lambda request: request.topics,
+        response_items=lambda answer: answer.topics,
+        settings=_configs,
     ),
-    20: Shape(asked=_deleted_topics, told=lambda answer: answer.responses),
+    20: Shape(request_items=_deleted_topics, response_items=lambda answer: answer.responses),
     21: Shape(
-        asked=lambda request: request.topics,
-        told=lambda answer: answer.topics,
+        request_items=lambda request: request.topics,
+        response_items=lambda answer: answer.topics,
         inner="partitions",
     ),
     30: Shape(
-        asked=lambda request: request.creations,
+        request_items=lambda request: request.creations,
         key=_acl,
-        told=lambda answer: answer.results,
+        response_items=lambda answer: answer.results,
         in_order=True,
     ),
     31: Shape(
-        asked=lambda request: request.filters,
+        request_items=lambda request: request.filters,
         key=_acl_filter,
-        told=lambda answer: answer.filter_results,
+        response_items=lambda answer: answer.filter_results,
         in_order=True,
     ),
     33: _CONFIGS,
     34: Shape(
-        asked=lambda request: (topic for place in request.dirs for topic in place.topics),
-        told=lambda answer: answer.results,
-        told_key=_topic_name,
+        request_items=lambda request: (topic for place in request.dirs for topic in place.topics),
+        response_items=lambda answer: answer.results,
+        response_key=_topic_name,
         inner="partitions",
     ),
-    37: Shape(asked=lambda request: request.topics, told=lambda answer: answer.results),
+    37: Shape(
+        request_items=lambda request: request.topics, response_items=lambda answer: answer.results
+    ),
     38: _NONE,
     39: _NONE,
     40: _NONE,
     42: Shape(
-        asked=lambda request: request.groups_names,
+        request_items=lambda request: request.groups_names,
         key=lambda item: ("group", item if isinstance(item, str) else item.group_id),
-        told=lambda answer: answer.results,
+        response_items=lambda answer: answer.results,
     ),
     43: Shape(
-        asked=lambda request: request.topic_partitions or (),
-        told=lambda answer: answer.replica_election_results,
+        request_items=lambda request: request.topic_partitions or (),
+        response_items=lambda answer: answer.replica_election_results,
         inner="partition_result",
     ),
     44: _CONFIGS,
     45: Shape(
-        asked=lambda request: request.topics,
-        told=lambda answer: answer.responses,
+        request_items=lambda request: request.topics,
+        response_items=lambda answer: answer.responses,
         inner="partitions",
     ),
     47: _NAMED_GROUP,
     49: Shape(
-        asked=lambda request: request.entries,
+        request_items=lambda request: request.entries,
         key=_entity,
-        told=lambda answer: answer.entries,
+        response_items=lambda answer: answer.entries,
         settings=lambda item: [change.key for change in item.ops[:MOST]],
     ),
     51: Shape(
-        asked=lambda request: [*request.deletions, *request.upsertions],
+        request_items=lambda request: [*request.deletions, *request.upsertions],
         key=_of("user", "name"),
-        told=lambda answer: answer.results,
-        told_key=_of("user", "user"),
+        response_items=lambda answer: answer.results,
+        response_key=_of("user", "user"),
     ),
     57: Shape(
-        asked=lambda request: request.feature_updates,
+        request_items=lambda request: request.feature_updates,
         key=_of("feature", "feature"),
-        told=lambda answer: answer.results,
+        response_items=lambda answer: answer.results,
     ),
-    64: Shape(asked=_one, key=_of("broker", "broker_id")),
+    64: Shape(request_items=_one, key=_of("broker", "broker_id")),
     80: _VOTER,
     81: _VOTER,
     91: _NAMED_GROUP,
     92: _NAMED_GROUP,
-    10003: Shape(asked=_one, key=_of("plugin", "name")),
+    10003: Shape(request_items=_one, key=_of("plugin", "name")),
 }
 DATA: Final[Mapping[int, Shape]] = {
     0: Shape(
-        asked=lambda request: request.topic_data,
-        told=lambda answer: answer.responses,
+        request_items=lambda request: request.topic_data,
+        response_items=lambda answer: answer.responses,
         inner="partition_responses",
     ),
-    1: Shape(told=lambda answer: answer.responses, inner="partitions", read=True),
+    1: Shape(response_items=lambda answer: answer.responses, inner="partitions", read=True),
 }
 SHAPES: Final = {**ADMIN, **DATA}
 
 
 @define(eq=False)
 class Subjects:
-    """Subjects of one request, taken before it is served, as a deletion loses names."""
+    """Subjects of one request, taken before it is served, because a deletion loses names."""
 
     shape: Shape
     found: list[Subject]
@@ -228,18 +236,18 @@ class Subjects:
     _by_key: dict[Key, Subject]
     _image: MetadataImage
 
-    def tell(self, answer: Any) -> list[int]:
-        """Note the outcome of each; return all errors of the response, its top-level one first."""
+    def record_outcomes(self, answer: Any) -> list[int]:
+        """Record outcomes; return all errors of the response, the top-level one first."""
         errors = [getattr(answer, "error_code", 0)]
-        told = self.shape.told_key or self.shape.key
-        for number, item in enumerate(self.shape.told(answer)):
-            if number >= LOOKED_AT:
+        key = self.shape.response_key or self.shape.key
+        for number, item in enumerate(self.shape.response_items(answer)):
+            if number >= MOST_EXAMINED:
                 break
             error = _error_of(item, self.shape.inner)
             if self.shape.in_order:
                 subject = self.found[number] if number < len(self.found) else None
             else:
-                subject = self._by_key.get(told(item))
+                subject = self._by_key.get(key(item))
             if subject is None and self.shape.read:
                 subject = self._add(item)
             if subject is not None:
@@ -263,9 +271,9 @@ def subjects_of(key: int, request: Any, image: MetadataImage) -> Subjects:
     found: list[Subject] = []
     by_key: dict[Key, Subject] = {}
     count = 0
-    for item in shape.asked(request):
+    for item in shape.request_items(request):
         count += 1
-        if count > LOOKED_AT:
+        if count > MOST_EXAMINED:
             continue
         type_, name = shape.key(item)
         subject = Subject(type_, _known_name(item, name, image), shape.settings(item))
@@ -290,7 +298,7 @@ def _error_of(item: Any, inner: str) -> int:
 
 
 def name_of(error: int) -> str:
-    """Return Return Kafka's name of an error."""
+    """Return Kafka's name of an error."""
     try:
         return ErrorCode(error).name
     except ValueError:

@@ -1,1 +1,3 @@
 """Fault injection by rules over HTTP: delays, errors, disconnects."""
+
+__all__ = ["plugin"]

@@ -13,7 +13,7 @@ from trio_kafka.plugin_host.contributions import Interception
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.testing.fault_rules import FaultRules, Named, RuleError
 from trio_kafka.testing.faults import Faults, Place
-from trio_kafka_builtin.answers import HttpError, read_json, send_json
+from trio_kafka_builtin.asgi_json import HttpError, read_json, send_json
 from trio_kafka_builtin.faults.plugin import FaultSettings
 
 PLANE: Final = "trio_kafka"  # the plane's extension of the scope

@@ -1,1 +1,3 @@
 """Masking of JSON fields in Fetch responses."""
+
+__all__ = ["plugin"]

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import trio
 
-from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.records.compression import Codec, compress, compress_lz4
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, iterate_headers
 from trio_kafka.records.recompress import repacked
@@ -28,7 +28,7 @@ async def masked_batches(
     data: bytes,
     change: Change,
     world: World,
-    unpacking: Unpacking,
+    decompression: Decompression,
     *,
     most: int,
     at_least_one: bool,
@@ -47,7 +47,7 @@ async def masked_batches(
         if size and size + header.size // 2 > most:
             break  # masking rarely halves a batch: not worth the work
         try:
-            made = await masked_batch(batch, header, change, world, unpacking)
+            made = await masked_batch(batch, header, change, world, decompression)
         except Exception as error:  # noqa: BLE001 - the caller judges the error of this batch
             return given, error
         if size + len(made) > most and not (at_least_one and not given):
@@ -62,7 +62,7 @@ async def masked_batch(
     header: BatchHeader,
     change: Change,
     world: World,
-    unpacking: Unpacking,
+    decompression: Decompression,
 ) -> bytes:
     """Mask one batch. Raises KafkaError(CORRUPT_MESSAGE), and what `change` raises."""
     if header.is_control or not header.count:
@@ -70,7 +70,7 @@ async def masked_batch(
     records = batch[HEADER_SIZE:]
     if header.codec is Codec.NONE:
         return await _masked(batch, header, bytes(records), change, world)
-    async with unpacking.unpacked(header.codec, records, UNPACKED) as unpacked:
+    async with decompression.unpacked(header.codec, records, UNPACKED) as unpacked:
         plain = unpacked if type(unpacked) is bytes else bytes(unpacked)
         return await _masked(batch, header, plain, change, world)
 

@@ -47,7 +47,7 @@ class MaskSettings:
 async def mask(context: PluginContext[MaskSettings]) -> AsyncIterator[None]:
     """Mask fields of JSON values in Fetch responses: redact, hash, keep the last characters."""
     from trio_kafka.protocol.messages.k01_fetch import FetchRequest  # noqa: PLC0415
-    from trio_kafka_builtin.mask.fetches import Masker  # noqa: PLC0415
+    from trio_kafka_builtin.mask.interceptor import MaskInterceptor  # noqa: PLC0415
     from trio_kafka_builtin.mask.rules import hashes, parse_rules  # noqa: PLC0415
 
     settings = context.settings
@@ -56,6 +56,6 @@ async def mask(context: PluginContext[MaskSettings]) -> AsyncIterator[None]:
         raise PluginError("plugin.mask.rules is empty: nothing would be masked")
     if hashes(rules) and not settings.salt:
         raise PluginError("plugin.mask.salt must be set: a hash without a secret can be guessed")
-    masker = Masker(context, rules, settings.salt or "")
+    masker = MaskInterceptor(context, rules, settings.salt or "")
     context.around(FetchRequest, masker.around)
     yield

@@ -8,7 +8,7 @@ from typing import Final
 
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.answers import HttpError, InFlight, read_json, send_json
+from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, send_json
 from trio_kafka_builtin.pipelines.pipeline import Pipeline
 from trio_kafka_builtin.pipelines.queries import ProgressError
 from trio_kafka_builtin.pipelines.supervisor import Supervisor
@@ -18,7 +18,7 @@ _CHALLENGE: Final = ((b"www-authenticate", b'Bearer realm="pipelines"'),)
 
 
 class ProgressApp:
-    """The app. The app. wrong: counts requests without the right token."""
+    """ASGI app. wrong: counts requests without the right token."""
 
     def __init__(self, supervisor: Supervisor, wrong: Counter) -> None:
         self._supervisor = supervisor

@@ -21,12 +21,14 @@ _LONGEST_S: Final = 86_400.0
 
 
 class DefinitionError(ValueError):
-    """A definition cannot be used; the message names the key, what was found and what is wanted."""
+    """Unusable definition; the message names the key, what was found and what is wanted."""
 
 
 @frozen(kw_only=True)
 class Definition:
-    """directory: where the command runs, absolute. pause_s: before the first restart; each further
+    """One pipeline.
+
+    directory: where the command runs, absolute. pause_s: before the first restart; each further
     pause is twice as long, up to longest_pause_s, until a run lasts healthy_s. grace_s: from
     SIGTERM to SIGKILL. The environment may hold secrets and is not shown.
     """

@@ -27,7 +27,7 @@ class Refused:
 async def read_directory(directory: Directory) -> tuple[list[Definition], list[Refused]]:
     """Read all definitions, in the order of their names. Raises OSError if it cannot be listed.
 
-    A file that is wrong keeps no other pipeline from running.
+    An invalid file does not prevent other pipelines from running.
     """
     found, refused = list[Definition](), list[Refused]()
     for file in await directory.names_slow():

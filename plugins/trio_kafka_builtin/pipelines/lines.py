@@ -1,15 +1,15 @@
-"""The last lines that a child has written, cut to a bounded length and number."""
+"""Last output lines of a child, bounded in length and number."""
 
 from collections import deque
 from typing import Final
 
 from trio_kafka.protocol.texts import printable
 
-LONGEST: Final = 500  # characters of a line; the rest of it is dropped
+LONGEST: Final = 500  # characters of a line; the rest is dropped
 
 
 class Lines:
-    """Bytes in, lines out. most: lines that are kept."""
+    """Line buffer: bytes in, lines out. most: number of lines kept."""
 
     def __init__(self, most: int) -> None:
         self.count = 0
@@ -17,7 +17,7 @@ class Lines:
         self._begun = b""
 
     def feed(self, data: bytes) -> None:
-        """Add what was read."""
+        """Add bytes that were read."""
         *whole, rest = data.split(b"\n")
         for piece in whole:
             self._add(piece)
@@ -25,17 +25,17 @@ class Lines:
         self._add(rest)
 
     def end(self) -> None:
-        """End a line that has begun: the child is gone."""
+        """Finish an incomplete line after the child has ended."""
         if self._begun:
             self._end()
 
     def say(self, words: str) -> None:
-        """Add a line of the broker's own."""
+        """Add a line of the broker itself."""
         self.end()
         self.feed(f"[trio-kafka] {words}\n".encode())
 
     def last(self, most: int) -> list[str]:
-        """Return the last lines, the oldest first; one that has begun is the last."""
+        """Return the last lines, oldest first, including an incomplete one."""
         begun = [_text(self._begun)] if self._begun else []
         return [*self._kept, *begun][-most:]
 

@@ -5,15 +5,15 @@ from trio_kafka.world.protocols import Directory, File
 
 
 class LogFile:
-    """A log file that rotates once it is full. most_bytes: limit of each of the two files.
+    """Log file that rotates once it is full. most_bytes: limit of each of the two files.
 
-    An error of the disk ends it, with a warning: a pipeline does not stop for its log.
+    A disk error ends logging with a warning; the pipeline continues.
     """
 
     def __init__(
         self, directory: Directory | None, name: str, most_bytes: int, logger: Logger
     ) -> None:
-        """directory: None: no log file."""
+        """Make a log file; without a directory, writes are ignored."""
         self._directory = directory
         self._name = f"{name}.log"
         self._most = most_bytes

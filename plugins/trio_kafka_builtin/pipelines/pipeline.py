@@ -14,21 +14,20 @@ from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.world.protocols import Child
 from trio_kafka.world.world import World
-from trio_kafka_builtin.pipelines.backoff import Backoff
 from trio_kafka_builtin.pipelines.definition import Definition
 from trio_kafka_builtin.pipelines.lines import Lines
 from trio_kafka_builtin.pipelines.log_file import LogFile
 from trio_kafka_builtin.pipelines.queries import Queries
 
-# A child that prints without end is slowed to this rate: it waits for its pipe.
+# A child that prints without end is slowed to this rate, because its pipe fills.
 MOST_BYTES_PER_S: Final = 2 << 20
-_KILLED_S: Final = 5.0  # for the end of a process that was killed
+_KILLED_S: Final = 5.0  # time for a killed process to end
 
 
 class State(StrEnum):
-    """Return the row that the page shows."""
+    """State of a pipeline, as the page shows it."""
 
-    WAITING = "waiting"  # for the broker
+    WAITING = "waiting"  # for the broker to serve
     RUNNING = "running"
     PAUSED = "paused"  # before a restart
     STOPPING = "stopping"
@@ -38,9 +37,32 @@ class State(StrEnum):
     DISABLED = "disabled"
 
 
+@define(kw_only=True)
+class Backoff:
+    """Pauses before restarts: each twice as long as the one before, within two bounds.
+
+    first_s, longest_s: the bounds. healthy_s: a run this long resets the pause to the first.
+    """
+
+    first_s: float
+    longest_s: float
+    healthy_s: float
+    _next_s: float = field(init=False, default=0.0)
+
+    def pause_after(self, ran_s: float) -> float:
+        """Return the pause in seconds after a run of `ran_s` seconds."""
+        if ran_s >= self.healthy_s:
+            self._next_s = 0.0
+        pause_s = min(max(self._next_s, self.first_s), self.longest_s)
+        self._next_s = min(pause_s * 2, self.longest_s)
+        return pause_s
+
+
 @define(kw_only=True, eq=False)
 class Pipeline:
-    """environment: variables for a child, by its token. restarted, rows: counters.
+    """One supervised pipeline.
+
+    environment: variables for a child, by its token. restarted, rows: counters.
 
     status: of the last process, negative: its signal; since: seconds since 1970 of the state.
     """
@@ -81,7 +103,7 @@ class Pipeline:
         self._stop.set()
 
     async def run(self) -> None:
-        """Run the command, again and again as its policy says, until it is stopped or ended."""
+        """Run the command repeatedly, as its policy says, until stopped or finished."""
         wanted = self.definition
         if not wanted.enabled:
             self._go(State.DISABLED)
@@ -145,7 +167,7 @@ class Pipeline:
         finally:
             self._child, self._token = None, ""
             child.close()
-            # Killed already, or ended: this waits for the kernel, so that nothing is left running.
+            # Already killed or ended: wait for the kernel, so that no process is left.
             with trio.move_on_after(_KILLED_S, shield=True) as limit:
                 await child.wait()
             if limit.cancelled_caught:
@@ -203,7 +225,7 @@ class Pipeline:
         }
 
     def shown(self, most_lines: int) -> dict[str, Any]:
-        """Return the row of the page, ready for JSON."""
+        """Return the pipeline as a JSON-ready row of the page."""
         return {
             "name": self.name,
             "state": self.state.value,

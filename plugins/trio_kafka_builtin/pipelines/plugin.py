@@ -13,7 +13,7 @@ from trio_kafka.plugin import Outside, PluginContext, integer, plugin, string
 if TYPE_CHECKING:
     from trio_kafka_builtin.pipelines.supervisor import Supervisor
 
-_KILL_S: Final = 1.0  # left of its time for children that are killed at the end of it
+_KILL_S: Final = 1.0  # time reserved for killing children at the end of the drain time
 
 
 @frozen(kw_only=True)
@@ -36,8 +36,9 @@ class PipelineSettings:
     )
 
 
-# There is one of it at a time: two would run each pipeline twice. It stops after most others, and
-# the time that these did not need is its children's; the HTTP plane is there for their last posts.
+# Generations never overlap, because two would run each pipeline twice. The plugin stops after most
+# others, so that its children can use their remaining time, while the HTTP plane still accepts
+# their last posts.
 @plugin("pipelines", settings=PipelineSettings, order=20, enabled=False, beside=False)
 @asynccontextmanager
 async def pipelines(context: PluginContext[PipelineSettings]) -> AsyncIterator[None]:

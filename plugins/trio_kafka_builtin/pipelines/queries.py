@@ -27,14 +27,14 @@ EVENTS: Final = ("started", "progress", "idle", "terminated")
 
 
 class ProgressError(ValueError):
-    """A post is no progress; the message says what was found and what is wanted."""
+    """Post that is not a progress report; the message says what was found and what is wanted."""
 
 
 @define(kw_only=True, eq=False)
 class Source:
     """One source of a query. start, end: offsets by `topic-partition`, of some of its partitions.
 
-    lag: records that it had not read at its last batch; None: it does not report the latest.
+    lag: records not read at its last batch; None: it does not report the latest offsets.
     """
 
     description: str
@@ -77,7 +77,7 @@ class Query:
 
     @property
     def lag(self) -> int | None:
-        """Records of all sources that it had not read; None: no source reports it."""
+        """Records not yet read, over all sources; None: no source reports it."""
         known = [one.lag for one in self.sources if one.lag is not None]
         return sum(known) if known else None
 
@@ -98,7 +98,7 @@ class Query:
 
 
 class Queries:
-    """The queries of one child, by id; the one that posted first goes when there are too many."""
+    """Queries of one child, by id; beyond the limit, the oldest is removed."""
 
     def __init__(self) -> None:
         self.posts = 0
@@ -115,8 +115,9 @@ class Queries:
         self._queries.clear()
 
     def take(self, posted: Any, at: float) -> int:
-        """Take a post and return the rows that it adds. Raises ProgressError, and then changes
-        nothing.
+        """Take a post and return the rows that it adds.
+
+        Raises ProgressError, and then changes nothing.
         """
         event = _field(posted, "event")
         if event not in EVENTS:
@@ -199,7 +200,7 @@ def _offsets(given: Any, name: str) -> Offsets:
     for partitions in given.values():
         if not isinstance(partitions, dict):
             return {}
-        # In one pass of C where all is well: there may be thousands.
+        # One pass in C for valid offsets: there may be thousands.
         offsets = partitions.values()
         if set(map(type, offsets)) - {int} or not _fit(offsets):
             for offset in offsets:

@@ -9,7 +9,7 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.answers import HttpError, InFlight, read_json, read_number, send_json
+from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, read_number, send_json
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format

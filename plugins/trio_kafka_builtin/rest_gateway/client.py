@@ -1,4 +1,4 @@
-"""The gateway as a client of the broker: requests like any other client's, for one HTTP request."""
+"""Requests of the gateway to the broker, made like those of any client, for one HTTP request."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from trio_kafka.plugin import (
     TopicImage,
     parse_principal,
 )
-from trio_kafka_builtin.answers import principal_of
+from trio_kafka_builtin.asgi_json import principal_of
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 
@@ -29,7 +29,7 @@ class Client:
     peer: Endpoint
 
     async def ask(self, request: object) -> Any:
-        """The answer, given when the time is over that this client is throttled for."""
+        """Send a request; return the response after the throttle time of this client."""
         return await self.context.ask(
             request,
             principal=self.principal,
@@ -65,6 +65,6 @@ def client_of(context: PluginContext[GatewaySettings], scope: Mapping[str, Any])
 
 
 def refused(code: int, message: str | None) -> KafkaError:
-    """The error of an answer. A code that nobody knows is UNKNOWN_SERVER_ERROR."""
+    """Make the error of a response; an unknown code becomes UNKNOWN_SERVER_ERROR."""
     known = set(ErrorCode)
     return KafkaError(ErrorCode(code) if code in known else ErrorCode.UNKNOWN_SERVER_ERROR, message)

@@ -89,8 +89,7 @@ async def _rows(
 ) -> AsyncIterator[tuple[int, dict[str, Any] | None]]:
     """Yield offset and row of each record; None for a hidden one.
 
-    Ends early if a few kilobytes grow beyond a response's limit: the client continues there with
-    its next request.
+    Ends early if decoded records exceed the limit of a response; the client continues there.
     """
     done = shown = unpacked = 0
     for position, header in iterate_headers(data):

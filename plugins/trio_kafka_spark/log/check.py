@@ -15,7 +15,7 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
+from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader, iterate_headers
 from trio_kafka_spark.log.directories import SegmentFile

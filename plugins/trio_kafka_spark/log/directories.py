@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.log.names import LOG, parse_directory, parse_offset_file
+from trio_kafka.log.files.names import LOG, parse_directory, parse_offset_file
 from trio_kafka.model import TopicPartition
 
 START_OFFSETS: Final = "log-start-offset-checkpoint"

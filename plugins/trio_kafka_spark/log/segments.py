@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
+from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
 from trio_kafka_spark.log.directories import SegmentFile

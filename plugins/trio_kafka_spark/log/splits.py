@@ -15,7 +15,7 @@ import attrs
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
-from trio_kafka.log.names import INDEX, LOG
+from trio_kafka.log.files.names import INDEX, LOG
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka_spark.log.directories import PartitionDirectory, SegmentFile

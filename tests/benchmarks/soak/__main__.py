@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.brokers import COMMANDS, running, started, unwind_on_sigterm
 from tests.benchmarks.soak import mixed, pages, planes
-from tests.benchmarks.soak.bounds import Watch
+from tests.benchmarks.soak.bounds import AuditInterceptor
 from tests.benchmarks.soak.load import Load, running_load
 from tests.benchmarks.soak.minutes import observe, verdict
 from tests.benchmarks.topics import temporary_topic
@@ -92,7 +92,7 @@ def soak_planes(chosen: argparse.Namespace) -> int:
         load = Load(broker, chosen.connections)
         load.places[pages.HTTP] = "127.0.0.1", http
         planes.prepare(load, stack)
-        watch = Watch(broker, planes.limits(chosen.connections))
+        watch = AuditInterceptor(broker, planes.limits(chosen.connections))
         watch.begin()
         topic = stack.enter_context(temporary_topic(broker.bootstrap, 4, mixed.KEPT))
         with running_load(load, topic, planes.PARTS):

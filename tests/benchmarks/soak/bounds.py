@@ -60,7 +60,7 @@ class Bound:
 
 
 @define
-class Watch:
+class AuditInterceptor:
     """Of one broker under a load. seen: what was seen last, for people."""
 
     broker: Broker

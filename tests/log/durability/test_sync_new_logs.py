@@ -7,12 +7,12 @@ import trio
 
 from tests.log.kit import append, batch
 from tests.log.managers import SMALL, TOPIC_ID, format_directory, started
-from tests.log.test_unsynced import synced
-from trio_kafka.log.checkpoint import read_file
+from tests.log.test_unsynced_files import synced
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.durability.sync_new_logs import is_empty, sync_new
 from trio_kafka.log.durability.sync_queue import NEW_AFTER_S, NEW_AT_ONCE
-from trio_kafka.log.partition_metadata import NAME, encode
+from trio_kafka.log.files.checkpoints import read_file
+from trio_kafka.log.files.partition_metadata import NAME, encode
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
 

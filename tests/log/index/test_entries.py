@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.log.kit import content_of, fill
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError, EntryFile
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import run_cold, run_warm
 from trio_kafka.testing.simulation import run_simulated
 
 PAIR = Struct(">II")
@@ -25,24 +25,24 @@ async def sealed(world, content, name="e"):
 
 async def test_a_growing_index_is_found_in_memory(autojump_clock, world):
     entries = EntryFile(world.directory("/data", create=True), "e", PAIR, sealed=False)
-    assert run_warm(entries.lookup(5)) is None
+    assert run_now(entries.lookup(5)) is None
 
     for key in range(10, 100, 10):
         entries.append(key, key * 2)
 
-    assert run_warm(entries.lookup(9)) is None
-    assert run_warm(entries.lookup(10)) == (10, 20)
-    assert run_warm(entries.lookup(59)) == (50, 100)
+    assert run_now(entries.lookup(9)) is None
+    assert run_now(entries.lookup(10)) == (10, 20)
+    assert run_now(entries.lookup(59)) == (50, 100)
     assert entries.last == (90, 180)
 
 
 async def test_a_sealed_index_reads_one_page_for_a_lookup(autojump_clock, world):
     pairs = [(key, key + 1) for key in range(1, 5000, 3)]
     entries = await sealed(world, packed(*pairs))
-    assert await run_cold(entries.lookup(2)) == (1, 2)
+    assert await run_in_threads(entries.lookup(2)) == (1, 2)
     world.universe.trace.clear()
 
-    assert run_warm(entries.lookup(4000)) == (4000, 4001)
+    assert run_now(entries.lookup(4000)) == (4000, 4001)
 
     assert len(world.universe.trace) == 1
 
@@ -50,7 +50,7 @@ async def test_a_sealed_index_reads_one_page_for_a_lookup(autojump_clock, world)
 async def test_zeros_at_the_end_are_no_entries(autojump_clock, world):
     entries = await sealed(world, packed((5, 256), (7, 1 << 24)) + bytes(8 * 3000))
 
-    assert await run_cold(entries.lookup(1 << 31)) == (7, 1 << 24)
+    assert await run_in_threads(entries.lookup(1 << 31)) == (7, 1 << 24)
     assert entries.count == 2
 
 
@@ -59,7 +59,7 @@ async def test_an_index_that_cannot_be_is_corrupt(autojump_clock, world, content
     entries = await sealed(world, content)
 
     with pytest.raises(CorruptIndexError):
-        await run_cold(entries.load())
+        await run_in_threads(entries.load())
 
 
 async def test_an_index_that_was_written_is_found_again(autojump_clock, world):
@@ -68,25 +68,25 @@ async def test_an_index_that_was_written_is_found_again(autojump_clock, world):
     entries = EntryFile(root, "e", PAIR, sealed=False)
     for key in range(1, 2000):
         entries.append(key, key)
-    entries.write()
+    run_now(entries.write())
     await entries.sync()
     entries.seal()
 
     assert await content_of(root, "e") == packed(*[(key, key) for key in range(1, 2000)])
-    assert run_warm(entries.lookup(1700)) == (1700, 1700)
+    assert run_now(entries.lookup(1700)) == (1700, 1700)
     entries.close()
-    assert await run_cold(entries.lookup(3)) == (3, 3)
+    assert await run_in_threads(entries.lookup(3)) == (3, 3)
 
 
 async def test_a_sealed_index_can_grow_again(autojump_clock, world):
     entries = await sealed(world, packed(*[(key, key) for key in range(1, 2000)]))
 
-    await run_cold(entries.grow())
+    await run_in_threads(entries.grow())
     entries.cut(entries.position_of(1500))
     entries.append(1600, 7)
 
     assert (entries.count, entries.last) == (1500, (1600, 7))
-    assert run_warm(entries.lookup(1599)) == (1499, 1499)
+    assert run_now(entries.lookup(1599)) == (1499, 1499)
 
 
 @given(st.lists(st.integers(1, 10_000), unique=True, max_size=1500), st.integers(0, 11_000))
@@ -95,7 +95,7 @@ def test_a_lookup_finds_what_a_scan_finds(keys, wanted):
 
     async def main(universe):
         world = universe.machine("m")
-        return await run_cold((await sealed(world, packed(*pairs))).lookup(wanted))
+        return await run_in_threads((await sealed(world, packed(*pairs))).lookup(wanted))
 
     below = [pair for pair in pairs if pair[0] <= wanted]
     assert run_simulated(main) == (below[-1] if below else None)
@@ -106,30 +106,30 @@ async def test_a_large_index_whose_file_was_closed_reads_one_page_again(autojump
     entries = EntryFile(root, "a.index", PAIR, sealed=False, files=files)
     for number in range(2000):
         entries.append(2 * number, number)
-    entries.write()
+    run_now(entries.write())
     entries.seal()
     await entries.sync()
     entries.settle()
     assert files.figures()["open"] == 0
-    assert await run_cold(entries.lookup(3001)) == (3000, 1500)
+    assert await run_in_threads(entries.lookup(3001)) == (3000, 1500)
     root.create("other").close()
 
     files.get("other", root, "other")
 
     assert files.evicted == 1
     assert entries.loaded
-    assert run_warm(entries.lookup(2001)) == (2000, 1000)
+    assert run_now(entries.lookup(2001)) == (2000, 1000)
 
 
 async def test_a_small_index_needs_no_open_file_once_it_is_read(autojump_clock, world):
     root, files = world.directory("/data", create=True), OpenFiles()
     entries = EntryFile(root, "a.index", PAIR, sealed=False)
     entries.append(1, 2)
-    entries.write()
+    run_now(entries.write())
 
     sealed = EntryFile(root, "a.index", PAIR, sealed=True, files=files)
 
-    assert await run_cold(sealed.lookup(1)) == (1, 2)
+    assert await run_in_threads(sealed.lookup(1)) == (1, 2)
     assert files.figures()["open"] == 0
 
 
@@ -138,13 +138,13 @@ async def test_an_index_that_is_in_memory_has_no_open_file(autojump_clock, world
     entries = EntryFile(root, "a.index", PAIR, sealed=False, files=files)
     for number in range(2000):
         entries.append(2 * number, number)
-    entries.write()
+    run_now(entries.write())
     again = EntryFile(root, "a.index", PAIR, sealed=True, files=files)
     opened = world.descriptors.files
-    await run_cold(again.grow())
+    await run_in_threads(again.grow())
     assert files.figures()["open"] == 0
 
-    again.write()
+    run_now(again.write())
 
     assert files.figures()["open"] == 0
     assert world.descriptors.files == opened + 1

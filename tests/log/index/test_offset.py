@@ -1,5 +1,5 @@
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.index.offset import OffsetIndex
-from trio_kafka.log.reading import run_warm
 
 
 def index(world):
@@ -14,7 +14,7 @@ async def test_a_scan_begins_at_the_last_batch_that_ends_at_the_offset_or_before
 ):
     offsets = index(world)
 
-    found = [run_warm(offsets.position(offset)) for offset in (1000, 1009, 1010, 1029, 9999)]
+    found = [run_now(offsets.position(offset)) for offset in (1000, 1009, 1010, 1029, 9999)]
 
     assert found == [0, 0, 100, 200, 500]
     assert offsets.last == (1050, 500)

@@ -1,5 +1,5 @@
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.index.time import TimeIndex
-from trio_kafka.log.reading import run_warm
 
 
 def index(world):
@@ -19,7 +19,7 @@ async def test_only_larger_timestamps_are_entries(autojump_clock, world):
 async def test_no_timestamp_below_the_offset_reaches_the_one_looked_for(autojump_clock, world):
     times = index(world)
 
-    found = [run_warm(times.offset_before(timestamp)) for timestamp in (0, 50, 51, 70, 71, 999)]
+    found = [run_now(times.offset_before(timestamp)) for timestamp in (0, 50, 51, 70, 71, 999)]
 
     assert found == [1000, 1000, 1003, 1003, 1010, 1020]
 

@@ -1,10 +1,10 @@
 import pytest
 
 from tests.log.kit import content_of, fill, sample
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.transaction import AbortedTransaction, TransactionIndex
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import run_cold
 
 NAME = "00000000000000000005.txnindex"
 ABORTED = [
@@ -19,8 +19,8 @@ async def test_kafkas_file_is_read_and_written_again(autojump_clock, world):
     await fill(root, {NAME: content})
     index = TransactionIndex(root, 5, sealed=True)
 
-    assert list(await run_cold(index.all())) == ABORTED
-    index.write()
+    assert list(await run_in_threads(index.all())) == ABORTED
+    run_now(index.write())
     await index.sync()
 
     assert await content_of(root, NAME) == content
@@ -30,10 +30,10 @@ async def test_there_is_no_file_without_an_aborted_transaction(autojump_clock, w
     root = world.directory("/data", create=True)
     index = TransactionIndex(root, 5)
 
-    index.write()
+    run_now(index.write())
     assert root.names() == []
     index.append(ABORTED[0])
-    index.write()
+    run_now(index.write())
 
     assert root.names() == [NAME]
 
@@ -45,7 +45,7 @@ async def test_transactions_that_end_at_the_cut_or_later_are_forgotten(autojump_
 
     index.cut(28)
 
-    assert list(await run_cold(index.all())) == ABORTED[:1]
+    assert list(await run_in_threads(index.all())) == ABORTED[:1]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def test_an_index_that_is_not_whole_is_refused(autojump_clock, world, dama
     index = TransactionIndex(root, 5, sealed=True)
 
     with pytest.raises(CorruptIndexError):
-        await run_cold(index.all())
+        await run_in_threads(index.all())
 
 
 async def test_no_file_stays_open_once_it_is_read_or_durable(autojump_clock, world):
@@ -74,12 +74,12 @@ async def test_no_file_stays_open_once_it_is_read_or_durable(autojump_clock, wor
     index = TransactionIndex(root, 0, files=files)
     aborted = AbortedTransaction(producer_id=1, first_offset=2, last_offset=3, last_stable_offset=3)
     index.append(aborted)
-    index.write()
+    run_now(index.write())
     await index.sync()
     index.settle()
 
     again = TransactionIndex(root, 0, sealed=True, files=files)
 
-    assert await run_cold(again.all()) == (aborted,)
+    assert await run_in_threads(again.all()) == (aborted,)
     assert index._file is again._file is None
     assert files.figures()["open"] == 0

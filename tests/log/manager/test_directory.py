@@ -3,9 +3,9 @@ import pytest
 from tests.log.kit import append, batch, content_of, fill, new_log
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.queries import read
-from trio_kafka.log.recovery.partition import Known
-from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.log.read import read
+from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated
 
@@ -81,7 +81,7 @@ async def test_only_a_new_log_has_not_been_cleaned(autojump_clock, world):
 
     await one.lower_checkpoints(log)
     assert await content_of(one.root, name) == b"0\n2\nt 0 3\nu 0 4\n"
-    log.unsynced = Unsynced(log.directory, one.root)
+    log.unsynced = UnsyncedFiles(log.directory, one.root)
     await one.lower_checkpoints(log)
 
     assert await content_of(one.root, name) == b"0\n1\nu 0 4\n"

@@ -2,8 +2,8 @@ import pytest
 
 from tests.log.kit import append, batch, fill
 from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, started
+from trio_kafka.log.files.names import parse_directory
 from trio_kafka.log.manager.foreign_files import OWN_FILES, why_foreign
-from trio_kafka.log.names import parse_directory
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 import pytest
 
 from tests.log.managers import format_directory, started
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.log.manager.identity import IdentityError, new_directory_id
 from trio_kafka.log.manager.meta_properties import MetaProperties
-from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.model import NodeId
 
 

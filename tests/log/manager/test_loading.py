@@ -5,11 +5,11 @@ from tests.log.kit import append, batch, fill, sample
 from tests.log.managers import IDENTITY, SMALL, T0, TOPIC_ID, format_directory, start, started
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.loading import load_logs
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import MetaProperties
-from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 
 

@@ -2,7 +2,7 @@ import trio
 
 from tests.log.kit import append, batch, fill
 from tests.log.managers import SMALL, T0, T1, TOPIC_ID, format_directory, started
-from trio_kafka.log.queries import read
+from trio_kafka.log.read import read
 
 
 async def test_two_calls_remove_each_deleted_log_once(autojump_clock, world):
@@ -39,8 +39,8 @@ async def test_a_deleted_log_frees_its_name_at_once_and_its_files_later(autojump
     await trio.sleep(60)
     assert await manager.removal.remove_due() is None
     assert marked[0] not in root.names()
-    assert not found.range.lease.cut
-    found.range.release()
+    assert not found.lease.cut
+    found.release()
 
 
 async def test_what_was_marked_deleted_before_a_start_is_removed_after_it(autojump_clock, world):

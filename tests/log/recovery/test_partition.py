@@ -7,7 +7,6 @@ from tests.log.kit import (
     batch,
     content_of,
     fill,
-    headers,
     new_log,
     offsets,
     read_all,
@@ -17,8 +16,9 @@ from tests.log.kit import (
 )
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.queries import aborted_transactions
-from trio_kafka.log.recovery.partition import Known, open_log
+from trio_kafka.log.read import aborted_transactions
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
 RECORDS = {
@@ -99,24 +99,6 @@ async def test_transactions_are_the_same_from_snapshots_and_from_batches(
     assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]
 
 
-async def test_a_torn_tail_is_cut_and_later_segments_are_dropped(autojump_clock, world):
-    log = new_log(world, segment_bytes=400)
-    for _ in range(12):
-        append(log, batch(2, size=40))
-    await sync(log)
-    second = list(log.segments)[1]
-    log.abandon()
-    damaged = log.directory.open(f"{second.base_offset:020}.log")
-    damaged.truncate(damaged.size - 1)
-    damaged.close()
-
-    again = await open_log(world, log.directory, PARTITION, log.config)
-
-    assert offsets(await read_all(again)) == list(range(again.end_offset))
-    assert second.base_offset <= again.end_offset < second.base_offset + 6
-    assert again.segments.active.base_offset == second.base_offset
-
-
 async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_allowed(
     autojump_clock, world
 ):
@@ -134,20 +116,6 @@ async def test_later_segments_are_dropped_after_a_torn_one_also_where_gaps_are_a
 
     assert len(again.segments) == 1
     assert offsets(await read_all(again)) == list(range(again.end_offset))
-
-
-async def test_a_segment_that_does_not_continue_the_one_before_is_dropped(autojump_clock, world):
-    log = new_log(world, segment_bytes=400)
-    for _ in range(12):
-        append(log, batch(2, size=40))
-    await sync(log)
-    second = list(log.segments)[1].base_offset
-    log.abandon()
-    await log.directory.unlink(f"{second:020}.log")
-
-    again = await open_log(world, log.directory, PARTITION, log.config)
-
-    assert again.end_offset == second
 
 
 async def test_what_a_lost_truncation_left_behind_a_new_tail_is_cut(autojump_clock, world):
@@ -268,36 +236,6 @@ async def test_a_start_within_the_last_segment_counts_without_a_high_watermark(
     assert (again.start_offset, again.end_offset) == (2, 4)
 
 
-async def test_what_was_left_half_done_is_removed(autojump_clock, world):
-    directory = world.directory("/t-0", create=True)
-    await fill(
-        directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
-    )
-
-    await open_log(world, directory, PARTITION, LogConfig())
-
-    assert directory.names() == ["00000000000000000000.log"]
-
-
-async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, world):
-    log = new_log(world, segment_bytes=400)
-    for number in range(12):
-        append(log, batch(2, size=40), epoch=number // 3)
-    rows = log.epochs.rows
-    await close(log)
-    bases = [segment.base_offset for segment in log.segments]
-    merged = b"".join([await content_of(log.directory, f"{base:020}.log") for base in bases[:2]])
-    await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
-
-    known = Known(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
-
-    assert [segment.base_offset for segment in again.segments] == [0, *bases[2:]]
-    assert offsets(await read_all(again)) == list(range(24))
-    assert again.epochs.rows == rows
-    assert not [name for name in log.directory.names() if name.endswith(".swap")]
-
-
 async def test_an_index_that_is_missing_is_built_again_and_epochs_stay(autojump_clock, world):
     log = new_log(world, segment_bytes=400)
     for number in range(12):
@@ -330,74 +268,6 @@ async def test_epochs_come_from_the_batches_where_their_file_is_lost(autojump_cl
     again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
 
     assert again.epochs.rows == rows
-
-
-async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, world, caplog):
-    log = new_log(world, segment_bytes=400)
-    for _ in range(12):
-        append(log, batch(2, size=40))
-    await close(log)
-    first, second, *_ = [segment.base_offset for segment in log.segments]
-    content = bytearray(await content_of(log.directory, f"{first:020}.log"))
-    content[17] ^= 1  # in the CRC of the first batch
-    for name in (f"{first:020}.log", f"{first:020}.index"):
-        await log.directory.unlink(name)
-    await fill(log.directory, {f"{first:020}.log": bytes(content)})
-
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
-
-    assert [segment.base_offset for segment in again.segments][:2] == [first, second]
-    assert again.end_offset == 24
-    assert offsets(await read_all(again, 2)) == list(range(2, 24))
-    assert await content_of(log.directory, f"{first:020}.log") == content
-    assert "damaged batch kept" in caplog.text
-
-
-@pytest.mark.parametrize("damage", [lambda swap: b"", lambda swap: swap[:-1]])
-async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damage):
-    log = new_log(world, segment_bytes=400)
-    for _ in range(12):
-        append(log, batch(2, size=40))
-    await close(log)
-    swap = damage(await content_of(log.directory, f"{0:020}.log"))
-    await fill(log.directory, {f"{0:020}.log.swap": swap})
-
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
-
-    assert offsets(await read_all(again)) == list(range(24))
-    assert not [name for name in log.directory.names() if name.endswith(".swap")]
-
-
-@pytest.mark.parametrize("clean", [True, False])
-@pytest.mark.parametrize("at", [0, 3])
-async def test_an_offset_that_no_segment_can_hold_is_damage(autojump_clock, world, clean, at):
-    log = new_log(world, index_interval_bytes=1)
-    for _ in range(4):
-        append(log, batch())
-    await close(log)
-    content = bytearray(await content_of(log.directory, f"{0:020}.log"))
-    content[len(content) // 4 * 3 + at] ^= 0x20  # of the last batch's offset
-    await log.directory.unlink(f"{0:020}.log")
-    await fill(log.directory, {f"{0:020}.log": bytes(content)})
-
-    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=clean))
-
-    assert again.end_offset == 3
-
-
-async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, world):
-    log = new_log(world)
-    for base in (0, 10, 20):
-        content = batch(2, base_offset=base)
-        log.append_as_follower(memoryview(content), headers(content))
-        log.roll()
-    await close(log)
-    await log.directory.unlink(f"{0:020}.index")
-
-    known = Known(clean=True)
-    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
-
-    assert offsets(await read_all(again)) == [0, 1, 10, 11, 20, 21]
 
 
 async def write_for_ever(world, acked):

@@ -12,10 +12,10 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.plugin import Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.requests.interceptors.around import _Call
+from trio_kafka.requests.interceptors.around import _AroundCall
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
@@ -40,8 +40,8 @@ async def nothing_more(request: Any, context: Context, forward: Any) -> Any:
 
 def put_around(
     plane: RunningPlane, function: Any, request: Any = None, *, order: int = 100, **more: Any
-) -> Blamed:
-    owner = Blamed()
+) -> RecordingOwner:
+    owner = RecordingOwner()
     plane.parts.interceptors.add("around", request, function, order=order, owner=owner, **more)
     return owner
 
@@ -164,8 +164,8 @@ def echo_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]
     return echo(request, context)
 
 
-def put(harness: PluginHarness, function: Any, kind: Any = "around", **more: Any) -> Blamed:
-    owner = Blamed()
+def put(harness: PluginHarness, function: Any, kind: Any = "around", **more: Any) -> RecordingOwner:
+    owner = RecordingOwner()
     given = {"order": 100, "owner": owner, **more}
     harness.interceptors.add(kind, None, function, **given)
     return owner
@@ -453,7 +453,7 @@ async def test_an_around_that_fails_costs_its_request_and_its_owner_is_told(
         error, where = owner.failures[0]
         assert where == "around Echo"
         assert says in str(error)
-        assert "an interceptor failed" in caplog.text
+        assert "interceptor failed" in caplog.text
         assert idle(harness)
         caplog.clear()
 
@@ -471,7 +471,7 @@ async def test_forward_is_of_no_use_when_the_request_is_answered(
         put(harness, keeping)
         assert (await harness.ask(EchoRequest())).text == "done"
         forward, request = late.pop()
-        with pytest.raises(Exception, match="after the answer"):
+        with pytest.raises(Exception, match="after the response"):
             await forward(request)
 
 
@@ -763,7 +763,7 @@ async def test_a_request_is_read_by_the_handler_whatever_comes_meanwhile(
 
 async def test_calls_leave_nothing_behind(autojump_clock: MockClock) -> None:
     def left() -> list[object]:
-        kinds = (_Call, Context, Delayed, WaitRequest)
+        kinds = (_AroundCall, Context, Delayed, WaitRequest)
         return [one for one in gc.get_objects() if type(one) in kinds]
 
     async def failing_around(request: WaitRequest, context: Context, forward: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the task of an errand does: deadlines, limits, and cancellation that comes at any time."""
+"""Deadlines and limits of an `around`, and cancellation that comes at any time."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 
 
@@ -18,8 +18,8 @@ def echo(request: EchoRequest, context: Context) -> EchoResponse:
     return EchoResponse(text=request.text)
 
 
-def put(harness: PluginHarness, function: Any, **more: Any) -> Blamed:
-    owner = Blamed()
+def put(harness: PluginHarness, function: Any, **more: Any) -> RecordingOwner:
+    owner = RecordingOwner()
     harness.interceptors.add("around", None, function, order=1, owner=owner, **more)
     return owner
 

@@ -1,4 +1,4 @@
-"""What `forward` waits for: registered once, told to the errand first, seen by those outside."""
+"""`forward`: what it waits for, what the layers see, and how it ends."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
 from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.wire.frame import SHORT
 
@@ -54,9 +54,9 @@ def adding(word: str) -> Any:
     return after
 
 
-def put(harness: PluginHarness, *functions: Any) -> list[Blamed]:
+def put(harness: PluginHarness, *functions: Any) -> list[RecordingOwner]:
     """Outermost first; plain functions are `after`s."""
-    owners = [Blamed() for _ in functions]
+    owners = [RecordingOwner() for _ in functions]
     for order, function in enumerate(functions):
         kind: Any = "after" if function.__name__ == "after" else "around"
         harness.interceptors.add(kind, WaitRequest, function, order=order, owner=owners[order])
@@ -64,7 +64,7 @@ def put(harness: PluginHarness, *functions: Any) -> list[Blamed]:
 
 
 async def warmed(harness: PluginHarness) -> None:
-    """The tasks are there: errands are run by hand."""
+    """Serve some requests, so that routes and tasks exist."""
     await harness.ask(WaitRequest(1))
     await trio.testing.wait_all_tasks_blocked()
 
@@ -335,7 +335,7 @@ async def test_its_owner_has_it_in_hand_until_it_is_over_and_can_end_it(
     async with PluginHarness() as harness:
         purgatory, in_flight = serve_waits(harness), InFlight()
         harness.interceptors.add(
-            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_flight=in_flight)
+            "around", WaitRequest, nothing_more, order=1, owner=RecordingOwner(in_flight=in_flight)
         )
         for _ in range(3):
             await harness.ask(WaitRequest(10))
@@ -371,7 +371,7 @@ async def test_one_that_waits_to_begin_is_in_nobodys_hand(autojump_clock: MockCl
         serve_waits(harness)
         in_flight = InFlight()
         harness.interceptors.add(
-            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_flight=in_flight)
+            "around", WaitRequest, nothing_more, order=1, owner=RecordingOwner(in_flight=in_flight)
         )
         await warmed(harness)
         assert harness._group is not None
@@ -394,7 +394,7 @@ async def test_an_owner_that_is_waited_for_is_told_by_routes_that_are_made_later
         serve_waits(harness)
         in_flight = InFlight()
         harness.interceptors.add(
-            "around", WaitRequest, nothing_more, order=1, owner=Blamed(in_flight=in_flight)
+            "around", WaitRequest, nothing_more, order=1, owner=RecordingOwner(in_flight=in_flight)
         )
         in_flight.enter()
         nursery.start_soon(in_flight.wait_empty)
@@ -457,7 +457,7 @@ async def test_an_error_was_forwarded_for_too(autojump_clock: MockClock, handler
         return answer
 
     async with PluginHarness(handlers=[api(EchoRequest)(handler)]) as harness:
-        harness.interceptors.add("around", EchoRequest, again, order=1, owner=Blamed())
+        harness.interceptors.add("around", EchoRequest, again, order=1, owner=RecordingOwner())
         for asked in (1, 2, 3):
             refused = await harness.ask(EchoRequest())
             assert refused.error_code == ErrorCode.POLICY_VIOLATION
@@ -500,7 +500,7 @@ async def test_of_two_that_forward_at_once_one_is_refused(
 
     async with PluginHarness(handlers=[later if in_steps else late]) as harness:
         purgatory = Purgatory("Later", harness.timers, harness.node)
-        harness.interceptors.add("around", EchoRequest, both, order=1, owner=Blamed())
+        harness.interceptors.add("around", EchoRequest, both, order=1, owner=RecordingOwner())
         for asked in (1, 2, 3):
             assert (await harness.ask(EchoRequest())).text == "once"
             assert (len(served), len(ends)) == (asked, asked)
@@ -525,7 +525,7 @@ async def test_who_answers_beside_the_answer_from_further_in_loses_the_connectio
         harness.add(echo)
         owners = []
         for of in (WaitRequest, EchoRequest):
-            owners.append(Blamed())
+            owners.append(RecordingOwner())
             harness.interceptors.add("around", of, both, order=1, owner=owners[-1])
         for owner, request in zip(owners, (WaitRequest(5), EchoRequest()), strict=True):
             for asked in (1, 2):  # in a new task, and by hand

@@ -9,7 +9,7 @@ from trio.testing import MockClock
 
 from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 
 
@@ -44,8 +44,8 @@ def serve_waits(harness: PluginHarness) -> Purgatory:
     return purgatory
 
 
-def put(harness: PluginHarness, *functions: Any, **more: Any) -> list[Blamed]:
-    owners = [Blamed() for _ in functions]
+def put(harness: PluginHarness, *functions: Any, **more: Any) -> list[RecordingOwner]:
+    owners = [RecordingOwner() for _ in functions]
     for order, function in enumerate(functions):
         harness.interceptors.add("around", None, function, order=order, owner=owners[order], **more)
     return owners

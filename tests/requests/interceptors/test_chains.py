@@ -8,7 +8,7 @@ from trio.testing import MockClock
 from trio_kafka.model import code_of
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 
 
@@ -28,13 +28,17 @@ def nothing(*arguments: object) -> None: ...
 async def test_a_route_without_interceptors_is_what_it_was(autojump_clock: MockClock) -> None:
     async with PluginHarness(handlers=[echo]) as harness:
         assert harness._group is not None
-        routes = harness._group.group._routes
-        other = harness.interceptors.add("before", WaitRequest, nothing, order=1, owner=Blamed())
+        routes = harness._group.group.routes
+        other = harness.interceptors.add(
+            "before", WaitRequest, nothing, order=1, owner=RecordingOwner()
+        )
         route = routes.get(code_of(10100, 0))
         assert route is not None
         assert route.handler is echo
         assert not route.waits
-        one = harness.interceptors.add("before", EchoRequest, nothing, order=1, owner=Blamed())
+        one = harness.interceptors.add(
+            "before", EchoRequest, nothing, order=1, owner=RecordingOwner()
+        )
         behind = routes.get(code_of(10100, 0))
         assert behind is not None
         assert behind.handler is not echo
@@ -84,7 +88,7 @@ async def test_shells_lie_around_one_another_in_their_order(
             1,
         ):
             function = make(str(order))
-            harness.interceptors.add(kind, None, function, order=order, owner=Blamed())
+            harness.interceptors.add(kind, None, function, order=order, owner=RecordingOwner())
         text = (await harness.ask(EchoRequest())).text
 
         assert text == " <1 (3 <5 (6 echo 7> 6) 4> 3) 2>"

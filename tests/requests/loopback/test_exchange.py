@@ -75,7 +75,7 @@ async def test_one_that_gave_up_waiting_for_room_passes_it_on(
         found = api_of(hold)
         assert found is not None
         served.broker.parts.apis.add(found)
-        channel = served.broker.parts.in_process.channel
+        channel = served.broker.parts.in_process._channel
 
         async def one(number: int, scope: trio.CancelScope) -> None:
             with scope:

@@ -22,11 +22,10 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.requests.api import api_of
-from trio_kafka.requests.loopback.exchange import LISTENER
-from trio_kafka.requests.loopback.in_process import RefusedError
+from trio_kafka.requests.loopback.endpoint import LISTENER, RefusedError
 from trio_kafka.security.principal import Principal
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.real import RealWorld
@@ -91,7 +90,7 @@ async def test_interceptors_see_it_with_its_principal_and_its_listener_and_may_r
     async with served_broker(simulated_world()) as served:
         await served.create_topic("t")
         served.broker.parts.interceptors.add(
-            "before", ProduceRequest, look, order=1, owner=Blamed()
+            "before", ProduceRequest, look, order=1, owner=RecordingOwner()
         )
         peer = Endpoint("10.0.0.7", 4711)
         await ask(served, produce("t"), principal=ALICE, client_id="c", peer=peer, version=12)
@@ -178,7 +177,7 @@ async def test_the_data_plane_serves_it_though_there_is_another(
         data, control = served.broker.planes
         await ask(served, MetadataRequest(topics=[]))
         assert (data.request_metrics.of(3).count, control.request_metrics.of(3).count) == (1, 0)
-        assert served.broker.parts.in_process.channel is data._resources.channel
+        assert served.broker.parts.in_process._channel is data._resources.channel
 
 
 async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:

@@ -23,11 +23,11 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
 )
 from trio_kafka.requests.request_log.lines import (
     HIDDEN,
-    LONGEST,
-    MOST_ITEMS,
-    MOST_PARTS,
-    body_of,
-    line_of,
+    MAX_CHARACTERS,
+    MAX_ITEMS,
+    MAX_STRUCTS,
+    format_line,
+    request_body,
 )
 
 ORIGIN = Origin(
@@ -63,7 +63,7 @@ def over(**given: object) -> Stamps:
 
 
 def test_a_line_has_the_fields_of_kafkas() -> None:
-    line = json.loads(line_of(over(), "Fetch", {"maxWaitMs": 500}, "User:ANONYMOUS"))
+    line = json.loads(format_line(over(), "Fetch", {"maxWaitMs": 500}, "User:ANONYMOUS"))
 
     assert line == {
         "isForwarded": False,
@@ -97,7 +97,7 @@ def test_a_line_has_the_fields_of_kafkas() -> None:
 
 def test_a_client_that_told_nothing_is_unknown_and_names_have_kafkas_form() -> None:
     nobody = over(origin=Origin(ORIGIN.peer, ORIGIN.local, "L", "PLAINTEXT", 0))
-    line = json.loads(line_of(nobody, "OffsetForLeaderEpoch", None, ""))
+    line = json.loads(format_line(nobody, "OffsetForLeaderEpoch", None, ""))
 
     assert line["clientInformation"] == {"softwareName": "unknown", "softwareVersion": "unknown"}
     assert line["requestHeader"]["requestApiKeyName"] == "OFFSET_FOR_LEADER_EPOCH"
@@ -105,7 +105,7 @@ def test_a_client_that_told_nothing_is_unknown_and_names_have_kafkas_form() -> N
 
 @given(st.text())
 def test_a_line_is_one_line_whatever_a_client_calls_itself(client_id: str) -> None:
-    line = line_of(over(client_id=client_id), "Fetch", None, "")
+    line = format_line(over(client_id=client_id), "Fetch", None, "")
 
     assert "\n" not in line
     assert json.loads(line)["requestHeader"]["clientId"] == client_id
@@ -115,14 +115,14 @@ def test_records_are_told_by_their_size() -> None:
     data = PartitionProduceData(0, memoryview(b"payload"))
     request = ProduceRequest(acks=1, topic_data=[TopicProduceData("t", partition_data=[data])])
 
-    body = body_of(request, 9)
+    body = request_body(request, 9)
 
     assert body["topicData"][0]["partitionData"] == [{"index": 0, "recordsSizeInBytes": 7}]
     assert "payload" not in json.dumps(body)
 
 
 def test_bytes_are_told_by_their_size_whatever_they_are() -> None:
-    body = body_of(SaslAuthenticateRequest(auth_bytes=b"\0user\0secret"), 2)
+    body = request_body(SaslAuthenticateRequest(auth_bytes=b"\0user\0secret"), 2)
 
     assert body == {"authBytesSizeInBytes": 12}
 
@@ -141,14 +141,14 @@ def test_the_value_of_a_setting_is_shown_if_it_is_no_secret(name: str, shown: st
     change = AlterableConfig(name, 0, "100")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(4, "1", [change])])
 
-    (resource,) = body_of(request, 1)["resources"]
+    (resource,) = request_body(request, 1)["resources"]
 
     assert resource["configs"][0]["value"] == shown
 
 
 def test_only_the_fields_of_the_version_are_told() -> None:
     topic = FetchTopic(topic="t", topic_id=bytes(16), partitions=[FetchPartition()])
-    old, new = (body_of(FetchRequest(topics=[topic]), version) for version in (12, 13))
+    old, new = (request_body(FetchRequest(topics=[topic]), version) for version in (12, 13))
 
     assert ("topic" in old["topics"][0], "topicId" in old["topics"][0]) == (True, False)
     assert ("topic" in new["topics"][0], "topicId" in new["topics"][0]) == (False, True)
@@ -156,19 +156,19 @@ def test_only_the_fields_of_the_version_are_told() -> None:
 
 
 def test_what_is_long_is_cut() -> None:
-    topics = [MetadataRequestTopic(name="x" * 5000) for _ in range(MOST_ITEMS + 5)]
-    body = body_of(MetadataRequest(topics=topics), 4)
+    topics = [MetadataRequestTopic(name="x" * 5000) for _ in range(MAX_ITEMS + 5)]
+    body = request_body(MetadataRequest(topics=topics), 4)
 
     *shown, more = body["topics"]
-    assert (len(shown), more) == (MOST_ITEMS, "and 5 more")
-    assert len(shown[0]["name"]) == LONGEST
-    assert body_of(MetadataRequest(topics=None), 4)["topics"] is None
+    assert (len(shown), more) == (MAX_ITEMS, "and 5 more")
+    assert len(shown[0]["name"]) == MAX_CHARACTERS
+    assert request_body(MetadataRequest(topics=None), 4)["topics"] is None
 
 
 def test_nested_arrays_are_bounded_together() -> None:
     partitions = [FetchPartition() for _ in range(90)]
     topics = [FetchTopic(topic=f"t-{n}", partitions=partitions) for n in range(90)]
 
-    text = json.dumps(body_of(FetchRequest(topics=topics), 12))
+    text = json.dumps(request_body(FetchRequest(topics=topics), 12))
 
-    assert text.count("fetchOffset") <= MOST_PARTS
+    assert text.count("fetchOffset") <= MAX_STRUCTS

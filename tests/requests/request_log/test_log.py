@@ -13,7 +13,7 @@ from tests.network.test_processor import echo
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import Context, api
-from trio_kafka.requests.request_log.log import RequestLog, Wanted, wanted_of
+from trio_kafka.requests.request_log.log import LogFilter, RequestLog, log_filter
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connected, request_frame
@@ -72,7 +72,7 @@ def figures(plane: RunningPlane) -> dict[str, Any]:
 
 async def test_each_request_is_a_line_when_it_is_answered(autojump_clock: MockClock) -> None:
     async with logged() as (plane, log, sink):
-        log.start(Wanted(), [sink])
+        log.start(LogFilter(), [sink])
         async with connected(plane.world, plane.endpoint) as client:
             await client.ask(EchoRequest("text", 7), 1)
             await client.ask(WaitRequest(250), 0)
@@ -92,7 +92,7 @@ async def test_while_it_is_off_no_route_and_no_answer_knows_of_it(
     async with logged() as (plane, log, sink):
         async with connected(plane.world, plane.endpoint) as client:
             await client.ask(EchoRequest("a", 1), 0)
-            log.start(Wanted(), [sink])
+            log.start(LogFilter(), [sink])
             await client.ask(EchoRequest("b", 1), 0)
             log.stop()
             await client.ask(EchoRequest("c", 1), 0)
@@ -114,11 +114,11 @@ async def test_only_the_apis_and_clients_that_are_wanted_are_logged(
                 await client.send(request_frame(EchoRequest(client_id, 1), 0, client_id=client_id))
                 await client.receive_frame()
 
-            log.start(wanted_of(["ECHO"], ["app-*", "exact"]), [sink])
+            log.start(log_filter(["ECHO"], ["app-*", "exact"]), [sink])
             for name in ("app-1", "app-", "other", "exact", "exactly"):
                 await ask(name)
             await client.ask(WaitRequest(1), 0)
-            log.start(wanted_of(["10101"], []), [sink])
+            log.start(log_filter(["10101"], []), [sink])
             await ask("app-1")
             await client.ask(WaitRequest(1), 0)
         await log.drain()
@@ -134,7 +134,7 @@ async def test_only_the_apis_and_clients_that_are_wanted_are_logged(
 async def test_what_finds_the_queue_full_is_dropped_and_counted(autojump_clock: MockClock) -> None:
     async with logged(bound=2) as (plane, log, sink):
         sink.going = trio.Event()
-        log.start(Wanted(), [sink])
+        log.start(LogFilter(), [sink])
         async with connected(plane.world, plane.endpoint) as client:
             for number in range(6):
                 await client.ask(EchoRequest("x", number), 0)
@@ -155,7 +155,7 @@ async def test_a_place_that_fails_is_counted_and_the_log_goes_on(autojump_clock:
             raise OSError(28, "no space left")
 
     async with logged() as (plane, log, sink):
-        log.start(Wanted(), [Broken(), sink])
+        log.start(LogFilter(), [Broken(), sink])
         async with connected(plane.world, plane.endpoint) as client:
             for number in range(2):
                 await client.ask(EchoRequest("x", number), 0)
@@ -169,7 +169,7 @@ async def test_what_is_kept_of_a_request_is_without_what_it_asked(
     autojump_clock: MockClock,
 ) -> None:
     async with logged() as (plane, log, sink):
-        log.start(Wanted(), [sink])
+        log.start(LogFilter(), [sink])
         async with connected(plane.world, plane.endpoint) as client:
             await client.ask(EchoRequest("x", 1), 0)
         await log.drain()

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.levels import has_logger
-from trio_kafka.log.queries import read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import iterate_headers, read_records
 from trio_kafka.requests.request_log.sinks import (

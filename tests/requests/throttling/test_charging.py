@@ -35,7 +35,7 @@ def route_of(request: type[Any], version: int) -> Route:
 
 def telling(route: ChargedRoute, response: Any) -> Any:
     """The response as a client reads it, that tells 1234 ms where it can."""
-    told = route._telling(response, 1234) if route.tells else response
+    told = route._with_throttle_time(response, 1234) if route.has_throttle_time else response
     body = told.body if isinstance(told, Encoded) else to_bytes(told, route.version)
     return decoder(route.api.response, route.version)(memoryview(body), 0)[0]
 
@@ -56,8 +56,8 @@ def test_a_throttle_time_is_told_by_every_version_that_has_one(request_: type[An
         before = decoder(message.response, version)(memoryview(body), 0)[0]
 
         said = Encoded(body, {3: 1})
-        if route.tells:
-            assert route._telling(said, 1234).errors == said.errors
+        if route.has_throttle_time:
+            assert route._with_throttle_time(said, 1234).errors == said.errors
         for answer in (response, said):
             read = telling(route, answer)
             assert getattr(read, THROTTLE_TIME, 0) == (1234 if has else 0)
@@ -81,5 +81,5 @@ def test_nothing_is_charged_while_nobody_is_limited() -> None:
 def test_an_answer_without_a_place_for_it_is_left_alone() -> None:
     route = charged(route_of(EchoRequest, 1), unlimited())
     answer = EchoResponse(text="a")
-    assert not route.tells
+    assert not route.has_throttle_time
     assert cast("Any", telling(route, answer)) == answer

@@ -36,11 +36,11 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka_builtin.audit.event_writer import LOGGER
 from trio_kafka_builtin.audit.plugin import audit
-from trio_kafka_builtin.audit.trail import LOGGER
 
 SECRET = "correct-horse"
 
@@ -302,7 +302,7 @@ async def test_one_whose_time_to_drain_is_used_up_goes_without_a_failure_of_its_
 
     async with audited(drain_ms="100") as served:
         served.broker.parts.interceptors.add(
-            "around", CreateTopicsRequest, slow, order=900, owner=Blamed()
+            "around", CreateTopicsRequest, slow, order=900, owner=RecordingOwner()
         )
         generation = served.broker.plugins.find("audit").current
         async with trio.open_nursery() as nursery:
@@ -314,7 +314,7 @@ async def test_one_whose_time_to_drain_is_used_up_goes_without_a_failure_of_its_
             nursery.cancel_scope.cancel()
 
     assert "ValueError" not in caplog.text
-    assert "ValueError" not in generation.life.error
+    assert "ValueError" not in generation.lifecycle.error
 
 
 async def test_reloads_at_the_same_time_leave_every_api_served(autojump_clock: MockClock) -> None:

@@ -20,8 +20,8 @@ from trio_kafka.protocol.messages.k51_alter_user_scram_credentials import (
 )
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka_builtin.audit.subjects import (
-    LOOKED_AT,
     MOST,
+    MOST_EXAMINED,
     SHAPES,
     Subject,
     name_of,
@@ -64,7 +64,7 @@ def test_what_the_table_reads_of_an_api_is_there(key: int) -> None:
     assert response is not None
 
     found = subjects_of(key, filled(request), MetadataImage())
-    errors = found.tell(filled(response))
+    errors = found.record_outcomes(filled(response))
 
     assert set(errors) == {0}
     assert all(one.type and isinstance(one.name, str) for one in found.found)
@@ -76,7 +76,9 @@ def test_answers_without_names_come_in_the_order_of_the_request() -> None:
     )
     subjects = subjects_of(30, request, MetadataImage())
 
-    subjects.tell(CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)]))
+    subjects.record_outcomes(
+        CreateAclsResponse(results=[AclCreationResult(0), AclCreationResult(29)])
+    )
 
     assert [one.plain() for one in subjects.found] == [
         {"type": "topic", "name": "a"},
@@ -95,12 +97,12 @@ def test_of_a_password_there_is_the_user() -> None:
 
 def test_long_names_are_cut_and_of_many_subjects_some_are_looked_at() -> None:
     class Many:
-        topics = [type("T", (), {"name": "x" * 1000, "configs": []})] * (LOOKED_AT + 7)
+        topics = [type("T", (), {"name": "x" * 1000, "configs": []})] * (MOST_EXAMINED + 7)
 
     subjects = subjects_of(19, Many(), MetadataImage())
 
-    assert subjects.count == LOOKED_AT + 7
-    assert len(subjects.found) == LOOKED_AT
+    assert subjects.count == MOST_EXAMINED + 7
+    assert len(subjects.found) == MOST_EXAMINED
     assert len(subjects.found[0].plain()["name"]) == 256
     assert len(Subject("t", "n", ["s"] * 1000).plain()["settings"]) == MOST
 

@@ -3,9 +3,9 @@
 import pytest
 from trio.testing import MockClock
 
-from tests.log.kit import unpacking
+from tests.log.kit import decompression
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.unpacking import Unpacking
+from trio_kafka.log.decompression import Decompression
 from trio_kafka.records.batch import Record, encode_batch, read_header, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker, encode_marker
@@ -20,9 +20,9 @@ def change(value: bytes) -> bytes:
     return value.replace(b"secret", b"***********")
 
 
-def machine() -> tuple[World, Unpacking]:
+def machine() -> tuple[World, Decompression]:
     world = simulated_world()
-    return world, unpacking(world)
+    return world, decompression(world)
 
 
 def batch_of(codec: Codec, count: int = 3, base: int = 40) -> bytes:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trio_kafka_builtin.pipelines.backoff import Backoff
+from trio_kafka_builtin.pipelines.pipeline import Backoff
 
 
 def test_pauses_double_up_to_the_cap() -> None:

@@ -15,7 +15,7 @@ from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.testing.interceptors import Blamed
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.mask.plugin import mask
 from trio_kafka_builtin.rest_gateway.app import STATUS
@@ -135,8 +135,8 @@ async def test_interceptors_may_change_and_refuse_what_is_written_and_read_here(
     async with gateway() as rest:
         await rest.served.create_topic("t", 2)
         interceptors = rest.served.broker.parts.interceptors
-        interceptors.add("before", ProduceRequest, write, order=1, owner=Blamed())
-        interceptors.add("around", FetchRequest, read, order=1, owner=Blamed())
+        interceptors.add("before", ProduceRequest, write, order=1, owner=RecordingOwner())
+        interceptors.add("around", FetchRequest, read, order=1, owner=RecordingOwner())
         written = await rest.produce("t", {"value": "mine", "partition": 0})
         (refused,) = await rest.produce("t", {"value": "mine", "partition": 1})
         found = await rest.consume("t")

@@ -22,6 +22,7 @@ from trio_kafka.metadata.publisher import Loader, MetadataCache
 from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
+from trio_kafka.raft.store import open_store
 from trio_kafka.raft.voters import UnsupportedQuorumError
 
 # Task names, in the order of the stop.
@@ -42,15 +43,18 @@ async def open_metadata_log(context: BuildContext, storage: Storage) -> RaftDriv
     """Open and recover the metadata log. Raises StartError if other nodes vote, LogDirError."""
     directory = storage.metadata
     try:
-        raft = await open_quorum(
+        store = await open_store(
             context.world,
             directory.root,
+            metadata_log_config(context.config),
+            retention=metadata_retention(context.config),
+            durable=directory.known(METADATA_PARTITION).recovery_point,
+        )
+        raft = await open_quorum(
+            store,
             node_id=context.node_id,
             directory_id=storage.directory_id,
-            config=metadata_log_config(context.config),
-            retention=metadata_retention(context.config),
             node=context.node,
-            durable=directory.known(METADATA_PARTITION).recovery_point,
         )
     except UnsupportedQuorumError as error:
         raise StartError(f"{directory.path}: {error}") from error

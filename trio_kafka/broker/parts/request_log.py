@@ -15,7 +15,7 @@ from trio_kafka.introspect.levels import following
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.requests.parts import Parts
-from trio_kafka.requests.request_log.log import RequestLog, wanted_of
+from trio_kafka.requests.request_log.log import RequestLog, log_filter
 from trio_kafka.requests.request_log.sinks import LOGGER, FileSink, LoggerSink, Sink, TopicSink
 
 # Task name.
@@ -92,7 +92,7 @@ class RequestLogSwitch:
             self._log.stop()
             return
         apis, clients = config.trio_request_log_apis, config.trio_request_log_clients
-        self._log.start(wanted_of(apis, clients, own_topic), sinks)
+        self._log.start(log_filter(apis, clients, own_topic), sinks)
 
     def close(self) -> None:
         """Close the file, if there is one."""

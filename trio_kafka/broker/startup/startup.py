@@ -40,11 +40,11 @@ from trio_kafka.broker.step_timings import StepTimings
 from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import InvariantError, LogDirError, only_leaf
+from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.loading import load_logs
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.partition_metadata import parse_id
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.purgatory import Timers

@@ -1,1 +1,6 @@
-"""How logs become durable: syncs of one log, of new logs, and the queue of pending syncs."""
+"""Durability of logs: syncs of one log, of new logs, and the queue of pending syncs."""
+
+__all__ = [
+    "sync",
+    "sync_queue",
+]

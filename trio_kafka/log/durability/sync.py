@@ -1,15 +1,16 @@
-"""A log becomes durable: batches, names, leader epochs; and its end in order.
+"""Syncs of a log: batches, names and leader epochs become durable. Also its clean close.
 
-A sync answers when old segments, the active one and all names are durable; it is never tried again
-after a failure.
+A sync ends when old segments, the active one and all names are durable. After a failure it is never
+retried.
 """
 
 import trio
 
-from trio_kafka.log.checkpoint import LEADER_EPOCHS, checkpoint_text, replace_file
-from trio_kafka.log.descriptors import when_free_now
+from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, checkpoint_text, replace_file
+from trio_kafka.log.files.descriptor_retry import when_free_now
+from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log
-from trio_kafka.log.producers import write_snapshot
+from trio_kafka.log.producer_snapshots import write_snapshot
 
 
 async def sync(log: Log) -> None:
@@ -22,7 +23,7 @@ async def sync(log: Log) -> None:
 
 
 async def sync_now(log: Log) -> None:
-    """As `sync`, for one who holds `writing`."""
+    """Sync as `sync` does. The caller holds `Log.writing`."""
     if log.failed:
         log.refuse()
     end, waited_for = log.end_offset, log.durable_end < log.end_offset
@@ -48,22 +49,23 @@ async def write_epochs(log: Log) -> None:
 
 
 def _write_producers(log: Log) -> None:
-    """A snapshot, unless the next load finds them without: idle logs are not written to."""
+    """Write a producer snapshot, unless the next load needs none. Idle logs are not written to."""
     if log.producers.loads_at == log.end_offset:
         return
     files = log.segments.active.files
-    log.unsynced.wrote(write_snapshot(log.directory, files, log.end_offset, log.producers))
+    snapshot = write_snapshot(log.directory, files, log.end_offset, log.producers)
+    log.unsynced.wrote(run_now(snapshot))
 
 
 async def close(log: Log) -> None:
-    """In order: indexes and producers written, all synced, files closed. LogDirError."""
+    """Write indexes and producers, sync all, close the files, in this order. LogDirError."""
     if log.closed:
         await trio.lowlevel.checkpoint()
         return
     async with log.writing:
         if not log.failed:
             try:
-                await when_free_now(log.segments.active.write_indexes)
+                await when_free_now(lambda: run_now(log.segments.active.write_indexes()))
                 await when_free_now(lambda: _write_producers(log))
             except OSError as error:
                 log.fail(error)

@@ -1,7 +1,7 @@
-"""Logs that have just been made become durable together: their names, and whose they are.
+"""Syncs of new logs: their names and their `partition.metadata`, many together.
 
-One thread does it for many: each by itself would cost five threads and as many journals. What was
-appended meanwhile is not claimed to be durable.
+One thread syncs many logs: singly, each would cost five threads and as many journal writes. Appends
+    made meanwhile are not claimed to be durable.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ import trio
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.descriptors import when_free
+from trio_kafka.log.files.descriptor_retry import when_free
 from trio_kafka.log.log import Log
-from trio_kafka.log.unsynced import Unsynced
+from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.world.protocols import Directory
 
 _logger: Final = get_logger(__name__)
 
 
 def is_empty(log: Log) -> bool:
-    """Whether it is new, and nothing was appended: `sync_new` does all there is to do."""
+    """Return whether the log is new and empty, so that `sync_new` is enough."""
     return (
         log.unsynced.new
         and log.end_offset == log.recovery_point
@@ -30,9 +30,9 @@ def is_empty(log: Log) -> bool:
 
 
 async def sync_new(logs: Sequence[Log]) -> list[Log]:
-    """Sync the names of new logs of one directory; an error takes it offline.
+    """Sync the names of new logs of one directory. An error takes it offline.
 
-    Those that were not synced, as they are busy, or as one left service meanwhile.
+    Returns the logs that were not synced, as they are busy or as one was deleted meanwhile.
     """
     await trio.lowlevel.checkpoint()
     held: list[Log] = []
@@ -50,7 +50,7 @@ async def sync_new(logs: Sequence[Log]) -> list[Log]:
 
 
 def _hold(log: Log) -> bool:
-    """Take `writing`, unless somebody has it."""
+    """Acquire `writing` if it is free."""
     try:
         log.writing.acquire_nowait()
     except trio.WouldBlock:
@@ -59,7 +59,7 @@ def _hold(log: Log) -> bool:
 
 
 async def _sync(logs: Sequence[Log]) -> None:
-    """OSError."""
+    """Sync the logs that are still new. OSError."""
     if logs:
         await logs[0].lower_checkpoints(*logs)
 
@@ -67,7 +67,7 @@ async def _sync(logs: Sequence[Log]) -> None:
         these = [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
         parent: Directory | None = these[0].unsynced.parent if these else None
         if parent is not None:
-            await Unsynced.sync_new(parent, [log.unsynced for log in these])
+            await UnsyncedFiles.sync_new(parent, [log.unsynced for log in these])
             for log in these:
                 if log.end_offset == log.recovery_point:
                     log.last_sync_ms = log.now_ms()
@@ -76,7 +76,7 @@ async def _sync(logs: Sequence[Log]) -> None:
 
 
 def _fail(logs: Sequence[Log], error: OSError) -> None:
-    """What is durable is not known: no log of the directory can be trusted."""
+    """Fail the directory, as its durable state is unknown."""
     for log in logs:
         if not log.closed:
             try:

@@ -1,11 +1,12 @@
-"""Logs and directories of logs that ask for a sync get it soon, a few at a time.
+"""Queue of pending syncs of logs and directories, a few at a time.
 
-New logs are synced many at a time: nobody waits for one of them, and a request may make thousands.
-They wait a little for more: beside a journal that is being written no file can be made.
+New logs are synced in groups: no request waits for a single one of them, and one request may create
+    thousands. The queue waits a little for more of them, as no file can be created while the
+    journal is written.
 """
 
 from itertools import islice
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 import trio
 
@@ -14,7 +15,6 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.durability.sync_new_logs import is_empty, sync_new
 from trio_kafka.log.log import Log
-from trio_kafka.log.manager.directory import LogDirectory
 
 AT_ONCE: Final = 4  # each in a thread of its directory
 NEW_AT_ONCE: Final = 256
@@ -22,18 +22,25 @@ NEW_AFTER_S: Final = 0.1
 _logger: Final = get_logger(__name__)
 
 
-class Syncing:
-    """Somebody may wait for each of them (`flush.messages`): a large one holds up no other."""
+class SyncsNames(Protocol):
+    """A log directory, as the queue sees it."""
+
+    async def sync_names(self) -> None:
+        """Make the names in the directory durable. An error takes it offline."""
+
+
+class SyncQueue:
+    """Pending syncs. Several run at a time: a long one delays no other (`flush.messages`)."""
 
     def __init__(self) -> None:
-        self._wanted: dict[Log | LogDirectory, None] = {}
-        self._at_work: set[Log | LogDirectory] = set()
+        self._wanted: dict[Log | SyncsNames, None] = {}
+        self._at_work: set[Log | SyncsNames] = set()
         self._bell = trio.Event()
         self._new: dict[Log, None] = {}
         self._new_bell = trio.Event()
 
-    def ask(self, what: Log | LogDirectory) -> None:
-        """Let it be synced once from now on: of a directory the names."""
+    def ask(self, what: Log | SyncsNames) -> None:
+        """Request one sync from now on: of a log, or of the names in a directory."""
         if isinstance(what, Log) and is_empty(what):
             self._new[what] = None
             self._new_bell.set()
@@ -42,14 +49,14 @@ class Syncing:
             self._bell.set()
 
     def forget(self, log: Log) -> None:
-        """It left service."""
+        """Drop the request of a log that was closed."""
         self._wanted.pop(log, None)
         self._new.pop(log, None)
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Sync what asks until cancelled."""
+        """Perform the requested syncs until cancelled."""
         async with trio.open_nursery() as nursery:
             for number in range(AT_ONCE):
                 nursery.start_soon(self._sync_wanted, name=f"log-sync-{number}")
@@ -66,17 +73,17 @@ class Syncing:
                 await self._bell.wait()
                 continue
             del self._wanted[what]
-            self._at_work.add(what)  # whoever syncs it looks again afterwards
+            self._at_work.add(what)  # the task that syncs it checks again afterwards
             try:
-                if isinstance(what, LogDirectory):
-                    await what.sync_names()
-                else:
+                if isinstance(what, Log):
                     await sync_if_open(what)
+                else:
+                    await what.sync_names()
             finally:
                 self._at_work.remove(what)
 
     async def _sync_new(self) -> NoReturn:
-        """Those that come while some are synced are the next ones."""
+        """Sync new logs in groups. Those that arrive meanwhile form the next group."""
         while True:
             await self._new_bell.wait()
             await trio.sleep(NEW_AFTER_S)
@@ -89,7 +96,7 @@ class Syncing:
                 self._bell.set()
 
     def _take_new(self) -> list[Log]:
-        """Some of one directory."""
+        """Take some new logs of one directory."""
         parent = next((log.unsynced.parent for log in self._new), None)
         found = (log for log in self._new if log.unsynced.parent is parent)
         some = list(islice(found, NEW_AT_ONCE))
@@ -106,6 +113,6 @@ async def sync_if_open(log: Log) -> None:
     try:
         await sync(log)
     except KafkaError:
-        return  # deleted meanwhile: nobody waits for it
+        return  # deleted meanwhile: no task waits for it
     except LogDirError as error:
         _logger.warning("sync failed", partition=str(log.partition), reason=str(error))

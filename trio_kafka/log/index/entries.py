@@ -1,19 +1,18 @@
-"""A file of entries of one size, ascending by their first field: what both indexes of a segment are
-made of.
+"""File of entries of one size, ascending by key: the base of the offset and time indexes.
 
-The active segment's entries are kept in memory and written when it is sealed or closed: recovery
-rebuilds them from the log, so nothing is lost. Of a sealed segment every 512th key is kept, and a
-lookup reads one page. Files that Kafka has preallocated end in zeros: these are no entries. A key
-of zero is only an entry at the beginning.
+Entries of the active segment are kept in memory and written when it is sealed or closed: recovery
+    rebuilds them from the log. For a sealed segment every 512th key is kept, and a lookup reads one
+    page. Files that Kafka has preallocated end in zeros, which are no entries. A key of zero is an
+    entry only at the beginning.
 """
 
 from bisect import bisect_right
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.segment_sidecar import WrittenFile
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps, Want
 from trio_kafka.world.protocols import Directory
 
 Entry = tuple[int, int]
@@ -21,11 +20,11 @@ _PAGE: Final = 512
 
 
 class CorruptIndexError(Exception):
-    """An index that cannot be what it should be: it is built again from the log."""
+    """Raised for an invalid index, which is then rebuilt from the log."""
 
 
 class EntryFile(WrittenFile):
-    """Entries (key, value); `count` and `last` are known while it grows and after `load`."""
+    """Entries (key, value). `count` and `last` are known while it grows and after `load`."""
 
     __slots__ = ("_entries", "_layout", "_tops", "count", "last")
 
@@ -47,12 +46,12 @@ class EntryFile(WrittenFile):
 
     @property
     def loaded(self) -> bool:
-        """Lookups need the disk for at most one page."""
+        """True if a lookup reads at most one page from the disk."""
         return self._entries is not None or self._tops is not None
 
     @property
     def in_memory(self) -> bool:
-        """All entries are: `find` answers."""
+        """True if all entries are in memory, as `find` requires."""
         return self._entries is not None
 
     def append(self, key: int, value: int) -> None:
@@ -64,13 +63,13 @@ class EntryFile(WrittenFile):
         self.last = key, value
 
     def find(self, key: int) -> Entry | None:
-        """As `lookup`, for entries that are in memory."""
+        """Look up an entry as `lookup` does, in memory."""
         if self._entries is None:
             raise ValueError(f"{self._name} is not in memory")
         return self._search(self._entries, self.count, key)
 
-    def lookup(self, key: int) -> Steps[Entry | None]:
-        """The last entry whose key is not above `key`. O(log n) and one page."""
+    def lookup(self, key: int) -> FileWork[Entry | None]:
+        """Return the last entry with a key of at most `key`. O(log n) and one page."""
         if not self.loaded:
             yield from self.load()
         if self._entries is not None:
@@ -82,12 +81,12 @@ class EntryFile(WrittenFile):
         if page < 0:
             return None
         size = min(_PAGE, self.count - page * _PAGE) * self._layout.size
-        view = yield Want(self._open(), page * _PAGE * self._layout.size, size, size)
+        view = yield ReadBytes(self._open(), page * _PAGE * self._layout.size, size, size)
         return self._search(view, len(view) // self._layout.size, key)
 
     def _search(self, entries: bytearray | memoryview, count: int, key: int) -> Entry | None:
         unpack, size = self._layout.unpack_from, self._layout.size
-        low, high = 0, count  # by hand: `bisect` would call a key function for each step
+        low, high = 0, count  # not `bisect`, which would call a key function for each step
         while low < high:
             middle = (low + high) // 2
             if unpack(entries, middle * size)[0] <= key:
@@ -99,7 +98,7 @@ class EntryFile(WrittenFile):
         first, second = unpack(entries, (low - 1) * size)
         return first, second
 
-    def load(self) -> Steps[None]:
+    def load(self) -> FileWork[None]:
         """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
         file = self._open()
         size = self._layout.size
@@ -107,13 +106,13 @@ class EntryFile(WrittenFile):
             raise CorruptIndexError(f"{self._name}: {file.size} bytes, want a multiple of {size}")
         view: bytes | memoryview = b""
         if file.size:
-            view = yield Want(file, 0, file.size, file.size)
+            view = yield ReadBytes(file, 0, file.size, file.size)
         self._keep(bytes(view))
         if self._entries is not None:
             self._files.close(self)  # all of it is in memory
 
     def _keep(self, content: bytes) -> None:
-        """Take over what the file holds, but for zeros at its end."""
+        """Take over the content of the file without the zeros at its end."""
         unpack, size = self._layout.unpack_from, self._layout.size
         length = len(content.rstrip(b"\0"))
         count = -(-length // size)
@@ -128,11 +127,11 @@ class EntryFile(WrittenFile):
         else:
             self._entries, self._tops = None, tops
 
-    def grow(self) -> Steps[None]:
+    def grow(self) -> FileWork[None]:
         """Bring all entries into memory, so that they can be cut and continued."""
         if self._entries is None:
             file = self._open()
-            view = yield Want(file, 0, file.size, file.size)
+            view = yield ReadBytes(file, 0, file.size, file.size)
             content = bytes(view)
             self._keep(content)
             self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
@@ -151,42 +150,37 @@ class EntryFile(WrittenFile):
             self.last = key, value
 
     def reset(self) -> None:
-        """Begin anew, in memory and growing."""
+        """Remove all entries; the index grows in memory."""
         self._entries, self._tops = bytearray(), None
         self.count, self.last = 0, None
 
     def position_of(self, key: int) -> int:
-        """How many entries of a growing index have a smaller key."""
+        """Return how many entries of a growing index have a smaller key."""
         if self._entries is None:
             raise ValueError(f"{self._name} is sealed")
         entries, unpack, size = self._entries, self._layout.unpack_from, self._layout.size
         return bisect_right(range(self.count), key - 1, key=lambda i: unpack(entries, i * size)[0])
 
-    def write(self) -> None:
-        """Write a growing index to its file.
+    def write(self) -> FileWork[None]:
+        """Write a growing index to its file, which the owner syncs.
 
-        The owner syncs it. Large ones keep only their top keys then.
+        Nothing may be added before the work ends; lookups go on.
         """
-        if self._entries is not None:
-            self._write(self._entries)
-
-    async def write_slow(self) -> None:
-        """As `write`, in a thread. Nothing may be added meanwhile; lookups go on."""
         if self._entries is None:
             return
         content = memoryview(self._entries)
         try:
-            await self._write_slow(content)
+            yield from self._replace(content)
         finally:
             content.release()
 
     def seal(self) -> None:
-        """Give back the memory of what `write` wrote: no entry follows."""
+        """Release the memory of the written entries: no entry follows."""
         if self._entries is not None:
             self._keep(bytes(self._entries))
 
     def close(self) -> None:
-        """Give back the descriptor and the keys; a sealed index is read again when it is needed."""
+        """Close the file and forget the keys. A sealed index is read again on demand."""
         super().close()
         if self._entries is None:
             self._tops = None

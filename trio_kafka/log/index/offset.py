@@ -1,25 +1,25 @@
-"""The offset index of a segment: where in the file to begin the scan for an offset.
+"""Offset index of a segment: where the scan for an offset begins.
 
-An entry says that a batch whose last offset is `base + relative` begins at `position`. At most one
-entry for each `index.interval.bytes`; the first batch never has one, so position 0 never stands in
-it.
+An entry states that a batch with last offset `base + relative` begins at `position`. There is at
+most one entry for each `index.interval.bytes`. The first batch never has one, so no entry has
+position 0.
 Source: Kafka's `.index` format.
 """
 
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.files.names import INDEX, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
-from trio_kafka.log.names import INDEX, offset_file
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">II")
 
 
 class OffsetIndex:
-    """Absolute offsets outside, relative ones in the file."""
+    """Offset index with absolute offsets; relative ones in the file."""
 
     __slots__ = ("_base", "entries")
 
@@ -36,20 +36,20 @@ class OffsetIndex:
         self.entries = EntryFile(directory, name, ENTRY, sealed=sealed, files=files)
 
     def append(self, last_offset: int, position: int) -> None:
-        """The batch that ends with `last_offset` begins at `position`."""
+        """Add an entry: the batch that ends with `last_offset` begins at `position`."""
         self.entries.append(last_offset - self._base, position)
 
     def position_now(self, offset: int) -> int | None:
-        """As `position`, from memory; None where that does not hold the entries."""
+        """Look up a position as `position` does, in memory; None if the entries are not there."""
         if not self.entries.in_memory:
             return None
         entry = self.entries.find(offset - self._base)
         return entry[1] if entry else 0
 
-    def position(self, offset: int) -> Steps[int]:
-        """Where the scan for the batch that holds `offset` begins.
+    def position(self, offset: int) -> FileWork[int]:
+        """Return where the scan for the batch that holds `offset` begins.
 
-        0 where no entry is low enough.
+        0 if no entry is low enough.
         """
         entry = yield from self.entries.lookup(offset - self._base)
         return entry[1] if entry else 0
@@ -65,5 +65,5 @@ class OffsetIndex:
         self.entries.cut(self.entries.position_of(offset - self._base))
 
     def is_full(self, limit: int) -> bool:
-        """No entry fits into `limit` bytes any more."""
+        """Return whether no entry fits into `limit` bytes any more."""
         return self.entries.count >= limit // ENTRY.size

@@ -1,15 +1,16 @@
-"""A small file of a segment: written as a whole, its owner's until it is durable, and opened again
-by whoever reads it.
+"""Small file beside a segment, written as a whole. Base class of index files.
 
-A base class, and no part of its owners: there are three of them for each segment.
+The file belongs to its owner until it is durable. Afterwards `open_files` opens it on demand.
+Inheritance saves memory, as each segment has three of them.
 """
 
-from trio_kafka.log.open_files import OpenFiles
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.world.protocols import Buffer, Directory, File
 
 
 class WrittenFile:
-    """`sync` what was written, then `settle`; `close` gives back the descriptor in any case."""
+    """Small file. Call `sync` after a write, then `settle`. `close` closes it in any case."""
 
     __slots__ = ("_directory", "_file", "_files", "_name")
 
@@ -20,18 +21,18 @@ class WrittenFile:
         self._file: File | None = None  # written and not durable yet; else it is in `_files`
 
     async def sync(self) -> None:
-        """Make durable what was written."""
+        """Make the written content durable."""
         if self._file is not None:
             await self._file.sync()
 
     def settle(self) -> None:
-        """What was written is durable: give back the descriptor."""
+        """Close the file, which is durable."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def close(self) -> None:
-        """Give back the descriptor, also of a file that is being read."""
+        """Close the file, even while it is read."""
         self.settle()
         self._files.close(self)
 
@@ -40,24 +41,12 @@ class WrittenFile:
         return self._file is not None or self._directory.exists(self._name)
 
     def _open(self) -> File:
-        """To read it. OSError, KafkaError as `OpenFiles.open`."""
+        """Return the file for a read. OSError, KafkaError as `OpenFiles.open`."""
         return self._file or self._files.get(self, self._directory, self._name)
 
-    def _write(self, content: Buffer) -> None:
-        """Let that be all that is in it. OSError, KafkaError as `OpenFiles.open`."""
-        file = self._file or self._files.take(self)
-        if file is None:
-            make = self._files.open if self._is_there else self._files.create
-            file = make(self._directory, self._name)
-        self._file = file
-        if file.size:
-            file.truncate(0)
-        if content:
-            file.append([content])
-
-    async def _write_slow(self, content: Buffer) -> None:
-        """As `_write`, in a thread."""
-        WrittenFile.close(self)  # no more than the descriptor, whatever an owner's does
-        self._file = await self._files.create_slow(
+    def _replace(self, content: Buffer) -> FileWork[None]:
+        """Replace the content. OSError, KafkaError as `OpenFiles.open`."""
+        WrittenFile.close(self)  # this class's close only
+        self._file = yield from self._files.create(
             self._directory, self._name, content, replace=True
         )

@@ -1,7 +1,7 @@
-"""The time index of a segment: the largest timestamp so far, and the batch that has it.
+"""Time index of a segment: the largest timestamp so far, and its batch.
 
-An entry (timestamp, relative offset) says that no batch up to this offset has a larger timestamp;
-the offset is the last one of the batch with that timestamp. Both ascend. The last entry, written
+An entry (timestamp, relative offset) states that no batch up to this offset has a larger timestamp.
+The offset is the last one of the batch with that timestamp. Both ascend. The last entry, written
 when the segment is sealed or closed, holds the largest timestamp of all.
 Source: Kafka's `.timeindex` format.
 """
@@ -9,10 +9,10 @@ Source: Kafka's `.timeindex` format.
 from struct import Struct
 from typing import Final
 
+from trio_kafka.log.files.names import TIME_INDEX, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
-from trio_kafka.log.names import TIME_INDEX, offset_file
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">qI")
@@ -20,7 +20,7 @@ NO_TIMESTAMP: Final = -1
 
 
 class TimeIndex:
-    """Absolute offsets outside, relative ones in the file."""
+    """Time index with absolute offsets; relative ones in the file."""
 
     __slots__ = ("_base", "entries")
 
@@ -43,15 +43,15 @@ class TimeIndex:
 
     @property
     def last(self) -> tuple[int, int]:
-        """(timestamp, offset) of the last entry, once loaded.
+        """Return (timestamp, offset) of the last entry, once loaded.
 
-        (-1, base offset) where there is none.
+        (-1, base offset) without an entry.
         """
         entry = self.entries.last
         return (entry[0], self._base + entry[1]) if entry else (NO_TIMESTAMP, self._base)
 
-    def offset_before(self, timestamp: int) -> Steps[int]:
-        """An offset below which every timestamp is smaller than `timestamp`."""
+    def offset_before(self, timestamp: int) -> FileWork[int]:
+        """Return an offset below which every timestamp is smaller than `timestamp`."""
         entry = yield from self.entries.lookup(timestamp - 1)
         return self._base + entry[1] if entry else self._base
 
@@ -61,5 +61,5 @@ class TimeIndex:
             self.entries.cut(self.entries.count - 1)
 
     def is_full(self, limit: int) -> bool:
-        """Only the entry that sealing writes still fits into `limit` bytes."""
+        """Return whether only the entry that sealing writes still fits into `limit` bytes."""
         return self.entries.count >= limit // ENTRY.size - 1

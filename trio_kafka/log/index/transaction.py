@@ -1,6 +1,6 @@
-"""The transaction index of a segment: the aborted transactions that end in it.
+"""Transaction index of a segment: the aborted transactions that end in it.
 
-The file exists only if there is one. Few enough to be kept in memory once read.
+The file exists only if there are any. They are few enough to stay in memory once read.
 Source: Kafka's `.txnindex` format, version 0.
 """
 
@@ -9,11 +9,11 @@ from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.log.files.names import TRANSACTION_INDEX, offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.index.segment_sidecar import WrittenFile
-from trio_kafka.log.names import TRANSACTION_INDEX, offset_file
-from trio_kafka.log.open_files import OpenFiles
-from trio_kafka.log.reading import Steps, Want
 from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">hqqqq")
@@ -22,9 +22,11 @@ _VERSION: Final = 0
 
 @frozen(kw_only=True)
 class AbortedTransaction:
-    """A producer's records from `first_offset` to `last_offset` (its marker's) do not count.
+    """An aborted transaction: its producer's records from `first_offset` to `last_offset` do not
+        count.
 
-    last_stable_offset: that after the abort; a reader below it needs to look no further.
+    last_offset: that of its marker. last_stable_offset: after the abort; readers below it need not
+        search further.
     """
 
     producer_id: int
@@ -51,28 +53,28 @@ class TransactionIndex(WrittenFile):
         self._entries: list[AbortedTransaction] | None = None if sealed else []
 
     def append(self, aborted: AbortedTransaction) -> None:
-        """Add one, in memory; `write` puts them down."""
+        """Add a transaction in memory; `write` writes it."""
         if self._entries is None:
             raise ValueError(f"{self._name} is not loaded")
         self._entries.append(aborted)
 
-    def all(self) -> Steps[tuple[AbortedTransaction, ...]]:
-        """Every aborted transaction that ends in this segment."""
+    def all(self) -> FileWork[tuple[AbortedTransaction, ...]]:
+        """Return every aborted transaction that ends in this segment."""
         yield from self.load()
         return tuple(self._entries or ())
 
-    def load(self) -> Steps[None]:
-        """Read the file where that has not happened. Raises CorruptIndexError.
+    def load(self) -> FileWork[None]:
+        """Read the file unless it was read. Raises CorruptIndexError.
 
-        Recovery loads every file that is there, and rebuilds a corrupt one: without its entries
-        readers would take aborted records for committed ones.
+        Recovery loads every existing file and rebuilds a corrupt one: without its entries readers
+            would take aborted records for committed ones.
         """
         if self._entries is not None:
             return
         entries: list[AbortedTransaction] = []
         if self._directory.exists(self._name):
             file = self._open()
-            view = yield Want(file, 0, file.size, file.size)
+            view = yield ReadBytes(file, 0, file.size, file.size)
             if len(view) % ENTRY.size or not view:
                 raise CorruptIndexError(f"{self._name}: {len(view)} bytes, want {ENTRY.size} each")
             before = self._base_offset - 1
@@ -94,22 +96,17 @@ class TransactionIndex(WrittenFile):
         self._files.close(self)
 
     def reset(self, entries: Iterable[AbortedTransaction] = ()) -> None:
-        """Begin anew, in memory."""
+        """Replace the entries, in memory."""
         self._entries = list(entries)
 
     def cut(self, offset: int) -> None:
         """Forget transactions whose marker is at `offset` or later; must be loaded."""
         self._entries = [entry for entry in self._entries or () if entry.last_offset < offset]
 
-    def write(self) -> None:
-        """Write the entries to the file, which exists only if there is one; the owner syncs it."""
+    def write(self) -> FileWork[None]:
+        """Write the entries to the file, which the owner syncs. Without entries there is none."""
         if self._entries or (self._entries is not None and self._is_there):
-            self._write(_packed(self._entries))
-
-    async def write_slow(self) -> None:
-        """As `write`, in a thread."""
-        if self._entries or (self._entries is not None and self._is_there):
-            await self._write_slow(_packed(self._entries))
+            yield from self._replace(_packed(self._entries))
 
 
 def _packed(entries: Iterable[AbortedTransaction]) -> bytes:

@@ -1,1 +1,10 @@
 """All logs of a broker: their directories, loading, identity, removal and maintenance."""
+
+__all__ = [
+    "directory",
+    "identity",
+    "loading",
+    "log_manager",
+    "maintenance",
+    "meta_properties",
+]

@@ -1,4 +1,4 @@
-"""One log directory: its lock, its identity, the marker of a clean stop, its checkpoints.
+"""One log directory: lock, identity, marker of a clean stop, checkpoints.
 
 The first I/O error takes it offline with all of its logs.
 """
@@ -12,7 +12,9 @@ import trio
 
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import (
+from trio_kafka.log.disk_latency import DiskLatency
+from trio_kafka.log.durability.sync import close
+from trio_kafka.log.files.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     RECOVERY_POINTS,
@@ -21,26 +23,24 @@ from trio_kafka.log.checkpoint import (
     replace_file,
     write_offsets,
 )
-from trio_kafka.log.descriptors import sync_names, when_free_now
-from trio_kafka.log.disk_latency import Pace
-from trio_kafka.log.durability.sync import close
+from trio_kafka.log.files.descriptor_retry import sync_names, when_free_now
+from trio_kafka.log.files.names import CLEAN, LOCK
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
-from trio_kafka.log.names import CLEAN, LOCK
-from trio_kafka.log.recovery.partition import Known
+from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
-_SLICE: Final = 1000  # logs that are looked at in one go
+_SLICE: Final = 1000  # logs that are handled at a time
 _logger: Final = get_logger(__name__)
 
 
 def _own_start(log: Log) -> int | None:
-    """A start above the first segment's, which alone needs to be written down.
+    """Return a start offset above the base of the first segment; None: no checkpoint is needed.
 
-    Also while segments go: their names may go in any order.
+    While segments are removed it is always returned, as their names may vanish in any order.
     """
     own = log.deleting or log.start_offset > log.segments.first.base_offset
     return log.start_offset if own else None
@@ -53,7 +53,7 @@ _OFFSETS: Final[dict[str, Callable[[Log], int | None]]] = {
 }
 
 
-# What holds for all logs of a directory whose checkpoint cannot be read, for the log line.
+# Consequences of an unreadable checkpoint, for its log event.
 _INSTEAD: Final = {
     RECOVERY_POINTS: "after an unclean stop, recovery reads all logs from their first segment",
     START_OFFSETS: "logs start with their first segment",
@@ -64,7 +64,7 @@ _EVERYWHERE: Final = (1 << 63) - 1
 
 
 class LogDirectory:
-    """A directory in use. clean: the last life ended in order; logs: those that live here."""
+    """A log directory in use. clean: the broker stopped cleanly before. logs: those in it."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class LogDirectory:
     ) -> None:
         self.root = root
         self.path = root.path
-        self.pace = Pace(world.clock.elapsed, world.clock.waits, yield_point)
+        self.latency = DiskLatency(world.clock.elapsed, world.clock.waits, yield_point)
         self.logs: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
         self.clean = False
@@ -84,21 +84,24 @@ class LogDirectory:
         self._known = self._durable
         self._malformed: set[str] = set()
         self._writing = trio.Lock()
-        # Offsets that the recovery points name besides those of the logs here: a log that has its
-        # own owner, and nothing else of a log directory.
+        # Further offsets for the checkpoint of recovery points, from the owner of a log that has
+        # nothing else to do with this directory.
         self.durable_elsewhere: Callable[[], dict[TopicPartition, int]] = dict
         self._unlock: Callable[[], None] | None = None
         self._on_offline = on_offline
 
     async def open(self) -> None:
-        """Lock it, and read what it says of itself. Raises LogDirError, also where it is in use."""
+        """Lock the directory, read its identity and checkpoints.
+
+        Raises LogDirError, also if another process uses it.
+        """
         try:
             self._unlock = await when_free_now(lambda: self.root.lock(LOCK))
             self.properties = await read_meta_properties(self.root)
             await self._read_checkpoints()
             self.clean = self.root.exists(CLEAN)
             if self.clean:
-                # From now on this life is not clean, also if it ends at once.
+                # From now on the stop is not clean, even if the process ends at once.
                 await self.root.unlink(CLEAN)
                 await sync_names(self.root)
         except BlockingIOError as error:
@@ -107,7 +110,7 @@ class LogDirectory:
             raise LogDirError(self.path, str(error)) from error
 
     async def _read_checkpoints(self) -> None:
-        """Read all checkpoints. A malformed one counts as missing, with a warning.
+        """Read all checkpoints. A malformed one counts as missing and is logged.
 
         Source: Kafka's LogManager starts with empty recovery points and start offsets then.
         """
@@ -122,20 +125,20 @@ class LogDirectory:
         self._known = {name: dict(offsets) for name, offsets in self._durable.items()}
 
     def known(self, partition: TopicPartition) -> Known:
-        """What the checkpoints say of a partition."""
+        """Return what the checkpoints state about a partition."""
         return Known(
             clean=self.clean,
             recovery_point=self._known[RECOVERY_POINTS].get(partition, 0),
             start_offset=self._known[START_OFFSETS].get(partition, 0),
             high_watermark=self._known[HIGH_WATERMARKS].get(partition, 0),
-            # Without the file any gap may be one of the cleaner: none of them is a reason to cut.
+            # Without the file any gap may come from compaction, so none is a reason to cut.
             cleaned_until=_EVERYWHERE
             if CLEANER_OFFSETS in self._malformed
             else self._known[CLEANER_OFFSETS].get(partition, 0),
         )
 
     def add(self, log: Log) -> None:
-        """Take a log in."""
+        """Add a log."""
         self.logs[log.partition] = log
         log.on_failure = self.fail
         log.lower_checkpoints = self.lower_checkpoints
@@ -150,10 +153,10 @@ class LogDirectory:
             self._on_offline()
 
     async def lower_checkpoints(self, *logs: Log) -> None:
-        """See to it that no durable checkpoint says more of logs than is true now. OSError.
+        """Rewrite checkpoints that claim more about these logs than is true now. OSError.
 
-        Before a log is cut, and before the first sync of a new one: the partition may have had
-        another log here, of which the checkpoints still speak.
+        Called before a log is cut, and before the first sync of a new one: the checkpoints may
+            still describe an earlier log of the partition.
         """
         async with self._writing:
             for name, offset_of in (
@@ -174,7 +177,7 @@ class LogDirectory:
                 await write_offsets(self.root, CLEANER_OFFSETS, cleaned)
 
     async def write(self, name: str) -> None:
-        """Write down RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
+        """Write RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
         async with self._writing:
             await self._write(name)
 
@@ -194,10 +197,10 @@ class LogDirectory:
         self._durable[name] = offsets
 
     async def write_start_offsets(self) -> None:
-        """Write down the start offsets above the first segments'. OSError.
+        """Write the start offsets that are above their first segments. OSError.
 
-        A high watermark that is not below the start is written first: recovery doubts a start that
-        no other checkpoint confirms.
+        High watermarks below them are written first: recovery doubts a start offset that no other
+            checkpoint confirms.
         """
         async with self._writing:
             committed = self._durable[HIGH_WATERMARKS]
@@ -208,7 +211,7 @@ class LogDirectory:
             await self._write(START_OFFSETS)
 
     async def sync_names(self) -> None:
-        """Make durable which partitions there are; an error takes the directory offline."""
+        """Make the names of partitions durable. An error takes the directory offline."""
         if self.offline:
             await trio.lowlevel.checkpoint()
             return
@@ -218,7 +221,7 @@ class LogDirectory:
             self.fail(LogDirError(self.path, str(error)))
 
     async def checkpoint(self, *names: str) -> None:
-        """Write checkpoints, all if none is named; an error takes the directory offline."""
+        """Write these checkpoints, without names all. An error takes the directory offline."""
         if self.offline is None:
             try:
                 # High watermarks before start offsets: see `write_start_offsets`.
@@ -230,7 +233,7 @@ class LogDirectory:
                 self.fail(LogDirError(self.path, str(error)))
 
     async def high_watermarks_moved(self) -> bool:
-        """Whether their checkpoint says less, or other, than what is so now."""
+        """Return whether the checkpoint of high watermarks is out of date."""
         await trio.lowlevel.checkpoint()
         durable, logs = self._durable[HIGH_WATERMARKS], tuple(self.logs.values())
         for start in range(0, len(logs), _SLICE):
@@ -241,7 +244,9 @@ class LogDirectory:
         return len(durable) != len(logs)
 
     async def close(self, broker_epoch: int) -> None:
-        """Close the logs, write checkpoints and marker, unlock. What fails leaves no marker."""
+        """Close the logs, write checkpoints and the marker, unlock. After an error there is no
+        marker.
+        """
         try:
             for log in list(self.logs.values()):
                 await close(log)
@@ -260,7 +265,7 @@ class LogDirectory:
             self.abandon()
 
     def abandon(self) -> None:
-        """Close the files and unlock, without a word of what is durable. Idempotent."""
+        """Close the files and unlock, without checkpoints. Idempotent."""
         for log in self.logs.values():
             log.abandon()
         if self._unlock is not None:

@@ -1,23 +1,23 @@
-"""Files and directories in a log directory that are not a broker's.
+"""Files and directories in a log directory that do not belong to a broker.
 
-They are left alone: an operator may have put a backup there, a file system its `lost+found`.
-Source: Kafka skips plain files, and does not start where a directory is no partition's.
+They are ignored: an operator may have stored a backup, a file system its `lost+found`.
+Source: Kafka skips plain files, and does not start with a directory that is no partition's.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.log.checkpoint import (
+from trio_kafka.log.files.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LEADER_EPOCHS,
     RECOVERY_POINTS,
     START_OFFSETS,
 )
+from trio_kafka.log.files.names import CLEAN, FUTURE, LOCK
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
-from trio_kafka.log.names import CLEAN, FUTURE, LOCK
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.model import TopicPartition
 
 _REPLACED: Final = (
@@ -28,7 +28,7 @@ _REPLACED: Final = (
     CLEANER_OFFSETS,
     CLEAN,
 )
-# What a broker, Kafka's too, and a file system keep there beside partitions.
+# Files that a broker (Kafka's too) and a file system keep beside partitions.
 OWN_FILES: Final = frozenset(
     {
         LOCK,
@@ -47,10 +47,10 @@ _LARGEST_PARTITION: Final = (1 << 31) - 1
 
 
 def why_foreign(name: str, parsed: tuple[TopicPartition, str], inside: Sequence[str]) -> str | None:
-    """Why a directory with such a name is no partition's; None: it may be one.
+    """Return why a directory with this name does not belong to a partition; None: it may.
 
-    parsed: as `parse_directory`. inside: the names in it. A power loss may leave a new partition's
-    directory empty.
+    parsed: as `parse_directory`. inside: the names in it. A power loss may leave the directory of a
+        new partition empty.
     """
     partition, mark = parsed
     if mark == FUTURE:

@@ -1,4 +1,4 @@
-"""Whose the log directories are: `meta.properties` checked, and written into an empty one.
+"""Identity of log directories: `meta.properties` is checked, and written into an empty one.
 
 Source: KIP-631; directory ids: KIP-858.
 """
@@ -6,18 +6,21 @@ Source: KIP-631; directory ids: KIP-858.
 from collections.abc import Iterable
 
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.files.partition_metadata import format_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
-from trio_kafka.log.partition_metadata import format_id
 from trio_kafka.world.world import World
 
 
 class IdentityError(Exception):
-    """A log directory belongs to another node or cluster, or was never formatted: no start."""
+    """Raised for a log directory of another node or cluster, or one that was never formatted."""
 
 
 def check_identity(directories: Iterable[LogDirectory], identity: MetaProperties) -> None:
-    """All that are formatted belong to `identity`, none twice; one at least is. IdentityError."""
+    """Check that all formatted directories belong to `identity`, and their ids differ.
+
+    At least one must be formatted. Raises IdentityError.
+    """
     directories = tuple(directories)
     formatted = [(one.path, one.properties) for one in directories if one.properties]
     if directories and not formatted:
@@ -39,7 +42,7 @@ def check_identity(directories: Iterable[LogDirectory], identity: MetaProperties
 
 
 async def format_directory(world: World, directory: LogDirectory, identity: MetaProperties) -> None:
-    """Make an empty directory one of `identity`, with an id of its own; an error: offline."""
+    """Write `identity`, with a new directory id, into an empty directory, or fail it."""
     properties = MetaProperties(
         node_id=identity.node_id,
         cluster_id=identity.cluster_id,
@@ -53,7 +56,7 @@ async def format_directory(world: World, directory: LogDirectory, identity: Meta
 
 
 def new_directory_id(world: World) -> str:
-    """An id for a log directory; the first hundred are reserved, and none begins with a dash."""
+    """Return a new id. The first hundred are reserved, and none begins with a dash."""
     while True:
         text = format_id(world.random_bytes(16))
         if not text.startswith("-"):

@@ -1,7 +1,7 @@
-"""Every partition of every directory is loaded when a broker starts.
+"""Load of every partition of every directory when a broker starts.
 
-A directory that fails goes offline, the others go on. What was marked before is taken up again:
-what was deleted goes when its delay is over, a stray stays, and each start says where.
+A directory that fails goes offline; the others continue. Deleted directories are removed when their
+delay is over. Strays stay, and each start logs their paths.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,18 +13,18 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.checkpoint import RECOVERY_POINTS, read_file
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.descriptors import names_in, when_free, when_free_now
 from trio_kafka.log.durability.sync_queue import sync_if_open
+from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, read_file
+from trio_kafka.log.files.descriptor_retry import names_in, when_free, when_free_now
+from trio_kafka.log.files.names import DELETE, STRAY, parse_directory
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.files.partition_metadata import decode
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.foreign_files import OWN_FILES, why_foreign
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.names import DELETE, STRAY, parse_directory
-from trio_kafka.log.partition_metadata import NAME as PARTITION_METADATA
-from trio_kafka.log.partition_metadata import decode
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
 
@@ -42,12 +42,13 @@ async def load_logs(
 ) -> None:
     """Load every partition of every directory.
 
-    at_once: how many logs of one directory; they wait for its disk and not for one another.
-    producers_silent_ms: who was silent for so long is not taken over from a snapshot of producers.
-    topic_id_of: the id that a name has now, None where it has none. It decides between two
-        directories that have a partition of one name, which is what a power loss may leave of
-        a topic that was deleted and made again elsewhere; the other one becomes a stray.
-    Raises LogDirError where no directory is left, IdentityError for two of one topic.
+    at_once: logs of one directory that are loaded at a time. Directories do not wait for one
+        another.
+    producers_silent_ms: producers silent for longer are not taken from a snapshot.
+    topic_id_of: returns the id of a topic name, None if there is none. It decides between two
+        directories of one partition, which a power loss may leave if a topic is deleted and created
+        again elsewhere. The other one becomes a stray.
+    Raises LogDirError if no directory is left, IdentityError for two logs of one topic id.
     """
     since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
     load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic, since, at_once)
@@ -69,7 +70,7 @@ class _Load:
     at_once: int
 
     async def directory(self, directory: LogDirectory) -> None:
-        """All that is in it; an error takes it offline."""
+        """Load all logs of a directory. An error takes it offline."""
         try:
             names = await names_in(directory.root)
         except OSError as error:
@@ -90,10 +91,10 @@ class _Load:
             await self._write_epochs(directory)
 
     async def _write_epochs(self, directory: LogDirectory) -> None:
-        """Make rebuilt leader epochs durable, then claim what was recovered.
+        """Make rebuilt leader epochs durable, then write recovery points.
 
-        After the first checkpoint: until then the checkpoints may be those of a deleted log, and a
-        log without a file of epochs is known to have been never synced.
+        After the first checkpoint: until then the checkpoints may describe a deleted log. A log
+            without a file of epochs was never synced.
         """
         rebuilt = [log for log in directory.logs.values() if log.epochs.dirty]
         left = iter(rebuilt)
@@ -106,7 +107,7 @@ class _Load:
     async def _load_some(
         self, directory: LogDirectory, names: Iterator[str], all_of_it: trio.CancelScope
     ) -> None:
-        """One after the other of those that nobody has taken; an error ends it for all."""
+        """Load logs that no other task has taken. An error ends the load of the directory."""
         await trio.lowlevel.checkpoint()
         try:
             for name in names:
@@ -151,6 +152,7 @@ class _Load:
     async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
         folder = directory.root.directory(name)
         known, config = directory.known(partition), self.config_of(partition)
+        known.silent_since = self.silent_since
         log = await when_free(
             partial(
                 open_log,
@@ -159,9 +161,8 @@ class _Load:
                 partition,
                 config,
                 known=known,
-                pace=directory.pace,
+                latency=directory.latency,
                 files=self.logs.files,
-                silent_since=self.silent_since,
             )
         )
         try:
@@ -177,7 +178,7 @@ class _Load:
         return log
 
     def _take(self, directory: LogDirectory, name: str, log: Log) -> None:
-        """Let it serve, unless another one of that name has the better claim."""
+        """Serve the log, unless another one of the same partition has the better claim."""
         partition = log.partition
         other = self.logs.get(partition)
         if other is None:
@@ -198,7 +199,7 @@ class _Load:
 
 
 async def _sync_some(logs: Iterator[Log]) -> None:
-    """Sync one after the other of those that no other task has taken."""
+    """Sync logs that no other task has taken, one after the other."""
     await trio.lowlevel.checkpoint()
     for log in logs:
         await sync_if_open(log)
@@ -209,11 +210,11 @@ def _ignore(directory: LogDirectory, name: str, reason: str) -> None:
 
 
 def _rank(log: Log, wanted: TopicId | None) -> int:
-    """How likely it is the log of the topic with that id: an id that is missing was not synced."""
+    """Rank a log by how likely it is that of the topic id. Without an id it was not synced."""
     if log.topic_id is None:
         return 1
     return 2 if log.topic_id == wanted else 0
 
 
 def _no_topic(_: str) -> None:
-    """No name is known."""
+    """Default of `topic_id_of`."""

@@ -1,7 +1,7 @@
-"""All logs of a broker in all of its log directories: found, made, taken out of service, closed.
+"""All logs of a broker in all of its log directories: created, deleted, closed.
 
-`loading` fills it when the broker starts, `upkeep` is its periodic work; `run` is all tasks, which
-sync what logs ask for. A directory that fails goes offline with its logs, the others go on.
+`loading` adds the logs when the broker starts; `maintenance` is the periodic work. `run` performs
+pending syncs. A directory that fails goes offline with its logs; the others continue.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,15 +13,15 @@ from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.durability.sync_queue import Syncing
+from trio_kafka.log.durability.sync_queue import SyncQueue
+from trio_kafka.log.files.names import DELETE, STRAY, marked_directory
+from trio_kafka.log.files.open_files import SMALLEST, OpenFiles
+from trio_kafka.log.files.partition_metadata import encode
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.identity import check_identity, format_directory
 from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.log.manager.removal import Removal
-from trio_kafka.log.names import DELETE, STRAY, marked_directory
-from trio_kafka.log.open_files import SMALLEST, OpenFiles
-from trio_kafka.log.partition_metadata import encode
 from trio_kafka.log.recovery.partition import create_log
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
@@ -31,12 +31,15 @@ _logger: Final = get_logger(__name__)
 
 
 class LogManager:
-    """on_offline: called with a directory that has just gone offline.
+    """Logs of a broker. on_offline: called with a directory that has just gone offline.
 
-    open_files: how many files of sealed segments are open at most, see `OpenFiles`. threads: how
-    many work in each directory at once. offline_paths:
-    directories that could not be opened. removal: what waits to be removed. strays: directories of
-    partitions that this broker should not have; an operator may remove them, nobody else does.
+    open_files: largest number of open files of sealed segments, see `OpenFiles`.
+    threads: number of threads for each directory.
+    yield_point: called between the pieces of clients' large appends.
+    offline_paths: directories that could not be opened.
+    removal: directories to be removed.
+    strays: directories of partitions that do not belong to this broker. Only an operator removes
+        them.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class LogManager:
     ) -> None:
         self.world = world
         self.threads = threads
-        self._yield_point = yield_point
+        self.yield_point = yield_point or YieldPoint()
         self.files = OpenFiles(open_files, world.descriptors)
         self.directories: list[LogDirectory] = []
         self.offline_paths: dict[str, LogDirError] = {}
@@ -61,13 +64,13 @@ class LogManager:
         self._paths = paths
         self._on_offline = on_offline or _nobody
         self._logs: dict[TopicPartition, Log] = {}
-        self._syncing = Syncing()
+        self._syncing = SyncQueue()
         self._node = node.add("log-manager", "part", self.figures)
         self._node.add("open-files", "file", self.files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Return figures for the tree."""
         return {
             "directories": len(self.directories),
             "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
@@ -80,9 +83,9 @@ class LogManager:
     # Directories
 
     async def open(self) -> None:
-        """Lock the directories and read what they say of themselves; nothing is loaded yet.
+        """Lock the directories, read their identities and checkpoints. Nothing is loaded yet.
 
-        Raises LogDirError where none can be opened.
+        Raises LogDirError if none can be opened.
         """
         for path in self._paths:
             await self._open(path)
@@ -90,10 +93,10 @@ class LogManager:
             raise next(iter(self.offline_paths.values()))
 
     async def identify(self, identity: MetaProperties) -> None:
-        """Check whose the directories are. Raises IdentityError.
+        """Check the identity of the directories. Raises IdentityError.
 
-        identity: of this node; directory ids are the directories' own. An empty directory beside
-        formatted ones is formatted.
+        identity: of this node; directory ids are the directories' own. An empty directory is
+            formatted if another one is formatted already.
         """
         check_identity(self.directories, identity)
         for directory in self.online:
@@ -101,7 +104,7 @@ class LogManager:
                 await format_directory(self.world, directory, identity)
 
     def resize(self, threads: int) -> None:
-        """Let so many threads work in each directory from now on."""
+        """Set the number of threads for each directory."""
         self.threads = threads
         for directory in self.directories:
             directory.root.resize(threads)
@@ -110,7 +113,7 @@ class LogManager:
         try:
             root = self.world.directory(path, create=True, threads=self.threads)
             directory = LogDirectory(
-                self.world, root, lambda: self._on_offline(directory), self._yield_point
+                self.world, root, lambda: self._on_offline(directory), self.yield_point
             )
             await self._lock(directory)
         except LogDirError as error:
@@ -124,7 +127,7 @@ class LogManager:
             self.directories.append(directory)
 
     async def _lock(self, directory: LogDirectory) -> None:
-        """What is not opened whole is unlocked: nobody would close it."""
+        """Open a directory. Unlock it if that fails."""
         try:
             await directory.open()
         except BaseException:
@@ -133,11 +136,11 @@ class LogManager:
 
     @property
     def online(self) -> list[LogDirectory]:
-        """The directories that serve."""
+        """Directories that are not offline."""
         return [directory for directory in self.directories if directory.offline is None]
 
     def check_online(self) -> None:
-        """Raises LogDirError, of the first one that failed, where no directory is left."""
+        """Raise the LogDirError of the first failed directory if all are offline."""
         if not self.online:
             raise next(iter(self.offline_paths.values()), None) or self._all_offline()
 
@@ -147,10 +150,10 @@ class LogManager:
                 return directory.offline
         return LogDirError(", ".join(self._paths), "no log directory is online")
 
-    # What is there
+    # Lookup
 
     def get(self, partition: TopicPartition) -> Log | None:
-        """The log of a partition; also one whose directory is offline (`log.failed`)."""
+        """Return the log of a partition, even if its directory is offline (`log.failed`)."""
         return self._logs.get(partition)
 
     @property
@@ -158,7 +161,7 @@ class LogManager:
         return tuple(self._logs.values())
 
     def directory_of(self, partition: TopicPartition) -> LogDirectory | None:
-        """Where a partition's log lives."""
+        """Return the directory of a partition's log."""
         for directory in self.directories:
             if partition in directory.logs:
                 return directory
@@ -176,9 +179,10 @@ class LogManager:
         config: LogConfig,
         directory: LogDirectory | None = None,
     ) -> Log:
-        """The log of a partition: the one that is there, else a new one in the emptiest directory.
+        """Return the log of a partition; create it in the directory with the fewest logs if
+        necessary.
 
-        Nothing of it is durable before its first `sync`. LogDirError.
+        A new log is not durable before its first `sync`. LogDirError.
         """
         if log := self._logs.get(partition):
             return log
@@ -188,7 +192,7 @@ class LogManager:
         directory = directory or min(online, key=lambda one: len(one.logs))
         try:
             log = self._create(partition, topic_id, config, directory)
-        except KafkaError as error:  # no descriptor is left: the directory stays online
+        except KafkaError as error:  # no free descriptor: the directory stays online
             raise LogDirError(directory.path, str(error)) from error
         except OSError as error:
             directory.fail(LogDirError(directory.path, str(error)))
@@ -203,7 +207,7 @@ class LogManager:
         config: LogConfig,
         directory: LogDirectory,
     ) -> Log:
-        """OSError; KafkaError(REPLICA_NOT_AVAILABLE): no descriptor is left."""
+        """Create a log. OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor."""
         folder = directory.root.directory(str(partition), create=True)
         log = create_log(
             self.world,
@@ -211,7 +215,7 @@ class LogManager:
             partition,
             config,
             parent=directory.root,
-            pace=directory.pace,
+            latency=directory.latency,
             files=self.files,
         )
         log.unsynced.owes(encode(topic_id))
@@ -219,28 +223,28 @@ class LogManager:
         return log
 
     def take(self, directory: LogDirectory, log: Log) -> None:
-        """Let a log of `directory` serve: one that was made or loaded."""
+        """Serve a log of `directory` that was created or loaded."""
         directory.add(log)
         log.wants_sync = self._syncing.ask
         self._logs[log.partition] = log
         self._nodes[log.partition] = self._node.add(str(log.partition), "log", log.figures)
 
     def delete(self, partition: TopicPartition) -> None:
-        """Take a log out of service; its files go after file.delete.delay.ms. Leases live on.
+        """Stop serving a log. Its files are removed after file.delete.delay.ms; leases stay valid.
 
         The name is free at once. LogDirError.
         """
         self._retire(partition, DELETE)
 
     def make_stray(self, partition: TopicPartition) -> None:
-        """Take a log out of service whose partition is not this broker's; its files stay.
+        """Stop serving a log whose partition is not this broker's. Its files stay.
 
-        Source: Kafka moves strays aside and never deletes them: metadata may be wrong, too.
+        Source: Kafka moves strays aside and never deletes them, as the metadata may be wrong.
         """
         self._retire(partition, STRAY)
 
     def found_stray(self, path: str) -> None:
-        """A directory that was moved aside, now or before the start."""
+        """Note and log a directory that was moved aside, now or earlier."""
         self.strays.append(path)
         _logger.warning("stray partition", path=path)
 
@@ -260,7 +264,7 @@ class LogManager:
         except OSError as error:
             directory.fail(LogDirError(directory.path, str(error)))
             return
-        # Not synced, a power loss would make a deleted log a stray, which stays for ever.
+        # Without a sync a power loss would make a deleted log a stray, which stays for ever.
         self._syncing.ask(directory)
         if mark == STRAY:
             self.found_stray(f"{directory.path}/{name}")
@@ -268,21 +272,21 @@ class LogManager:
             self.removal.add(directory, name, log.config.file_delete_delay_ms)
 
     def marked(self, partition: TopicPartition, mark: str) -> str:
-        """A new name for the directory of a partition that leaves service."""
+        """Return a new name for the directory of a partition that is no longer served."""
         return marked_directory(partition, self.world.random_bytes(16), mark)
 
-    # Life
+    # Tasks and end
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Sync the logs that ask for it, a few at a time, until cancelled."""
+        """Perform pending syncs, a few at a time, until cancelled."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self.files.run, name="open-files")
             await self._syncing.run(task_status=task_status)
 
     async def close(self, broker_epoch: int = -1) -> None:
-        """In order: sync all, checkpoints, markers of a clean stop, locks."""
+        """Sync all, write checkpoints and markers of a clean stop, unlock, in this order."""
         await trio.lowlevel.checkpoint()
         self.files.may_use_reserve = True  # a log that is not closed costs a recovery
         for directory in self.directories:
@@ -292,11 +296,11 @@ class LogManager:
         self._node.remove()
 
     def abandon(self) -> None:
-        """Close files and give back locks, nothing else: the next start recovers. Idempotent."""
+        """Close files and locks without checkpoints: the next start recovers. Idempotent."""
         for directory in self.directories:
             directory.abandon()
         self.files.close_all()
 
 
 def _nobody(_: LogDirectory) -> None:
-    """Nobody listens."""
+    """Default of `on_offline`."""

@@ -1,6 +1,6 @@
-"""The periodic work on all logs of a broker: retention, flush by time, checkpoints, old producers.
+"""Periodic work on all logs of a broker: retention, flush by time, checkpoints, old producers.
 
-Functions for the owner's scheduler. An error takes the directory offline, the others go on.
+Functions for a scheduler. An error takes the directory offline; the others continue.
 """
 
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from collections.abc import Callable
 import trio
 
 from trio_kafka.errors import KafkaError, LogDirError
-from trio_kafka.log.checkpoint import HIGH_WATERMARKS
 from trio_kafka.log.durability.sync_queue import sync_if_open
+from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.retention import retain
 
 
 async def retain_all(logs: LogManager) -> int:
-    """Remove old segments of every log; how many went."""
+    """Remove old segments of every log. Return their number."""
     await trio.lowlevel.checkpoint()
     gone = 0
     for directory in logs.online:
@@ -42,7 +42,7 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
 
 
 async def sync_due(logs: LogManager) -> None:
-    """Sync the logs whose flush.ms is over."""
+    """Sync the logs whose `flush.ms` has passed."""
     await trio.lowlevel.checkpoint()
     now = logs.now_ms()
     for log in logs.logs:
@@ -52,8 +52,9 @@ async def sync_due(logs: LogManager) -> None:
 
 
 async def write_checkpoints(logs: LogManager, *names: str) -> None:
-    """Write checkpoints of every directory: recovery points, start offsets and high watermarks if
-    none is named.
+    """Write these checkpoints of every directory.
+
+    Without names: recovery points, start offsets and high watermarks.
     """
     await trio.lowlevel.checkpoint()
     for directory in logs.online:
@@ -61,8 +62,9 @@ async def write_checkpoints(logs: LogManager, *names: str) -> None:
 
 
 async def write_high_watermarks(logs: LogManager) -> None:
-    """Write those of the directories where one has moved: it is done every few seconds, and costs
-    a sync.
+    """Write high watermarks of the directories in which one has moved.
+
+    This is done every few seconds, and costs a sync.
     """
     await trio.lowlevel.checkpoint()
     for directory in logs.online:
@@ -71,7 +73,7 @@ async def write_high_watermarks(logs: LogManager) -> None:
 
 
 async def forget_producers(logs: LogManager, silent_ms: int) -> None:
-    """Forget the idempotent producers of every log that wrote nothing for so long.
+    """Forget idempotent producers that have been silent for `silent_ms`.
 
     Source: producer.id.expiration.ms; the time of a producer is that of its last batch.
     """

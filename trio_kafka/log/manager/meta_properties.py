@@ -1,4 +1,4 @@
-"""`meta.properties`: whose log directory this is.
+"""`meta.properties`: the identity of a log directory.
 
 Source: KIP-631, KIP-858; the format of Kafka's file, version 1.
 """
@@ -7,7 +7,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.checkpoint import read_file, replace_file
+from trio_kafka.log.files.checkpoints import read_file, replace_file
 from trio_kafka.model import NodeId
 from trio_kafka.world.protocols import Directory
 
@@ -16,7 +16,7 @@ NAME: Final = "meta.properties"
 
 @frozen(kw_only=True)
 class MetaProperties:
-    """The identity of a log directory.
+    """Identity of a log directory.
 
     Ids are texts of 22 characters; a cluster id may be any text.
     """
@@ -26,9 +26,9 @@ class MetaProperties:
     directory_id: str | None = None
 
     def encode(self) -> bytes:
-        """The content of the file.
+        """Return the content of the file.
 
-        Comments first, as a properties file written by Java has them.
+        Comments come first, as in a properties file written by Java.
         """
         lines = ["#", f"node.id={self.node_id}"]
         if self.directory_id is not None:
@@ -37,9 +37,9 @@ class MetaProperties:
 
 
 async def read_meta_properties(directory: Directory) -> MetaProperties | None:
-    """The identity.
+    """Read the identity of a directory; None: it was never formatted.
 
-    None where the directory was never formatted. Raises LogDirError that names the line.
+    Raises LogDirError with the line.
     """
     content = await read_file(directory, NAME)
     if content is None:
@@ -76,5 +76,5 @@ def _refused(directory: Directory, found: str) -> LogDirError:
 
 
 async def write_meta_properties(directory: Directory, properties: MetaProperties) -> None:
-    """Make this the identity of the directory, durably."""
+    """Write the identity of the directory, durably."""
     await replace_file(directory, NAME, properties.encode())

@@ -1,4 +1,4 @@
-"""Directories of logs that left service wait for their time, then their files go.
+"""Delayed removal of the directories of deleted logs.
 
 Source: file.delete.delay.ms.
 """
@@ -10,7 +10,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.descriptors import names_in, sync_names
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.world.world import World
 
@@ -24,7 +24,7 @@ class _Entry:
 
 @define(eq=False)
 class Removal:
-    """on_added: called when something new waits for `remove_due`."""
+    """Directories to be removed. on_added: called when one was added, to schedule `remove_due`."""
 
     world: World
     on_added: Callable[[], None] = field(default=lambda: None, init=False)
@@ -34,15 +34,17 @@ class Removal:
         return len(self._entries)
 
     def add(self, directory: LogDirectory, name: str, delay_ms: int) -> None:
-        """Let `name` in `directory` go after so many milliseconds."""
+        """Remove `name` in `directory` after so many milliseconds."""
         self._entries.append(_Entry(self._now_ms() + delay_ms, directory, name))
         self.on_added()
 
     async def remove_due(self) -> float | None:
-        """Remove the files whose delay is over; seconds until the next ones are due, None: none."""
+        """Remove the directories whose delay is over. Return the seconds until the next is due, or
+        None.
+        """
         await trio.lowlevel.checkpoint()
         now = self._now_ms()
-        # One by one: while files go others are added, and another call may be at work.
+        # One by one: others may be added meanwhile, and another call may be running.
         while due := next((entry for entry in self._entries if entry.due_ms <= now), None):
             self._entries.remove(due)
             if due.directory.offline is None:
@@ -54,9 +56,10 @@ class Removal:
 
 
 async def _remove(directory: LogDirectory, name: str) -> None:
-    """An error takes the directory offline."""
+    """Remove a directory with its files. An error takes the log directory offline."""
     try:
-        await sync_names(directory.root)  # the new name first: half a directory is no partition
+        # The new name first: half a directory must not look like a partition.
+        await sync_names(directory.root)
         folder = directory.root.directory(name)
         for file in await names_in(folder):
             await folder.unlink(file)

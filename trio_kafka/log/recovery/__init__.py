@@ -1,1 +1,7 @@
-"""Recovery of one partition: segments are verified, damage is reported, indexes are rebuilt."""
+"""Recovery of one partition: segments are verified, damage is logged, indexes are rebuilt."""
+
+__all__ = [
+    "damage",
+    "partition",
+    "segment_loader",
+]

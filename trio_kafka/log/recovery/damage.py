@@ -1,7 +1,7 @@
-"""Damage that recovery finds in a segment: what it is told of before anything is cut.
+"""Damage that recovery finds in a segment, described before anything is cut.
 
-A power loss leaves a tail that is torn, or sectors of zeros before a later write that survived. Any
-other bytes between whole batches were changed after they had been written.
+A power loss leaves a torn tail, or sectors of zeros before a later write that survived. Any other
+bytes between whole batches were changed after they had been written.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,9 @@ _NO_CHANCE: Final = 64  # zeros: more than a batch ends with
 class Damage:
     """Bytes at `position` of a file that are not the batch with `offset`.
 
-    whole_at: where a whole batch follows, None: nowhere in this file. lost: the bytes between look
-    like a write that a power loss has torn, or are none at all. later: the log has later segments.
+    whole_at: position of the next whole batch, None: none in this file.
+    lost: the bytes in between look like a torn write, or there are none.
+    later: the log has later segments.
     """
 
     path: str
@@ -32,15 +33,15 @@ class Damage:
     later: bool
 
 
-# Raises LogDirError where the log must not be cut.
+# Raises LogDirError if the log must not be cut.
 Judge = Callable[[Damage], None]
 
 
 async def looks_lost(file: File, begin: int, end: int) -> bool:
-    """Whether a write from `begin` on may have been torn by a power loss. OSError.
+    """Return whether a power loss may have torn a write from `begin` on. OSError.
 
-    Either the file ends within the batch, or zeros run from `begin`, from a sector after it, or for
-    long, up to `end`.
+    True if the file ends within the batch, or if zeros run up to `end`: from `begin`, from the
+        start of a sector, or for long.
     """
     if end == file.size:
         head = bytearray(LENGTH_END)

@@ -1,8 +1,7 @@
-"""Read a segment from its beginning, as after a crash: where the whole batches end, and its indexes
-anew.
+"""Verification of a segment after a crash: find the end of its whole batches, rebuild its indexes.
 
-A whole batch has a matching CRC, an offset not below the one before, and a leader epoch not below
-the one before: what a lost truncation leaves behind a new tail is not taken for a part of it.
+A whole batch has a matching CRC, and neither an offset nor a leader epoch below the one before. So
+remains of a lost truncation after a new tail are not taken for a part of it.
 """
 
 from collections.abc import Callable
@@ -11,8 +10,8 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import KafkaError
+from trio_kafka.log.batch_scan import BULK
 from trio_kafka.log.epochs import NO_EPOCH
-from trio_kafka.log.scan import BULK
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import (
     HEADER_SIZE,
@@ -25,19 +24,19 @@ from trio_kafka.world.protocols import File
 
 See = Callable[[int, BatchHeader], None]
 SCANNED: Final = 1 << 20
-_LOOKED: Final = 256  # places that may be headers: about 1 ms
+_LOOKED: Final = 256  # possible headers between two checkpoints: about 1 ms
 _LARGEST_GAP: Final = 1 << 31  # offsets
 _MAGIC_AT: Final = 16
 _MAGIC: Final = b"\x02"
 
 
 class Checked:
-    """What a check has found so far: offsets and epochs may not fall behind it."""
+    """Progress of a check: offsets and epochs may not fall below it."""
 
     __slots__ = ("end_offset", "epoch", "gapless")
 
     def __init__(self, end_offset: int, epoch: int = NO_EPOCH, *, gapless: bool = False) -> None:
-        """gapless: no offset may be missing, as nothing compacts this log."""
+        """gapless: no offset may be missing, as this log is not compacted."""
         self.end_offset = end_offset
         self.epoch = epoch
         self.gapless = gapless
@@ -51,9 +50,9 @@ class Checked:
         )
 
     def resumes(self, header: BatchHeader) -> bool:
-        """Whether this may be a batch behind damage.
+        """Return whether this may be a batch after damage.
 
-        Offsets and epochs are outside of the CRC: a gapless log may have damage in these alone.
+        Offsets and epochs are outside of the CRC. In a gapless log they alone may be damaged.
         """
         if self.gapless:
             return header.base_offset >= self.end_offset and header.last_offset_delta >= 0
@@ -63,10 +62,11 @@ class Checked:
 async def check_segment(
     segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
 ) -> int:
-    """Rebuild the indexes in memory and show every whole batch to `see`; where the last one ends.
+    """Rebuild the indexes in memory and call `see` for every whole batch. Return where the last one
+    ends.
 
-    checked: brought up to date. position: above 0, go on there, with the indexes so far. Reads
-    256 KiB, or one batch, at a time. OSError.
+    checked: updated. position: above 0, continue there with the existing indexes.
+    Reads 256 KiB, or one batch, at a time. OSError.
     """
     if not position:
         segment.reset()
@@ -82,7 +82,7 @@ async def check_segment(
                 if not checked.accepts(header) or not segment.reaches(header.last_offset):
                     return position + here
                 check_crc(view, at, header)
-                segment.note(position + at, header, index_interval_bytes)
+                segment.wrote(position + at, (header,), index_interval_bytes)
                 see(position + at, header)
                 checked.end_offset = header.next_offset
                 checked.epoch = header.leader_epoch
@@ -101,10 +101,9 @@ async def check_segment(
 async def find_whole_batch(
     file: File, position: int, checked: Checked, most: int | None = None
 ) -> int | None:
-    """Position of the first whole batch behind damage at `position`; None: no batch follows.
+    """Find the first whole batch after damage at `position`; None: there is none.
 
-    most: how many bytes to search; None: all. A stretch of `SCANNED` bytes is searched at a time,
-    and other tasks run between. OSError.
+    most: bytes to search; None: all. Other tasks run after each `SCANNED` bytes. OSError.
     """
     end = file.size if most is None else min(file.size, position + most)
     while position + HEADER_SIZE <= end:
@@ -128,7 +127,7 @@ async def find_whole_batch(
 
 
 async def _is_whole(file: File, position: int, head: bytes, checked: Checked) -> bool:
-    """Whether an acceptable batch, with a CRC that matches, begins there. OSError."""
+    """Return whether an acceptable batch with a matching CRC begins there. OSError."""
     try:
         header = read_header(head, 0)
     except KafkaError:
@@ -148,7 +147,7 @@ async def _is_whole(file: File, position: int, head: bytes, checked: Checked) ->
 
 
 def _size_of(view: memoryview) -> int:
-    """How large the batch is that begins here; 0: there is none."""
+    """Return the size of the batch that begins here; 0: there is none."""
     if len(view) < HEADER_SIZE:
         return 0
     return int.from_bytes(view[8:12], "big", signed=True) + 12

@@ -1,1 +1,1 @@
-"""Requests and responses, one module for each API key."""
+"""Requests and responses, one module per API key."""

@@ -54,7 +54,9 @@ class ForgottenTopic:
 
 @request(key=1, versions="4-18", flexible="12+")
 class FetchRequest:
-    """What to read from where; in a session (v7+) only what changed since the last request."""
+    """Partitions with offsets to read from; in a session (v7+) only changes since the
+    last request.
+    """
 
     cluster_id: str | None = string("12+", nullable="12+", tag=0, default=None, ignorable=True)
     replica_id: int = int32("0-14", default=-1)

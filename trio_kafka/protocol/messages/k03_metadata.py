@@ -1,4 +1,4 @@
-"""Metadata (key 3): which brokers there are, and who leads which partition."""
+"""Metadata (key 3): list brokers, and the leaders of partitions."""
 
 from trio_kafka.protocol.schema import (
     array,

@@ -1,4 +1,4 @@
-"""DescribeTree (key 10001): what runs and what waits in a node, as a tree. Ours, not Kafka's."""
+"""DescribeTree (key 10001): describe a node's tasks and queues as a tree. Ours, not Kafka's."""
 
 from typing import Final
 
@@ -25,12 +25,13 @@ TEXT: Final = 4
 
 @request(key=10001, versions="0-1")
 class DescribeTreeRequest:
-    """Which part of the tree.
+    """Selection of a part of the tree.
 
-    path: the names from the root down, joined by slashes; null: the root. max_depth: below that
-    node, 0 is the node alone, -1 all. max_nodes: -1 leaves it to the server, which has a bound.
-    kinds: nodes of these kinds, and those that lead to them; none: all. The top node of `path` is
-    always there.
+    path: names from the root down, joined by slashes; null: the root.
+    max_depth: levels below that node; 0: the node alone, -1: all. max_nodes: -1: the server's
+    bound.
+    kinds: only nodes of these kinds and their ancestors; empty: all. The top node is always
+    included.
     """
 
     path: str | None = string(nullable="0+", default=None)
@@ -60,10 +61,10 @@ class TreeRow:
 
 @response(DescribeTreeRequest)
 class DescribeTreeResponse:
-    """Nodes before their children, siblings in the order in which they came.
+    """Nodes in depth-first order, siblings in their order of creation.
 
-    truncated: there were more nodes than were allowed; depth leaves out without saying so. The rows
-    stand last: what encodes them one by one puts them behind the rest.
+    truncated: more nodes matched than were allowed; a limit of depth does not count. The rows are
+    the last field, so that they can be encoded one by one after the rest.
     """
 
     error_code: int = int16()

@@ -1,4 +1,4 @@
-"""ListPlugins (key 10002): the plugins of a node, and how they are. Ours, not Kafka's."""
+"""ListPlugins (key 10002): list the plugins of a node with their states. Ours, not Kafka's."""
 
 from trio_kafka.protocol.schema import (
     array,
@@ -15,14 +15,14 @@ from trio_kafka.protocol.schema import (
 
 @request(key=10002, versions="0", flexible="0+")
 class ListPluginsRequest:
-    """All of them, or (name) one."""
+    """Selection: all plugins, or the one of that name."""
 
     name: str | None = string(nullable="0+", default=None)
 
 
 @struct
 class PluginSetting:
-    """A setting of the plugin's own, as it may be shown."""
+    """Setting of a plugin, with secrets hidden."""
 
     name: str = string()
     value: str = string()
@@ -30,10 +30,10 @@ class PluginSetting:
 
 @struct
 class ListedPlugin:
-    """state: discovered, validated, starting, ready, draining, stopped or failed.
+    """One plugin. state: discovered, validated, starting, ready, draining, stopped or failed.
 
-    since_ms: since 1970. generation: 0: never begun. past: generations that have not ended yet.
-    contributions: a word for each.
+    since_ms: since 1970. generation: 0: never started. past: older generations that have not ended.
+    contributions: one word each.
     """
 
     name: str = string()
@@ -53,7 +53,7 @@ class ListedPlugin:
 
 @response(ListPluginsRequest)
 class ListPluginsResponse:
-    """In the order in which they start."""
+    """Plugins in start order."""
 
     error_code: int = int16()
     error_message: str | None = string(nullable="0+", default=None)

@@ -1,4 +1,4 @@
-"""DescribeRequests (key 10010): requests in hand, and some that are over. Ours, not Kafka's."""
+"""DescribeRequests (key 10010): list requests in flight and finished ones. Ours, not Kafka's."""
 
 from typing import Final
 
@@ -15,21 +15,21 @@ from trio_kafka.protocol.schema import (
     struct,
 )
 
-# Which requests.
+# Values of `which`.
 IN_HAND: Final = 0
-LATEST: Final = 1  # some of each API
-SLOWEST: Final = 2  # some of each API, in the last hour
+LATEST: Final = 1  # some per API
+SLOWEST: Final = 2  # some per API, of the last hour
 
-NOT_YET: Final = -1  # the time of a hop that has not begun
+NOT_YET: Final = -1  # time of a hop that has not begun
 
 
 @request(key=10010, versions="0-1")
 class DescribeRequestsRequest:
-    """Which requests: IN_HAND, LATEST or SLOWEST.
+    """Selection of requests. which: IN_HAND (in flight), LATEST or SLOWEST.
 
-    api_keys: only requests of these APIs; empty: of all. client_id: only requests of this client.
-    max_requests: -1 leaves it to the server, which has a bound. api_names (v1): more APIs, by name
-    in any case or by key as text; one that the server does not know is INVALID_REQUEST.
+    api_keys: only these APIs; empty: all. client_id: only this client.
+    max_requests: -1: the server's bound. api_names (v1): more APIs, by name in any case or by key
+    as text; an unknown one is INVALID_REQUEST.
     """
 
     which: int = int8(default=IN_HAND)
@@ -41,12 +41,12 @@ class DescribeRequestsRequest:
 
 @struct
 class RequestLife:
-    """One request. Times in microseconds, of a hop that has not ended up to now.
+    """One request. Times are in microseconds; an unfinished hop counts up to now.
 
-    stage: where it is, "" when it is over. waits_for: what it is parked on. age_us: since its last
-    byte came. ended_us: since its answer was sent. number: of the connection, on its processor.
-    request_bytes: without its length; response_bytes: with it, 0 where there is none.
-    error_code: of the whole answer, 0 also where only parts of it have one.
+    stage: current hop, "" when finished. waits_for: what it is parked on. age_us: since its last
+    byte arrived. ended_us: since its response was sent. number: of the connection on its processor.
+    request_bytes: without the length field; response_bytes: with it, 0 without a response.
+    error_code: of the whole response; 0 if only parts have one.
     """
 
     plane: str = string(cached=True)
@@ -81,11 +81,9 @@ class RequestLife:
 
 @response(DescribeRequestsRequest)
 class DescribeRequestsResponse:
-    """LATEST: the newest first; SLOWEST: the slowest first, whatever their API; IN_HAND: by
-    connection.
+    """Requests. LATEST: newest first; SLOWEST: slowest first, across APIs; IN_HAND: by connection.
 
-    truncated: more requests matched than were allowed; the answer then holds the first of them in
-    that order.
+    truncated: more requests matched than were allowed; these are the first ones.
     """
 
     error_code: int = int16()

@@ -1,4 +1,4 @@
-"""Heartbeat (key 12): a member of a classic group says that it is alive."""
+"""Heartbeat (key 12): keep the session of a classic group member alive."""
 
 from trio_kafka.protocol.schema import int16, int32, request, response, string
 

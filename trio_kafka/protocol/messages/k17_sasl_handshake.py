@@ -1,4 +1,4 @@
-"""SaslHandshake (key 17): choose a SASL mechanism; version 1 goes on with SaslAuthenticate."""
+"""SaslHandshake (key 17): choose a SASL mechanism; v1 is followed by SaslAuthenticate."""
 
 from trio_kafka.protocol.schema import array, int16, request, response, string
 

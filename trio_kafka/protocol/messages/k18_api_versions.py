@@ -1,4 +1,6 @@
-"""ApiVersions (key 18): which APIs and versions a broker serves; most clients begin with it."""
+"""ApiVersions (key 18): list the APIs and versions of a broker; usually a client's
+first request.
+"""
 
 from trio_kafka.protocol.schema import (
     array,
@@ -15,7 +17,7 @@ from trio_kafka.protocol.schema import (
 
 @request(key=18, versions="0-5", flexible="3+")
 class ApiVersionsRequest:
-    """Who asks (v3+)."""
+    """Name and version of the client software (v3+)."""
 
     client_software_name: str = string("3+", ignorable=True)
     client_software_version: str = string("3+", ignorable=True)
@@ -46,7 +48,7 @@ class FinalizedFeatureKey:
 
 @response(ApiVersionsRequest)
 class ApiVersionsResponse:
-    """Its header is version 0 in all versions: the client does not know yet what is understood."""
+    """Supported versions. The header is always version 0, which every client understands."""
 
     error_code: int = int16()
     api_keys: list[ApiVersion] = array(ApiVersion)

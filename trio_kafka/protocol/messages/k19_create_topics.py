@@ -69,7 +69,7 @@ class CreatableTopicResult:
 
 @response(CreateTopicsRequest)
 class CreateTopicsResponse:
-    """For each topic what was made of it (v5+), or an error."""
+    """Properties of each created topic (v5+), or an error."""
 
     throttle_time_ms: int = int32(ignorable=True)
     topics: list[CreatableTopicResult] = array(CreatableTopicResult)

@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import boolean, int16, int32, int64, request, re
 
 @request(key=22, versions="0-6", flexible="2+", unstable="6")
 class InitProducerIdRequest:
-    """Ask for a producer id, or (v3, KIP-360) for a new epoch of the one in hand."""
+    """Request for a producer id, or (v3, KIP-360) for a new epoch of the current one."""
 
     transactional_id: str | None = string(nullable="0+")
     transaction_timeout_ms: int = int32()

@@ -1,6 +1,4 @@
-"""OffsetForLeaderEpoch (key 23): find where a leader's epoch ends, to learn from where on logs
-differ.
-"""
+"""OffsetForLeaderEpoch (key 23): find where a leader epoch ends, to detect diverging logs."""
 
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, string, struct
 

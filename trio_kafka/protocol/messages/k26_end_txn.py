@@ -15,7 +15,7 @@ class EndTxnRequest:
 
 @response(EndTxnRequest)
 class EndTxnResponse:
-    """From v5 on the producer's id and epoch for what follows."""
+    """Producer id and epoch for later requests (v5+), or an error."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

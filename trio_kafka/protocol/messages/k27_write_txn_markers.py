@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (key 27): the transaction coordinator has markers written to partitions."""
+"""WriteTxnMarkers (key 27): write a transaction coordinator's markers to partitions."""
 
 from trio_kafka.protocol.schema import (
     array,

@@ -30,7 +30,7 @@ class AlterConfigsResource:
 
 @request(key=33, versions="0-2", flexible="2+")
 class AlterConfigsRequest:
-    """All settings of each resource; those that are left out go back to their defaults."""
+    """All settings of each resource; omitted ones return to their defaults."""
 
     resources: list[AlterConfigsResource] = array(AlterConfigsResource)
     validate_only: bool = boolean()

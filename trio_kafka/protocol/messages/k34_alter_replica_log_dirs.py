@@ -17,7 +17,7 @@ class AlterReplicaLogDir:
 
 @request(key=34, versions="1-2", flexible="2+")
 class AlterReplicaLogDirsRequest:
-    """Partitions by the directory that they shall be in."""
+    """Partitions by target directory."""
 
     dirs: list[AlterReplicaLogDir] = array(AlterReplicaLogDir)
 

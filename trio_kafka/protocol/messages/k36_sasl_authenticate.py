@@ -5,14 +5,14 @@ from trio_kafka.protocol.schema import bytes_, int16, int64, request, response, 
 
 @request(key=36, versions="0-2", flexible="2+")
 class SaslAuthenticateRequest:
-    """What the client's mechanism says."""
+    """Bytes of the client's mechanism."""
 
     auth_bytes: bytes = bytes_()
 
 
 @response(SaslAuthenticateRequest)
 class SaslAuthenticateResponse:
-    """What the server's mechanism says, and how long the session lasts."""
+    """Bytes of the server's mechanism, and the session lifetime."""
 
     error_code: int = int16()
     error_message: str | None = string(nullable="0+")

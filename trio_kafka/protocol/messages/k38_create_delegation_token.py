@@ -21,7 +21,7 @@ class CreatableRenewers:
 
 @request(key=38, versions="1-3", flexible="2+")
 class CreateDelegationTokenRequest:
-    """For whom, who may renew it, and for how long."""
+    """Owner, renewers and maximum lifetime."""
 
     owner_principal_type: str | None = string("3+", nullable="3+")
     owner_principal_name: str | None = string("3+", nullable="3+")

@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import bytes_, int16, int32, int64, request, res
 
 @request(key=39, versions="1-2", flexible="2+")
 class RenewDelegationTokenRequest:
-    """The token's HMAC, and for how long."""
+    """The token's HMAC and the renewal period."""
 
     hmac: bytes = bytes_()
     renew_period_ms: int = int64()
@@ -13,7 +13,7 @@ class RenewDelegationTokenRequest:
 
 @response(RenewDelegationTokenRequest)
 class RenewDelegationTokenResponse:
-    """When it now expires."""
+    """New expiry time."""
 
     error_code: int = int16()
     expiry_timestamp_ms: int = int64()

@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import bytes_, int16, int32, int64, request, res
 
 @request(key=40, versions="1-2", flexible="2+")
 class ExpireDelegationTokenRequest:
-    """The token's HMAC, and after how long; less than 0 is now."""
+    """The token's HMAC and the time to expiry; negative: now."""
 
     hmac: bytes = bytes_()
     expiry_time_period_ms: int = int64()
@@ -13,7 +13,7 @@ class ExpireDelegationTokenRequest:
 
 @response(ExpireDelegationTokenRequest)
 class ExpireDelegationTokenResponse:
-    """When it now expires."""
+    """New expiry time."""
 
     error_code: int = int16()
     expiry_timestamp_ms: int = int64()

@@ -1,4 +1,4 @@
-"""DeleteGroups (key 42): delete groups that are empty."""
+"""DeleteGroups (key 42): delete empty groups."""
 
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (key 46): list the reassignments that go on."""
+"""ListPartitionReassignments (key 46): list reassignments in progress."""
 
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 

@@ -30,7 +30,7 @@ class ScramCredentialUpsertion:
 
 @request(key=51, versions="0", flexible="0+")
 class AlterUserScramCredentialsRequest:
-    """What to delete and what to insert; the password never travels."""
+    """Credentials to delete and to insert, as salted passwords."""
 
     deletions: list[ScramCredentialDeletion] = array(ScramCredentialDeletion)
     upsertions: list[ScramCredentialUpsertion] = array(ScramCredentialUpsertion)

@@ -66,7 +66,7 @@ class NodeEndpoint:
 
 @response(VoteRequest)
 class VoteResponse:
-    """Whether the vote is granted."""
+    """Vote granted or refused."""
 
     error_code: int = int16()
     topics: list[TopicResult] = array(TopicResult)

@@ -1,4 +1,4 @@
-"""BeginQuorumEpoch (key 53): a new leader of the metadata quorum tells its voters."""
+"""BeginQuorumEpoch (key 53): announce a new leader of the metadata quorum to its voters."""
 
 from trio_kafka.protocol.schema import (
     array,
@@ -67,7 +67,7 @@ class NodeEndpoint:
 
 @response(BeginQuorumEpochRequest)
 class BeginQuorumEpochResponse:
-    """What the voter knows of leader and epoch."""
+    """Leader and epoch as the voter knows them."""
 
     error_code: int = int16()
     topics: list[TopicResult] = array(TopicResult)

@@ -43,7 +43,7 @@ class LeaderEndpoint:
 
 @request(key=54, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest:
-    """The leader, its epoch, and who should follow it, best first."""
+    """The leader, its epoch, and its preferred successors, best first."""
 
     cluster_id: str | None = string(nullable="0+", default=None)
     topics: list[TopicData] = array(TopicData)
@@ -73,7 +73,7 @@ class NodeEndpoint:
 
 @response(EndQuorumEpochRequest)
 class EndQuorumEpochResponse:
-    """What the voter knows of leader and epoch."""
+    """Leader and epoch as the voter knows them."""
 
     error_code: int = int16()
     topics: list[TopicResult] = array(TopicResult)

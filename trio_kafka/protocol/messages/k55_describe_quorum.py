@@ -74,7 +74,7 @@ class Node:
 
 @response(DescribeQuorumRequest)
 class DescribeQuorumResponse:
-    """Leader, epoch, high watermark, and how far voters and observers are."""
+    """Leader, epoch, high watermark, and the progress of voters and observers."""
 
     error_code: int = int16()
     error_message: str | None = string("2+", nullable="2+", ignorable=True)

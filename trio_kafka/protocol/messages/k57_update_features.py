@@ -23,7 +23,7 @@ class FeatureUpdateKey:
 
 @request(key=57, versions="0-2", flexible="0+")
 class UpdateFeaturesRequest:
-    """New levels; how far down they may go is in the upgrade type (v1+)."""
+    """New levels; the upgrade type (v1+) says if a downgrade is allowed."""
 
     timeout_ms: int = int32(default=60000)
     feature_updates: list[FeatureUpdateKey] = array(FeatureUpdateKey)

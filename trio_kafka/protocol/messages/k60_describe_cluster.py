@@ -15,7 +15,7 @@ from trio_kafka.protocol.schema import (
 
 @request(key=60, versions="0-2", flexible="0+")
 class DescribeClusterRequest:
-    """What to include; endpoint type 1 is brokers, 2 controllers (v1+)."""
+    """Options; endpoint type 1 is brokers, 2 controllers (v1+)."""
 
     include_cluster_authorized_operations: bool = boolean()
     endpoint_type: int = int8("1+", default=1)

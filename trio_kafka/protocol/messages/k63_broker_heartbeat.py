@@ -1,11 +1,11 @@
-"""BrokerHeartbeat (key 63): a broker says that it is alive, and what it wants."""
+"""BrokerHeartbeat (key 63): renew a broker's lease with the controller, and request its state."""
 
 from trio_kafka.protocol.schema import array, boolean, int16, int32, int64, request, response, uuid
 
 
 @request(key=63, versions="0-2", flexible="0+")
 class BrokerHeartbeatRequest:
-    """How far it has caught up, and whether it wants to be fenced or shut down."""
+    """Metadata offset of the broker, and the requested state: fenced or shut down."""
 
     broker_id: int = int32()
     broker_epoch: int = int64(default=-1)
@@ -18,7 +18,7 @@ class BrokerHeartbeatRequest:
 
 @response(BrokerHeartbeatRequest)
 class BrokerHeartbeatResponse:
-    """Whether it is caught up, fenced, and may shut down."""
+    """State of the broker: caught up, fenced, allowed to shut down."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

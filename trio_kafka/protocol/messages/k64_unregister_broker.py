@@ -1,4 +1,4 @@
-"""UnregisterBroker (key 64): take a broker out of the cluster."""
+"""UnregisterBroker (key 64): remove a broker from the cluster."""
 
 from trio_kafka.protocol.schema import int16, int32, request, response, string
 

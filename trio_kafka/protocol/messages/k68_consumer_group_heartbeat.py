@@ -1,5 +1,5 @@
-"""ConsumerGroupHeartbeat (key 68): a member of a consumer group (KIP-848) says that it is alive;
-what changed rides along.
+"""ConsumerGroupHeartbeat (key 68): keep a member of a consumer group (KIP-848) alive, and send
+changes.
 """
 
 from trio_kafka.protocol.schema import (
@@ -23,7 +23,7 @@ class TopicPartitions:
 
 @request(key=68, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatRequest:
-    """The member's epoch: 0 joins, -1 leaves, -2 leaves for a while; null: as before."""
+    """The member's epoch: 0 joins, -1 leaves, -2 leaves temporarily; null fields are unchanged."""
 
     group_id: str = string()
     member_id: str = string()
@@ -46,7 +46,7 @@ class Assignment:
 
 @response(ConsumerGroupHeartbeatRequest)
 class ConsumerGroupHeartbeatResponse:
-    """The member's epoch, and its assignment where it is new."""
+    """The member's epoch, and its assignment if it changed."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -15,14 +15,14 @@ from trio_kafka.protocol.schema import (
 
 @request(key=71, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsRequest:
-    """The client's instance id: zero to get one."""
+    """The client's instance id; zero requests a new one."""
 
     client_instance_id: bytes = uuid()
 
 
 @response(GetTelemetrySubscriptionsRequest)
 class GetTelemetrySubscriptionsResponse:
-    """The metrics, how often, and how to compress them."""
+    """Metrics to push, the interval and the compression types."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import boolean, bytes_, int8, int16, int32, requ
 
 @request(key=72, versions="0", flexible="0+")
 class PushTelemetryRequest:
-    """Metrics as OTLP, maybe compressed."""
+    """Metrics as OTLP, optionally compressed."""
 
     client_instance_id: bytes = uuid()
     subscription_id: int = int32()

@@ -1,6 +1,4 @@
-"""AssignReplicasToDirs (key 73): a broker tells the controller in which log directories its
-replicas are (KIP-858).
-"""
+"""AssignReplicasToDirs (key 73): report the log directories of a broker's replicas (KIP-858)."""
 
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, struct, uuid
 

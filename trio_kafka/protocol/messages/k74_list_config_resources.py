@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import array, int8, int16, int32, request, respo
 
 @request(key=74, versions="0-1", flexible="0+")
 class ListConfigResourcesRequest:
-    """Types of resources; empty is all that are supported."""
+    """Types of resources; empty: all supported types."""
 
     resource_types: list[int] = array(int8, "1+")
 

@@ -27,7 +27,7 @@ class Cursor:
 
 @request(key=75, versions="0", flexible="0+")
 class DescribeTopicPartitionsRequest:
-    """Topics, a limit of partitions, and where to go on."""
+    """Topics, a limit of partitions, and the cursor of the page."""
 
     topics: list[TopicRequest] = array(TopicRequest)
     response_partition_limit: int = int32(default=2000)
@@ -61,7 +61,7 @@ class DescribeTopicPartitionsResponseTopic:
 
 @response(DescribeTopicPartitionsRequest)
 class DescribeTopicPartitionsResponse:
-    """Partitions with their eligible leader replicas, and where to go on."""
+    """Partitions with their eligible leader replicas, and the cursor of the next page."""
 
     throttle_time_ms: int = int32(ignorable=True)
     topics: list[DescribeTopicPartitionsResponseTopic] = array(DescribeTopicPartitionsResponseTopic)

@@ -1,4 +1,4 @@
-"""ShareGroupHeartbeat (key 76): a member of a share group says that it is alive (KIP-932)."""
+"""ShareGroupHeartbeat (key 76): keep a member of a share group alive (KIP-932)."""
 
 from trio_kafka.protocol.schema import (
     array,
@@ -15,7 +15,7 @@ from trio_kafka.protocol.schema import (
 
 @request(key=76, versions="1", flexible="0+")
 class ShareGroupHeartbeatRequest:
-    """The member's epoch: 0 joins, -1 leaves; null is what has not changed."""
+    """The member's epoch: 0 joins, -1 leaves; null fields are unchanged."""
 
     group_id: str = string()
     member_id: str = string()
@@ -37,7 +37,7 @@ class Assignment:
 
 @response(ShareGroupHeartbeatRequest)
 class ShareGroupHeartbeatResponse:
-    """The member's epoch, and its assignment where it is new."""
+    """The member's epoch, and its assignment if it changed."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

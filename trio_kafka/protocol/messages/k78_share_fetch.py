@@ -47,7 +47,7 @@ class ForgottenTopic:
 
 @request(key=78, versions="1-2", flexible="0+")
 class ShareFetchRequest:
-    """Partitions, and what is acknowledged of earlier records."""
+    """Partitions, and acknowledgements of earlier records."""
 
     group_id: str | None = string(nullable="0+", default=None)
     member_id: str | None = string(nullable="0+")
@@ -104,7 +104,7 @@ class NodeEndpoint:
 
 @response(ShareFetchRequest)
 class ShareFetchResponse:
-    """Batches as they are stored, and which records of them are acquired."""
+    """Batches as stored, and the acquired ranges of their records."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

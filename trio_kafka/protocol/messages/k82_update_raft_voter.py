@@ -1,4 +1,4 @@
-"""UpdateRaftVoter (key 82): a voter of the metadata quorum tells its endpoints and versions
+"""UpdateRaftVoter (key 82): report a voter's endpoints and versions to the metadata quorum
 (KIP-853).
 """
 
@@ -51,7 +51,7 @@ class CurrentLeader:
 
 @response(UpdateRaftVoterRequest)
 class UpdateRaftVoterResponse:
-    """An error, and who leads."""
+    """An error, and the current leader."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -1,4 +1,4 @@
-"""InitializeShareGroupState (key 83): begin the state of a share group's partitions (KIP-932)."""
+"""InitializeShareGroupState (key 83): initialize the state of share-group partitions (KIP-932)."""
 
 from trio_kafka.protocol.schema import (
     array,

@@ -60,6 +60,6 @@ class ReadStateResult:
 
 @response(ReadShareGroupStateRequest)
 class ReadShareGroupStateResponse:
-    """Start offsets and the states of what follows, in batches."""
+    """Start offsets, and the states of later records in batches."""
 
     results: list[ReadStateResult] = array(ReadStateResult)

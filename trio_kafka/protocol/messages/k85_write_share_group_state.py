@@ -40,7 +40,7 @@ class WriteStateData:
 
 @request(key=85, versions="0-1", flexible="0+")
 class WriteShareGroupStateRequest:
-    """Start offsets and the states of what follows, in batches."""
+    """Start offsets, and the states of later records in batches."""
 
     group_id: str = string()
     topics: list[WriteStateData] = array(WriteStateData)

@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat (key 88): a member of a streams group says that it is alive (KIP-1071)."""
+"""StreamsGroupHeartbeat (key 88): keep a member of a streams group alive (KIP-1071)."""
 
 from trio_kafka.protocol.schema import (
     array,
@@ -75,7 +75,7 @@ class TaskOffset:
 
 @request(key=88, versions="0-1", flexible="0+")
 class StreamsGroupHeartbeatRequest:
-    """The member, its topology and its tasks; null is what has not changed."""
+    """The member, its topology and its tasks; null fields are unchanged."""
 
     group_id: str = string()
     member_id: str = string()
@@ -117,7 +117,7 @@ class EndpointToPartitions:
 
 @response(StreamsGroupHeartbeatRequest)
 class StreamsGroupHeartbeatResponse:
-    """The member's epoch, its tasks where they are new, and what is wrong."""
+    """The member's epoch, its tasks if they changed, and the group's problems."""
 
     throttle_time_ms: int = int32()
     error_code: int = int16()

@@ -1,4 +1,4 @@
-"""UnregisterController (key 94): take a controller out of the cluster."""
+"""UnregisterController (key 94): remove a controller from the cluster."""
 
 from trio_kafka.protocol.schema import int16, int32, request, response, string
 

@@ -1,1 +1,3 @@
-"""What Kafka keeps in its own topics and state files."""
+"""Contents of Kafka's internal topics and state files."""
+
+__all__ = ["consumer_protocol", "control", "groups", "metadata", "quorum_state"]

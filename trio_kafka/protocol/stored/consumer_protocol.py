@@ -1,4 +1,4 @@
-"""What consumers of classic groups tell one another; each after its version, an int16."""
+"""Embedded protocol of classic consumer groups; an int16 version precedes each message."""
 
 from trio_kafka.protocol.schema import array, bytes_, data, int32, string, struct
 
@@ -11,7 +11,7 @@ class OwnedPartitions:
 
 @data(versions="0-3")
 class ConsumerProtocolSubscription:
-    """What a member subscribes to, and what it owns."""
+    """A member's subscribed topics and owned partitions."""
 
     topics: list[str] = array(string)
     user_data: bytes | None = bytes_(nullable="0+", default=None)
@@ -28,7 +28,7 @@ class AssignedPartitions:
 
 @data(versions="0-3")
 class ConsumerProtocolAssignment:
-    """What a member is assigned."""
+    """A member's assigned partitions."""
 
     assigned_partitions: list[AssignedPartitions] = array(AssignedPartitions)
     user_data: bytes | None = bytes_(nullable="0+", default=None)

@@ -1,6 +1,6 @@
-"""What control records hold: the end of their keys, and their values.
+"""Control records: the end of their keys, and their values.
 
-The version of a value, by which to decode it, is its own first field.
+The first field of a value is its version, in which it is decoded.
 """
 
 from trio_kafka.protocol.schema import (
@@ -25,7 +25,7 @@ class Voter:
 
 @data(versions="0-1", flexible="0+")
 class LeaderChangeMessage:
-    """A leader begins its epoch; the first batch of each epoch holds it."""
+    """Begin of a leader's epoch; in the first batch of each epoch."""
 
     version: int = int16()
     leader_id: int = int32()
@@ -35,7 +35,7 @@ class LeaderChangeMessage:
 
 @data(versions="0", flexible="0+")
 class SnapshotHeaderRecord:
-    """A snapshot begins."""
+    """Begin of a snapshot."""
 
     version: int = int16()
     last_contained_log_timestamp: int = int64()
@@ -43,7 +43,7 @@ class SnapshotHeaderRecord:
 
 @data(versions="0", flexible="0+")
 class SnapshotFooterRecord:
-    """A snapshot ends: one without is not whole."""
+    """End of a snapshot; a snapshot without it is incomplete."""
 
     version: int = int16()
 
@@ -87,13 +87,13 @@ class VotersRecord:
 
 @data(versions="0")
 class EndTxnMarker:
-    """The value of the control records that commit or abort a producer's transaction."""
+    """Value of the control records that commit or abort a producer's transaction."""
 
     coordinator_epoch: int = int32()
 
 
 @data(versions="0")
 class ControlRecordTypeSchema:
-    """What follows the version in a control record's key: which control record it is."""
+    """Type of the control record, after the version in its key."""
 
     type: int = int16()

@@ -1,11 +1,11 @@
-"""A client's principal, as brokers hand it to the controller; after its version, an int16."""
+"""Principal of a client, as brokers forward it to the controller after an int16 version."""
 
 from trio_kafka.protocol.schema import boolean, data, string
 
 
 @data(versions="0", flexible="0+")
 class DefaultPrincipalData:
-    """A user, by type and name."""
+    """User by type and name."""
 
     type: str = string()
     name: str = string()

@@ -1,4 +1,4 @@
-"""Records of remote log segments (topic `__remote_log_metadata`), framed as metadata records."""
+"""Records of remote log segments (topic `__remote_log_metadata`), framed like metadata records."""
 
 from trio_kafka.protocol.schema import (
     array,
@@ -36,7 +36,7 @@ class SegmentLeaderEpochEntry:
 
 @record(key=0, versions="0", flexible="0+")
 class RemoteLogSegmentMetadataRecord:
-    """A segment begins to be copied."""
+    """Begin of the copy of a segment."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = struct_(RemoteLogSegmentIdEntry)
     start_offset: int = int64()
@@ -53,7 +53,7 @@ class RemoteLogSegmentMetadataRecord:
 
 @record(key=1, versions="0", flexible="0+")
 class RemoteLogSegmentMetadataUpdateRecord:
-    """A segment's state changes."""
+    """Change of a segment's state."""
 
     remote_log_segment_id: RemoteLogSegmentIdEntry = struct_(RemoteLogSegmentIdEntry)
     broker_id: int = int32()
@@ -64,7 +64,7 @@ class RemoteLogSegmentMetadataUpdateRecord:
 
 @record(key=2, versions="0", flexible="0+")
 class RemotePartitionDeleteMetadataRecord:
-    """A partition's remote log is deleted, step by step."""
+    """Step of the deletion of a partition's remote log."""
 
     topic_id_partition: TopicIdPartitionEntry = struct_(TopicIdPartitionEntry)
     broker_id: int = int32()
@@ -74,7 +74,7 @@ class RemotePartitionDeleteMetadataRecord:
 
 @record(key=3, versions="0", flexible="0+")
 class RemoteLogSegmentMetadataSnapshotRecord:
-    """A segment as it stands in a snapshot."""
+    """State of a segment in a snapshot."""
 
     segment_id: bytes = uuid()
     start_offset: int = int64()

@@ -1,7 +1,6 @@
 """Records of the share coordinator (topic `__share_group_state`).
 
-The record's type, an int16, goes before the key; the version, an int16, before the value; a null
-value is a tombstone.
+An int16 type precedes the key, an int16 version the value; a null value is a tombstone.
 """
 
 from trio_kafka.protocol.schema import (
@@ -19,7 +18,7 @@ from trio_kafka.protocol.schema import (
 
 @record(key=0, versions="0")
 class ShareSnapshotKey:
-    """The state of a share group's partition."""
+    """State of one partition of a share group."""
 
     group_id: str = string()
     topic_id: bytes = uuid()
@@ -36,7 +35,7 @@ class StateBatch:
 
 @record(key=0, versions="0", flexible="0+")
 class ShareSnapshotValue:
-    """The whole state."""
+    """Complete state."""
 
     snapshot_epoch: int = int32()
     state_epoch: int = int32()
@@ -50,7 +49,7 @@ class ShareSnapshotValue:
 
 @record(key=1, versions="0")
 class ShareUpdateKey:
-    """A change of the state."""
+    """Change of the state."""
 
     group_id: str = string()
     topic_id: bytes = uuid()
@@ -59,7 +58,7 @@ class ShareUpdateKey:
 
 @record(key=1, versions="0", flexible="0+")
 class ShareUpdateValue:
-    """The batches of offsets that changed since the snapshot."""
+    """Batches of offsets that changed since the snapshot."""
 
     snapshot_epoch: int = int32()
     leader_epoch: int = int32()

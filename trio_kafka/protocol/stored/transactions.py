@@ -1,7 +1,6 @@
 """Records of the transaction coordinator (topic `__transaction_state`).
 
-The record's type, an int16, goes before the key; the version, an int16, before the value; a null
-value is a tombstone.
+An int16 type precedes the key, an int16 version the value; a null value is a tombstone.
 """
 
 from trio_kafka.protocol.schema import array, int8, int16, int32, int64, record, string, struct
@@ -22,7 +21,7 @@ class PartitionsSchema:
 
 @record(key=0, versions="0-1", flexible="1+")
 class TransactionLogValue:
-    """The state of its transaction and its producer."""
+    """State of a transaction and its producer."""
 
     producer_id: int = int64()
     previous_producer_id: int = int64("1+", tag=0, default=-1)

@@ -22,11 +22,11 @@ def find_aborted(
     headers: NDArray[np.void],
     aborted: Sequence[tuple[int, int]],
 ) -> tuple[NDArray[np.bool_], CorruptBatchError | None]:
-    """Tell which of the batches at `positions` belong to aborted transactions.
+    """Mark which of the batches at `positions` belong to aborted transactions.
 
     aborted: producer id and first offset of each, as in a Fetch response.
-    With an error, the control batch of an aborted producer cannot be read: what is said of later
-    batches means nothing.
+    Also returns an error if the control batch of an aborted producer is invalid. Then the marks of
+    later batches mean nothing.
     """
     found = np.zeros(len(positions), np.bool_)
     pending = sorted(((first, producer) for producer, first in aborted), reverse=True)

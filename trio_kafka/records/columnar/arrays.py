@@ -1,6 +1,6 @@
-"""Make Arrow arrays of numpy's without a copy.
+"""Conversions between numpy and Arrow arrays without a copy.
 
-pyarrow's own `array`, `scalar` and `to_numpy` import pandas where it is installed: 0.3 s.
+pyarrow's own `array`, `scalar` and `to_numpy` import pandas if it is installed: 0.3 s.
 """
 
 from typing import Any
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 
 def as_arrow(values: NDArray[Any], kind: Any, missing: NDArray[np.bool_] | None = None) -> Any:
-    """The numbers `values` as an array of the Arrow type `kind`, of as many bits.
+    """Return the numbers `values` as an array of the Arrow type `kind`, of the same width.
 
-    missing: which of them are null.
+    missing: mask of the nulls.
     """
     validity = None if missing is None else as_bits(~missing)
     numbers = pa.py_buffer(np.ascontiguousarray(values))
@@ -21,7 +21,9 @@ def as_arrow(values: NDArray[Any], kind: Any, missing: NDArray[np.bool_] | None 
 
 
 def as_numpy(array: Any, kind: Any) -> NDArray[Any]:
-    """The numbers of an Arrow array without a copy; `kind` is their type. Nulls are any number."""
+    """Return the numbers of an Arrow array without a copy; `kind` is their type. Nulls are
+    arbitrary.
+    """
     numbers = array.buffers()[1]
     if numbers is None:
         return np.empty(0, kind)
@@ -36,7 +38,7 @@ def nulls_of(array: Any) -> NDArray[np.bool_]:
 
 
 def one_text(text: str) -> Any:
-    """An array of one string."""
+    """Return an array of one string."""
     encoded = text.encode()
     offsets = np.array([0, len(encoded)], np.int32)
     return pa.Array.from_buffers(
@@ -49,5 +51,5 @@ def as_booleans(values: NDArray[np.bool_]) -> Any:
 
 
 def as_bits(values: NDArray[np.bool_]) -> pa.Buffer:
-    """A bitmap as Arrow has it: the first value is the lowest bit."""
+    """Return a bitmap in Arrow's form: the first value is the lowest bit."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -1,6 +1,6 @@
-"""Make Arrow columns of parsed records.
+"""Arrow columns of parsed records.
 
-Keys and values are taken out of a binary array that is laid over the window itself, so their bytes
+Keys and values are taken from a binary array that is laid over the window itself, so their bytes
 are copied once, in C++.
 """
 
@@ -34,10 +34,10 @@ def make_columns(
     start: int,
     stop: int,
 ) -> dict[str, pa.Array]:
-    """Columns of the records of a window with `start` <= offset < `stop`.
+    """Make columns of the records of a window with `start` <= offset < `stop`.
 
     headers, starts: of the batches and of the records in the window.
-    Returns those of `names` that are no constants, and always the offset.
+    Returns the requested columns that are not constant, and always the offset.
     Raises MalformedRecordsError or IndexError if a batch is malformed.
     """
     counts = headers["count"].astype(np.int64)
@@ -60,7 +60,7 @@ def make_columns(
         records, offsets = records.pick(inside), offsets[inside]
 
     def spread(values: NDArray[Any]) -> NDArray[Any]:
-        """One value for each record, of one for each batch."""
+        """Repeat the value of each batch for its records."""
         every = np.repeat(values, counts)
         return every if inside is None else every[inside]
 
@@ -88,7 +88,7 @@ def make_columns(
 
 
 def take_bytes(memory: pa.Buffer, slices: Slices) -> pa.Array:
-    """A binary array of `slices` of `memory`, which ascend and do not overlap."""
+    """Make a binary array of `slices` of `memory`, which ascend and do not overlap."""
     size = len(slices.begin)
     least = slices.length.min() if size else 0
     if least < 0 and slices.length.max() < 0:
@@ -105,9 +105,9 @@ def take_bytes(memory: pa.Buffer, slices: Slices) -> pa.Array:
 
 
 def make_timestamps(base: Longs, deltas: Longs) -> pa.Array:
-    """Timestamps from milliseconds, base and delta. Null where a time is out of Arrow's range.
+    """Make timestamps of milliseconds, base and delta. Times out of Arrow's range are null.
 
-    The range ends in the year 294247; a producer that sends nanoseconds leaves it.
+    The range ends in the year 294247; nanoseconds of a producer exceed it.
     """
     times = base + deltas
     outside: NDArray[np.bool_] | None = None
@@ -115,7 +115,7 @@ def make_timestamps(base: Longs, deltas: Longs) -> pa.Array:
         return as_arrow(times, TIMESTAMP)
     if times.min() < -_LARGEST_MS or times.max() > _LARGEST_MS or _may_wrap(base, deltas):
         outside = (times < -_LARGEST_MS) | (times > _LARGEST_MS)
-        outside |= ((base ^ times) & (deltas ^ times)) < 0  # the sum has wrapped
+        outside |= ((base ^ times) & (deltas ^ times)) < 0  # the sum has overflowed
     return as_arrow(times * _US_PER_MS, TIMESTAMP, outside)
 
 
@@ -124,7 +124,7 @@ def _may_wrap(*numbers: Longs) -> bool:
 
 
 def make_headers(memory: pa.Buffer, headers: RecordHeaders) -> pa.Array:
-    """The list of headers of each record; null for a record without headers, as in Spark."""
+    """Make the list of headers of each record; null for a record without headers, as in Spark."""
     counts = headers.counts
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
@@ -136,7 +136,9 @@ def make_headers(memory: pa.Buffer, headers: RecordHeaders) -> pa.Array:
 
 
 def _as_text(names: pa.Array) -> pa.Array:
-    """Header names as strings. Bytes that are no UTF-8 become U+FFFD, as in Kafka's clients."""
+    """Convert header names to strings. Bytes that are not UTF-8 become U+FFFD, as in Kafka's
+    clients.
+    """
     text = names.view(pa.string())
     try:
         text.validate(full=True)

@@ -1,7 +1,7 @@
-"""Decode record batches into Arrow record batches.
+"""Decoder from record batches to Arrow record batches.
 
-Batches go through windows (`windows`), in which all records are located at once (`locate`), then
-parsed and checked as vectors (`parse`), then laid out as columns (`columns`). Records before a
+Batches pass through windows (`windows`). In each, all records are located at once (`locate`),
+parsed and checked as vectors (`parse`) and laid out as columns (`columns`). Records before a
 malformed batch are yielded before its error is raised.
 """
 
@@ -33,7 +33,7 @@ from trio_kafka.records.header import corrupt, read_header
 from trio_kafka.world.protocols import Buffer
 
 ROWS: Final = 20_000
-_LARGEST_TEXT: Final = 1 << 30  # bytes of a column of strings, half of what Arrow has
+_LARGEST_TEXT: Final = 1 << 30  # bytes of a string column, half of Arrow's bound
 
 
 def decode(
@@ -51,16 +51,16 @@ def decode(
 ) -> Iterator[pa.RecordBatch]:
     """Decode the records of `buffer` with `start` <= offset < `stop`, about `rows` at a time.
 
-    buffer: whole record batches in the order of their offsets; a last one that is cut short is left
-        out. It must not change before the iterator ends. Control batches are skipped.
-    columns: some of COLUMNS, in the order of the schema that comes out (`arrow_schema`).
+    buffer: whole record batches in the order of their offsets; a last partial one is ignored. It
+        must not change before the iterator ends. Control batches are skipped.
+    columns: some of COLUMNS, in the order of the resulting schema (`arrow_schema`).
     aborted: producer id and first offset of aborted transactions, as in a Fetch response with
         read_committed; their records are skipped.
     check_crcs: compare the checksum of each batch that overlaps the range.
-    limit: bytes of the records of one compressed batch.
-    The structure of each batch that is read is checked, whatever columns are asked for.
-    Raises ValueError for columns or rows that make no sense, CorruptBatchError for a malformed
-    batch, after the records before it.
+    limit: bytes of the decompressed records of one batch.
+    The structure of each batch is checked, whatever the columns.
+    Raises ValueError for invalid columns or rows, CorruptBatchError for a malformed batch, after
+    the records before it.
     """
     schema = arrow_schema(columns)
     if rows < 1:
@@ -83,11 +83,11 @@ def decode(
 
 @frozen(kw_only=True)
 class _Decoder:
-    """State that stays the same while a buffer is decoded."""
+    """State that is constant while a buffer is decoded."""
 
     data: memoryview
     schema: pa.Schema
-    constants: dict[str, pa.Array]  # columns of one value, as long as they were needed
+    constants: dict[str, pa.Array]  # columns of one value, as long as needed so far
     start: int
     stop: int
     rows: int
@@ -99,7 +99,7 @@ class _Decoder:
         headers = gather_headers(self.data, walked.positions)
         base = headers["base_offset"]
         last = base + headers["last_offset_delta"]
-        wanted = (last >= self.start) | (last < base)  # a sum that wraps is looked at, too
+        wanted = (last >= self.start) | (last < base)  # detects an overflow of the sum, too
         if aborted:
             skipped, lie = find_aborted(self.data, walked.positions, headers, aborted)
             wanted &= ~skipped
@@ -150,7 +150,7 @@ class _Decoder:
         starts: Longs,
         positions: Sequence[int],
     ) -> tuple[dict[str, pa.Array], CorruptBatchError]:
-        """Columns of the batches before the first malformed one, and what is wrong with that."""
+        """Return columns of the batches before the first malformed one, and its error."""
         ends = np.cumsum(headers["count"].astype(np.int64)).tolist()
         begins = [0, *ends[:-1]]
         for batch, (begin, end) in enumerate(zip(begins, ends, strict=True)):
@@ -165,7 +165,7 @@ class _Decoder:
         return good, self.explain(positions[int(window.batches[batch])])
 
     def explain(self, position: int) -> CorruptBatchError:
-        """The error of the row codec for the malformed batch at `position`."""
+        """Return the error of the row codec for the malformed batch at `position`."""
         try:
             for _ in read_records(
                 self.data, position, read_header(self.data, position), self.limit
@@ -183,7 +183,7 @@ class _Decoder:
         )
 
     def cut(self, columns: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
-        """Record batches of one size, near to `rows` rows."""
+        """Cut record batches of one size, near to `rows` rows."""
         total = len(columns["offset"]) if columns else 0
         pieces = max(1, round(total / self.rows))
         bounds = [total * number // pieces for number in range(pieces + 1)]
@@ -201,7 +201,7 @@ class _Decoder:
                 yield _rows_without_columns(size)
 
     def repeat(self, name: str, size: int) -> pa.Array:
-        """A column of one value."""
+        """Return a column of one value."""
         column = self.constants[name]
         if len(column) < size:
             column = self.constants[name] = pa.repeat(column[0], size)

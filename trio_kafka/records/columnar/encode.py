@@ -1,8 +1,8 @@
-"""Encode Arrow columns into record batches, as a producer sends them.
+"""Encoder from Arrow columns to record batches, as a producer sends them.
 
-Numbers of all records are written as vectors; one Arrow kernel joins them with keys, values and
-headers, so each byte is copied once, in C++. What is left to do for each batch is its header, its
-checksum and its compression.
+Numbers of all records are written as vectors. One Arrow kernel joins them with keys, values and
+headers, so each byte is copied once, in C++. Python only makes the header, the checksum and the
+compressed block of each batch.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
 
 BATCH_BYTES: Final = 16 << 10  # Kafka's batch.size
-_GROUP: Final = 1 << 20  # bytes that are joined at a time: they stay in the cache
+_GROUP: Final = 1 << 20  # bytes that are joined at a time, so that they stay in the cache
 _LARGEST_BATCH: Final = (1 << 31) - (1 << 10)
 _SEQUENCES: Final = 1 << 31
 _SMALLEST_RECORD: Final = 7
@@ -35,7 +35,7 @@ _SMALLEST_RECORD: Final = 7
 
 @frozen
 class EncodedBatch:
-    """One batch, with base offset 0 and leader epoch -1, and the number of its records."""
+    """One batch, with base offset 0 and leader epoch -1, and its number of records."""
 
     data: bytes
     count: int
@@ -54,12 +54,12 @@ def encode(
 ) -> list[EncodedBatch]:
     """Encode the rows of `records`, in their order.
 
-    records: `value` (binary or string of any size; null is a tombstone); `key`, `headers` (list of
-        structs with key and value) and `timestamp` (timestamp, or int64 of milliseconds) may be
-        there; other columns are ignored.
-    timestamp_ms: time of the records that have none.
+    records: needs `value` (binary or string of any size; null is a tombstone). Optional are `key`,
+        `headers` (list of structs with key and value) and `timestamp` (timestamp, or int64 of
+        milliseconds). Other columns are ignored.
+    timestamp_ms: time of records without one.
     batch_bytes: bound of the uncompressed records of one batch; a larger record has its own batch.
-    base_sequence: that of the first batch; later ones go on from there.
+    base_sequence: that of the first batch; later ones continue it.
     Raises ValueError for columns of the wrong type, a header without a key, a level out of bounds,
     a record of 2 GiB.
     """
@@ -101,7 +101,7 @@ def _encode_bodies(inputs: Inputs, batch_bytes: int) -> Iterator[BatchBody]:
 
 
 def _largest_sizes(inputs: Inputs, batch_bytes: int) -> Longs:
-    """Size of each record, as large as it can be: its place in the batch is not known yet."""
+    """Return an upper bound of the size of each record: its place in the batch is not known yet."""
     times = inputs.timestamps
     spread = int(times.max()) - int(times.min())
     count = min(len(times), batch_bytes // _SMALLEST_RECORD + 1)
@@ -118,15 +118,15 @@ def _largest_sizes(inputs: Inputs, batch_bytes: int) -> Longs:
 
 
 def _varint_size(number: int) -> int:
-    """Bytes of a number that is in zig-zag form already."""
+    """Return the size of a number in zig-zag form."""
     return max(1, -(-number.bit_length() // 7))
 
 
 def cut_batches(ends: Longs, batch_bytes: int) -> list[int]:
-    """First row of each batch, and the number of rows.
+    """Return the first row of each batch, and the number of rows.
 
-    ends: the size of all records up to each one. Each batch has a record, and as many more as stay
-    within `batch_bytes`.
+    ends: running sum of the sizes of the records. Each batch has at least one record, and as many
+        as fit into `batch_bytes`.
     """
     cuts, begun = [0], 0
     while cuts[-1] < len(ends):
@@ -160,11 +160,11 @@ def _encode_group(inputs: Inputs, cuts: list[int]) -> Iterator[BatchBody]:
 
 
 def _encode_records(inputs: Inputs, firsts: Longs, base_times: Longs) -> pa.Array:
-    """Encode each record. firsts, base_times: of the batch that each record stands in."""
+    """Encode each record. firsts, base_times: of the batch of each record."""
     size = len(firsts)
     keys, values = lengths_of(inputs.keys), lengths_of(inputs.values)
     lengths = np.maximum(keys, 0) + np.maximum(values, 0)
-    # Attributes, of which none is in use, timestamp, offset, key.
+    # Attributes (all unused), timestamp, offset, key.
     head = [np.zeros_like(keys), inputs.timestamps - base_times, np.arange(size) - firsts, keys]
     middle = [values]
     if inputs.keys.null_count == size:

@@ -1,4 +1,4 @@
-"""Take key, value, headers and timestamp out of Arrow columns of any type that fits."""
+"""Key, value, headers and timestamp from Arrow columns of any suitable type."""
 
 from typing import Final
 
@@ -26,8 +26,8 @@ _NS: Final[dict[str, int]] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 class Inputs:
     """Columns of the records to encode, of one length.
 
-    header_counts, headers: how many headers each record has, and their encoded bytes; None if no
-        record has any.
+    header_counts, headers: number of headers of each record, and their encoded bytes; None without
+        headers.
     timestamps: milliseconds.
     """
 
@@ -38,7 +38,7 @@ class Inputs:
     timestamps: Longs
 
     def part(self, first: int, last: int) -> "Inputs":
-        """The records from `first` to `last`, which is left out."""
+        """Return the records from `first` up to `last` (exclusive)."""
         rows = slice(first, last)
         return Inputs(
             keys=self.keys[rows],
@@ -50,9 +50,9 @@ class Inputs:
 
 
 def read_inputs(records: pa.RecordBatch, timestamp_ms: int) -> Inputs:
-    """Columns of `records` in the form that the encoder wants; bytes are not copied.
+    """Return columns of `records` in the encoder's form; bytes are not copied.
 
-    Raises ValueError for a column that is missing or of a type that does not fit.
+    Raises ValueError for a missing column, or one of an unsuitable type.
     """
     if "value" not in records.schema.names:
         found = ", ".join(records.schema.names)
@@ -106,7 +106,7 @@ def _read_timestamps(column: pa.Array | None, size: int, timestamp_ms: int) -> L
 
 
 def _read_headers(column: pa.Array | None) -> tuple[Longs | None, pa.Array | None]:
-    """How many headers each record has, and their encoded bytes."""
+    """Return the number of headers of each record, and their encoded bytes."""
     if column is None:
         return None, None
     if not _is_list_of_pairs(column.type):
@@ -117,7 +117,7 @@ def _read_headers(column: pa.Array | None) -> tuple[Longs | None, pa.Array | Non
     entries = column.flatten()
     if not len(entries):
         return None, None
-    children = entries.flatten()  # unlike `field`, this knows which structs are null
+    children = entries.flatten()  # unlike `field`, this returns null structs as null
     keys = _read_bytes(children[entries.type.get_field_index("key")], "key of headers", 0)
     values = _read_bytes(children[entries.type.get_field_index("value")], "value of headers", 0)
     if keys.null_count:

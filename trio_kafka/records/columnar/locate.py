@@ -1,9 +1,8 @@
-"""Find where the records of many batches begin.
+"""Positions of the records of many batches.
 
-A record's length says where the next one begins, so a batch is a chain. The chains of many batches
-are followed in lockstep: step k is one vector operation over the k-th records of all batches. The
-result is a guess as far as safety goes: `parse` proves each position, so nothing is checked here
-except that nothing is read outside of the data.
+A record's length gives the position of the next one, so a batch is a chain. The chains of many
+batches are followed in lockstep: step k is one vector operation over the k-th records of all
+batches. `parse` proves each position, so here only reads outside of the data are prevented.
 """
 
 from functools import cache
@@ -21,10 +20,10 @@ _SMALLEST: Final = 6
 
 
 def locate_records(data: Bytes, begin: Longs, end: Longs, counts: Longs) -> Longs:
-    """Position of each record of some batches, in their order: `counts.sum()` in all.
+    """Return the position of each record of some batches, in order: `counts.sum()` in all.
 
-    begin, end: of the records of each batch, within `data`. counts: at least 1 each. The positions
-    in a malformed batch are any numbers, none of them negative.
+    begin, end: of the records of each batch, within `data`. counts: at least 1 each. Positions in a
+        malformed batch are arbitrary, but not negative.
     """
     first = np.zeros(len(counts), np.int64)
     np.cumsum(counts[:-1], out=first[1:])
@@ -46,7 +45,7 @@ def _follow_in_lockstep(
     """Fill `starts` while many chains are left.
 
     chains: begin, end, count and first slot of each.
-    Returns the chains that are not at their ends: how many records were found, and where to go on.
+    Returns the chains that continue: how many records were found, and the next position.
     """
     begin, end, counts, first = chains
     order = np.argsort(-counts, kind="stable")
@@ -57,7 +56,7 @@ def _follow_in_lockstep(
     words: NDArray[np.uint16] = np.ndarray((len(data) - 1,), "<u2", buffer=data, strides=(1,))
     advances = _advances()
     try:
-        # The longest chains stand first: those that have a k-th record are a prefix.
+        # The longest chains come first: those that have a k-th record are a prefix.
         for width in np.searchsorted(-counts, -np.arange(steps), side="left").tolist():
             if width < len(at):
                 at, slot = at[:width], slot[:width]
@@ -81,7 +80,9 @@ def _follow_in_lockstep(
 
 @cache
 def _advances() -> Longs:
-    """Distance to the next record, by the first two bytes of this one; 0 where two do not tell."""
+    """Return the distance to the next record by the first two bytes of this one; 0 if it
+    takes more.
+    """
     word = np.arange(1 << 16, dtype=np.int64)
     first, second = word & 0xFF, word >> 8
     one = first < 0x80
@@ -91,7 +92,7 @@ def _advances() -> Longs:
 
 
 def _follow(data: memoryview, at: int, end: int, slots: memoryview) -> None:
-    """Fill `slots` with the records from `at` on; leave the rest as it is after a lie."""
+    """Fill `slots` with the records from `at` on. Stop at an invalid length."""
     last = end - _SMALLEST
     for slot in range(len(slots)):
         if at > last:

@@ -1,4 +1,4 @@
-"""Write zig-zag integers for many rows at once, and lengths of Arrow's binary arrays."""
+"""Zig-zag integers of many rows at once, and lengths of Arrow's binary arrays."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -19,7 +19,7 @@ _MORE: Final = 0x80
 
 
 def varint_sizes(numbers: Longs) -> Longs:
-    """Bytes of the zig-zag encoding of each number."""
+    """Return the size of the zig-zag encoding of each number."""
     sizes = np.ones(len(numbers), np.int64)
     if not sizes.size:
         return sizes
@@ -34,7 +34,7 @@ def varint_sizes(numbers: Longs) -> Longs:
 
 
 def pack_varints(columns: Sequence[Longs], sizes: Sequence[Longs]) -> pa.Array:
-    """A binary array: each row holds the zig-zag encodings of one number of each column.
+    """Return a binary array: each row holds the zig-zag encodings of one number of each column.
 
     columns: at least one, of one length, with the `varint_sizes` of each.
     """
@@ -66,24 +66,24 @@ def _write(packed: NDArray[np.uint8], at: Longs, numbers: Longs, size: Longs) ->
 
 
 def as_binary(offsets: Longs, data: pa.Buffer) -> pa.Array:
-    """A large binary array of `data`, without nulls. offsets: one more than elements."""
+    """Return a large binary array of `data`, without nulls. offsets: one more than elements."""
     return pa.Array.from_buffers(LARGE, len(offsets) - 1, [None, pa.py_buffer(offsets), data])
 
 
 @cache
 def one_binary(content: bytes) -> Any:
-    """A scalar for `join_rows`."""
+    """Return a scalar for `join_rows`."""
     return as_binary(np.array([0, len(content)]), pa.py_buffer(content))[0]
 
 
 def offsets_of(array: pa.Array) -> Longs:
-    """Offsets of a large binary array that is not empty, into its data buffer."""
+    """Return the offsets of a non-empty large binary array into its data buffer."""
     _, offsets, _ = array.buffers()
     return np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
 
 
 def lengths_of(array: pa.Array) -> Longs:
-    """Length of each element of a large binary array; -1 for null."""
+    """Return the length of each element of a large binary array; -1 for null."""
     lengths = np.diff(offsets_of(array)) if len(array) else np.empty(0, np.int64)
     if array.null_count:
         lengths[nulls_of(array)] = -1

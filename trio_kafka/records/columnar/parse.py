@@ -1,9 +1,9 @@
-"""Parse the records of some batches as vectors, and prove that they are well formed.
+"""Parser of records as vectors, which also proves that they are well formed.
 
 The rules are those of `batch.decode_records`, for all records at once: each record ends where the
-next one begins, the last one where its batch ends; no field reaches outside of its record; offsets
-ascend. Positions only grow from field to field, so a length that lies moves the end of its record:
-one comparison at the end finds it.
+    next one begins, the last one where its batch ends; no field reaches outside of its record;
+    offsets ascend. Positions only grow from field to field, so an invalid length moves the end of
+    its record. One comparison at the end detects it.
 """
 
 from typing import Final, TypeAlias
@@ -30,7 +30,7 @@ _FEW: Final = 16  # with fewer records, a step of numpy costs more than as many 
 
 @frozen
 class Slices:
-    """Byte strings within the data: where each begins, and its length, -1 for null."""
+    """Byte strings within the data: begin and length of each, -1 for null."""
 
     begin: Longs
     length: Longs
@@ -41,14 +41,14 @@ class Slices:
 
 @frozen(kw_only=True)
 class RecordHeaders:
-    """Headers of all records, in their order; `counts` has how many each record has."""
+    """Headers of all records, in order; `counts` has the number of headers of each record."""
 
     counts: Longs
     keys: Slices
     values: Slices
 
     def pick(self, wanted: Mask) -> "RecordHeaders":
-        """Headers of the wanted records."""
+        """Return the headers of the selected records."""
         entries = np.repeat(wanted, self.counts)
         return RecordHeaders(
             counts=self.counts[wanted],
@@ -59,16 +59,16 @@ class RecordHeaders:
 
 @frozen(kw_only=True)
 class Records:
-    """Records as vectors of one length. timestamp_deltas: None if they were not asked for."""
+    """Records as vectors of one length. timestamp_deltas: None if not requested."""
 
     timestamp_deltas: Longs | None
     offset_deltas: Longs
     keys: Slices
     values: Slices
-    headers: RecordHeaders | None  # None: no record has any
+    headers: RecordHeaders | None  # None: no record has headers
 
     def pick(self, wanted: Mask) -> "Records":
-        """The wanted records."""
+        """Return the selected records."""
         deltas, headers = self.timestamp_deltas, self.headers
         return Records(
             timestamp_deltas=None if deltas is None else deltas[wanted],
@@ -90,9 +90,9 @@ def parse_records(
 ) -> Records:
     """Parse the records at `starts`.
 
-    end, counts, last_deltas: for each batch, the position after its records, their number (at
-        least 1), and the header's last offset delta.
-    timestamps: read the timestamps too.
+    end, counts, last_deltas: for each batch, the position after its records, their number (at least
+        1), and the header's last offset delta.
+    timestamps: whether to read the timestamps.
     Raises MalformedRecordsError or IndexError if a batch is malformed.
     """
     last = np.cumsum(counts) - 1
@@ -137,7 +137,7 @@ def _check_offsets(deltas: Longs, last: Longs, last_deltas: Longs) -> None:
 
 
 def _read_slices(data: Bytes, at: Longs) -> tuple[Slices, Longs]:
-    """Keys or values, and the positions after them."""
+    """Return keys or values, and the positions after them."""
     length, begin = read_varints(data, at)
     least = length.min()
     if least < 0:
@@ -154,7 +154,7 @@ def _empty(size: int) -> Slices:
 def _read_headers(
     data: Bytes, at: Longs, ends: Longs, counts: Longs
 ) -> tuple[RecordHeaders, Longs]:
-    """Headers of the records, and the positions after them.
+    """Return the headers of the records, and the positions after them.
 
     In lockstep: step k reads the k-th header of all records that have one.
     """
@@ -186,7 +186,7 @@ def _read_headers(
 
 
 def _follow_headers(data: memoryview, position: int, slots: range, found: RecordHeaders) -> int:
-    """Fill the slots with the headers at `position`; the position after them."""
+    """Fill the slots with the headers at `position`. Return the position after them."""
     for slot in slots:
         for slices, least in ((found.keys, 0), (found.values, _NULL)):
             size, position = _read_length(data, position)

@@ -1,4 +1,4 @@
-"""Scan: one row per batch header, without a look at the records."""
+"""Scan of batch headers: one row for each, without reading the records."""
 
 from typing import Final
 
@@ -43,13 +43,14 @@ SCAN_SCHEMA: Final = pa.schema(
 
 
 def scan(buffer: Buffer) -> pa.RecordBatch:
-    """One row per whole batch of `buffer`, in SCAN_SCHEMA; a last batch cut short is left out.
+    """Return one row for each whole batch of `buffer`, in SCAN_SCHEMA; a last partial one is
+    ignored.
 
-    codec: none, gzip, snappy, lz4, zstd; null for a number that names no codec. Times are null for
-    -1, and base_timestamp is the delete horizon where the cleaner has set one. Sizes are those of
-    whole batches, so a batch of more than 2**31 - 1 bytes, which no broker takes, is capped.
+    codec: none, gzip, snappy, lz4, zstd; null for an unknown number. Times are null for -1;
+        base_timestamp is the delete horizon if the cleaner has set one. Sizes are those of whole
+        batches. A batch of more than 2**31 - 1 bytes, which no broker accepts, is capped.
     Neither records nor CRCs are read. About 1 µs a batch.
-    Raises CorruptBatchError for bytes that are no header.
+    Raises CorruptBatchError for an invalid header.
     """
     data = as_bytes(buffer)
     walked = walk(data)
@@ -81,7 +82,7 @@ def scan(buffer: Buffer) -> pa.RecordBatch:
 
 
 def _name_codecs(numbers: NDArray[np.int16]) -> pa.Array:
-    """Names of codecs by their numbers; null for a number that names none."""
+    """Return names of codecs by their numbers; null for an unknown number."""
     names = [codec.name.lower() for codec in Codec]
     offsets = np.cumsum([0, *map(len, names)], dtype=np.int32)
     text = pa.py_buffer("".join(names).encode())

@@ -1,4 +1,4 @@
-"""The columns of decoded records: Spark's types for a Kafka source, exactly."""
+"""Columns of decoded records: exactly Spark's types for a Kafka source."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -21,9 +21,9 @@ COLUMNS: Final = tuple(_TYPES)
 
 
 def arrow_schema(columns: Sequence[str] = COLUMNS) -> pa.Schema:
-    """Schema of `columns`, in their order; each column is nullable, as Spark's are.
+    """Return the schema of `columns`, in their order; each column is nullable, as in Spark.
 
-    Raises ValueError for a name that is no column of COLUMNS, or that stands there twice.
+    Raises ValueError for an unknown or repeated name.
     """
     for number, name in enumerate(columns):
         if name not in _TYPES:

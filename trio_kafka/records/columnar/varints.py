@@ -1,9 +1,9 @@
-"""Read zig-zag integers at many positions at once.
+"""Zig-zag integers read at many positions at once.
 
-Numbers of one and of two bytes, nearly all that stand in records, are read by dense vectors of
-small integers; longer ones by a loop over their bytes, for the few positions that have them.
-Values that the row codec takes and no Kafka client writes, lengths of more than five bytes, are
-refused, as Kafka refuses them.
+Numbers of one and two bytes, the great majority, are read by dense vectors of small integers;
+longer ones by a loop over their bytes.
+Lengths of more than five bytes, which the row codec accepts and no Kafka client writes, are
+rejected, as in Kafka.
 """
 
 from typing import Final, TypeAlias
@@ -23,10 +23,10 @@ _BITS: Final = 0x7F
 
 
 def read_varints(data: Bytes, at: Longs, longest: int = LONGEST_INT) -> tuple[Longs, Longs]:
-    """The number at each position, and the positions after them.
+    """Return the number at each position, and the positions after them.
 
-    at: not empty; no negative ones. Raises IndexError for a position outside of `data`, and
-    MalformedRecordsError for a number of more than `longest` bytes or 64 bits.
+    at: not empty, none negative. Raises IndexError for a position outside of `data`, and
+        MalformedRecordsError for a number of more than `longest` bytes or 64 bits.
     """
     first = data[at]
     after = at + 1
@@ -47,7 +47,7 @@ def read_varints(data: Bytes, at: Longs, longest: int = LONGEST_INT) -> tuple[Lo
 
 
 def skip_varints(data: Bytes, at: Longs, longest: int = LONGEST_INT) -> Longs:
-    """The positions after the numbers at each position. Raises as `read_varints`."""
+    """Return the positions after the numbers at each position. Raises as `read_varints`."""
     first = data[at]
     after = at + 1
     if first.max() < _MORE:

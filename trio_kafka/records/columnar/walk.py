@@ -1,8 +1,8 @@
-"""Find the whole batches of a buffer, and their headers as one numpy array.
+"""Whole batches of a buffer, and their headers as one numpy array.
 
-One Python step per batch reads base offset, length and magic; numpy gathers the other fields of all
-headers in one go. Headers are hostile: the walk ends at the first that lies, and keeps the error
-until the batches before it have been used.
+One Python step for each batch reads base offset, length and magic; numpy gathers the other fields
+of all headers at once. Headers are hostile: the walk ends at the first invalid one, and keeps its
+error until the batches before it have been used.
 """
 
 import struct
@@ -48,7 +48,7 @@ _NATIVE: Final = _FIELDS.newbyteorder("=")
 
 @frozen(kw_only=True)
 class Walked:
-    """Whole batches of a buffer: where they begin, and what is wrong after the last, if anything.
+    """Positions of the whole batches of a buffer, and the error after the last one, if any.
 
     end: position after the last batch.
     """
@@ -59,15 +59,15 @@ class Walked:
 
 
 def as_bytes(buffer: Buffer) -> memoryview:
-    """A view of single bytes of any contiguous buffer."""
+    """Return a view of single bytes of any contiguous buffer."""
     view = memoryview(buffer)
     return view if view.ndim == 1 and view.format == "B" else view.cast("B")
 
 
 def walk(data: memoryview, stop: int = END) -> Walked:
-    """Whole batches of `data`, up to the first whose base offset is `stop` or more.
+    """Find the whole batches of `data`, up to the first with a base offset of `stop` or more.
 
-    A last batch that is cut short is left out, as `iterate_headers` does. About 0.2 µs a batch.
+    A last partial batch is ignored, as by `iterate_headers`. About 0.2 µs a batch.
     """
     read = _START.unpack_from
     positions: list[int] = []
@@ -96,7 +96,9 @@ def _error_at(data: memoryview, at: int) -> CorruptBatchError | None:
 
 
 def gather_headers(data: memoryview, positions: list[int]) -> NDArray[np.void]:
-    """The fields of the headers at `positions`, as one structured array in the machine's order."""
+    """Return the fields of the headers at `positions`, as one structured array in native byte
+    order.
+    """
     if not positions:
         return np.empty(0, _NATIVE)
     every: NDArray[np.void] = np.ndarray(
@@ -106,9 +108,9 @@ def gather_headers(data: memoryview, positions: list[int]) -> NDArray[np.void]:
 
 
 def next_offset(buffer: Buffer, default: int) -> int:
-    """The offset after the last whole batch of `buffer`; `default` if there is none.
+    """Return the offset after the last whole batch of `buffer`; `default` if there is none.
 
-    Raises CorruptBatchError for bytes that are no header, before or after that batch.
+    Raises CorruptBatchError for an invalid header before or after that batch.
     """
     data = as_bytes(buffer)
     walked = walk(data)

@@ -1,9 +1,9 @@
-"""Bring the records of consecutive batches, decompressed, into windows of some MiB.
+"""Windows of some MiB with the decompressed records of consecutive batches.
 
-Where no batch is compressed, a window is a part of the buffer: nothing is copied, and nothing but
-the checksum costs a Python step per batch (at 1 KiB a record, that is a third of a decoder's time).
-Otherwise batches are decompressed into one scratch buffer, which all windows share. A window holds
-at least one batch, and its positions fit into Arrow's offsets of 32 bits.
+If no batch is compressed a window is a part of the buffer: nothing is copied, and only the checksum
+    costs a Python step for each batch (at 1 KiB a record, a third of a decoder's time). Otherwise
+    batches are decompressed into one scratch buffer, which all windows share. A window holds at
+    least one batch, and its positions fit into Arrow's offsets of 32 bits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,9 +34,9 @@ from trio_kafka.records.header import (
 )
 from trio_kafka.world.protocols import Buffer
 
-# Enough batches of 16 KiB for long vectors, and little enough for a processor's cache.
+# Enough batches of 16 KiB for long vectors, and few enough for the CPU's cache.
 WINDOW: Final = 8 << 20
-_LARGEST: Final = 1 << 30  # bytes that plain batches may span: Arrow's offsets have 31 bits
+_LARGEST: Final = 1 << 30  # bytes that uncompressed batches may span: Arrow's offsets have 31 bits
 _SMALLEST_RECORD: Final = 7
 _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
@@ -46,7 +46,7 @@ _GROWTH: Final = 4
 class Window:
     """Records of some batches in one piece of memory, valid until the next window.
 
-    batches: which they are, numbers in the walk. begin, end: of each batch's records in `data`.
+    batches: their numbers in the walk. begin, end: of each batch's records in `data`.
     """
 
     data: Bytes
@@ -56,7 +56,7 @@ class Window:
     end: Longs
 
     def part(self, first: int, last: int) -> "Window":
-        """The window of its batches from `first` to `last`, which is left out."""
+        """Return the window of its batches from `first` up to `last` (exclusive)."""
         return Window(
             data=self.data,
             arrow=self.arrow,
@@ -68,10 +68,10 @@ class Window:
 
 @frozen(kw_only=True)
 class Source:
-    """Batches of a buffer, and what to do with them.
+    """Batches of a buffer, and how to treat them.
 
-    positions, headers: of all batches. limit: bytes of the records of one compressed batch. size:
-    where a window ends.
+    positions, headers: of all batches. limit: bytes of the decompressed records of one batch. size:
+        of a window.
     """
 
     data: memoryview
@@ -84,7 +84,7 @@ class Source:
     def windows(self, wanted: NDArray[np.bool_]) -> Iterator[Window]:
         """Yield windows with the wanted batches, without control batches and empty ones.
 
-        Those are checked only. Raises CorruptBatchError at the first batch that lies, after the
+        The latter are only checked. Raises CorruptBatchError at the first invalid batch, after the
         windows before it.
         """
         picked = np.flatnonzero(wanted)
@@ -121,7 +121,7 @@ class Source:
     def _first_lie(
         self, begin: Longs, end: Longs, crcs: NDArray[np.uint32], odd: NDArray[np.bool_]
     ) -> tuple[int, CorruptBatchError | None]:
-        """How many batches are sound before the first that is not, and what is wrong with it."""
+        """Return how many batches are valid before the first invalid one, and its error."""
         data = self.data
         suspects = odd
         if self.check_crcs:
@@ -137,7 +137,7 @@ class Source:
         return len(suspects), None
 
     def _check(self, position: int) -> BatchHeader:
-        """Check a batch one by one: its checksum, and all of it if it says that it is empty."""
+        """Check a batch singly: its checksum, and its content if it claims to be empty."""
         header = read_header(self.data, position)
         if self.check_crcs:
             check_crc(self.data, position, header)
@@ -149,7 +149,7 @@ class Source:
         return header
 
     def _filled(self, picked: NDArray[np.intp]) -> Iterator[Window]:
-        """Fill windows with what batches hold when decompressed."""
+        """Fill windows with the decompressed records of batches."""
         packed = int(self.headers["length"][picked].astype(np.int64).sum())
         scratch = _Scratch(bytearray(min(self.size, max(_FIRST_GUESS, 2 * _GROWTH * packed))))
         for index in picked.tolist():
@@ -171,7 +171,7 @@ class Source:
 
 @define
 class _Scratch:
-    """The window in the making, of batches that are decompressed."""
+    """Window that is being filled with decompressed batches."""
 
     _memory: bytearray
     _batches: list[int] = field(factory=list)
@@ -212,7 +212,7 @@ class _Scratch:
         return True
 
     def flush(self) -> Iterator[Window]:
-        """Yield the window, if it holds anything, and begin the next."""
+        """Yield the window if it is not empty, and begin the next."""
         if not self._batches:
             return
         end = np.array(self._ends, np.int64)

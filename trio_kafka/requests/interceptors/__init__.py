@@ -1,1 +1,3 @@
-"""Interceptors of requests: the registry, and the chain that runs them around a handler."""
+"""Interceptors of requests: their registry, and the chains that call them around handlers."""
+
+__all__ = ["before_after", "chains", "registry"]

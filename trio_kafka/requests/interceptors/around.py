@@ -5,8 +5,8 @@ if there is none. It may be called once, with a request of the same class, in th
 or in one that it started. It raises KafkaError for an API whose responses cannot carry an error.
 
 A request in `forward` or in `Context.parked` holds no handler token, and is cancelled when its peer
-leaves; one that runs continues. Time in `forward` is not the interceptor's own: neither its
-deadline nor its limit counts it.
+disconnects; otherwise it continues. The deadline and the limit of an interceptor do not count the
+time in `forward`.
 """
 
 from collections.abc import Callable, Coroutine
@@ -15,59 +15,51 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER, Delayed
-from trio_kafka.requests.context import Context
 from trio_kafka.requests.error_answers import wants_answer
-from trio_kafka.requests.failures import check_answer, split_cancelled, tell_owner
+from trio_kafka.requests.failures import split_cancelled
+from trio_kafka.requests.handler_slot import HandlerSlot, RequestContext
 from trio_kafka.requests.interceptors.before_after import ChainDependencies
+from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
-from trio_kafka.requests.large_requests import LAZY
-from trio_kafka.requests.materialize import has_ranges, opened, release_ranges
+from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS
+from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
 from trio_kafka.requests.replies import Route
 
 _NEVER: Final = float("inf")
-_UNASKED: Final = object()  # in the place of a response that `forward` has not returned
+_NOT_FORWARDED: Final = object()  # in the place of the inner response
 _NOT_ANSWERABLE: Final = (InvariantError, ProtocolError, InterceptorError)
 
 
-@frozen(kw_only=True)
 class Around:
     """One `around` of a route. inner: everything further in, async if `inner_waits`."""
 
-    route: Route
-    one: Interception
-    inner: Callable[..., Any]
-    inner_waits: bool
-    dependencies: ChainDependencies
-    has_ranges: bool
+    def __init__(
+        self,
+        route: Route,
+        interception: Interception,
+        inner: Callable[..., Any],
+        dependencies: ChainDependencies,
+        *,
+        inner_waits: bool,
+    ) -> None:
+        self.route = route
+        self.interception = interception
+        self.inner = inner
+        self.inner_waits = inner_waits
+        self.dependencies = dependencies
+        self.contract = Contract(route, dependencies.errors)
+        self.has_ranges = has_ranges(route.api.response)
 
-    def serve(self, message: Any, context: Context) -> Coroutine[Any, Any, Any]:
+    def serve(self, message: Any, context: RequestContext) -> Coroutine[Any, Any, Any]:
         """Serve a request in the place of an async handler."""
-        return _Call(self, message, context).run()
+        if context.slot is None:
+            raise RuntimeError("an `around` needs a context with a handler slot: serve it async")
+        return _AroundCall(self, message, context, context.slot).run()
 
 
-def around_of(
-    route: Route,
-    one: Interception,
-    inner: Callable[..., Any],
-    dependencies: ChainDependencies,
-    *,
-    inner_waits: bool,
-) -> Around:
-    """Return an `around` before `inner`."""
-    return Around(
-        route=route,
-        one=one,
-        inner=inner,
-        inner_waits=inner_waits,
-        dependencies=dependencies,
-        has_ranges=has_ranges(route.api.response),
-    )
-
-
-class _Call:
+class _AroundCall:
     """One call of an `around`, for one request."""
 
     __slots__ = (
@@ -76,55 +68,61 @@ class _Call:
         "_context",
         "_cut_off",
         "_delayed",
-        "_error",
+        "_final_error",
         "_forwarded",
-        "_inner",
+        "_inner_response",
+        "_interception",
         "_is_over",
         "_left_s",
         "_message",
-        "_outer",
+        "_outer_plugin",
         "_scope",
+        "_slot",
     )
 
-    def __init__(self, around: Around, message: Any, context: Context) -> None:
+    def __init__(
+        self, around: Around, message: Any, context: RequestContext, slot: HandlerSlot
+    ) -> None:
         self._around = around
+        self._interception = around.interception
         self._message = message
         self._context = context
+        self._slot = slot
         self._scope = trio.CancelScope()
-        self._left_s = around.one.deadline_s  # of the interceptor's own time
-        self._began = 0.0  # by the stamps' clock, later by the time spent in `forward`
+        self._left_s = around.interception.deadline_s  # of the interceptor's own time
+        self._began = 0.0  # on the stamps' clock; moved on by the time spent in `forward`
         self._cut_off = self._forwarded = self._is_over = False
-        self._inner: Any = _UNASKED  # what `forward` returned
-        self._error: Exception | None = None  # ends the request, whatever the interceptor does
-        self._delayed: Delayed | None = None  # what `forward` waits for
-        self._outer = ""
+        self._inner_response: Any = _NOT_FORWARDED
+        self._final_error: Exception | None = None  # outcome, whatever the interceptor does
+        self._delayed: Delayed | None = None  # while `forward` waits for it
+        self._outer_plugin = ""
 
     def cancel(self) -> None:
-        """Cut the call off, as its owner stops: the request is answered with an error."""
+        """Cancel the call because its owner stops; the client gets an error."""
         self._cut_off = True
         self._scope.cancel()
 
     async def run(self) -> Any:
-        """Call the interceptor and return the response; None: there is none.
+        """Call the interceptor; return the response, or None if there is none.
 
         Raises KafkaError, ProtocolError, InvariantError, Cancelled.
         """
-        one, slot = self._around.one, self._slot
+        one, slot = self._interception, self._slot
         if one.limiter is not None:
-            await self._enter(one.limiter)
+            await self._acquire(one.limiter)
         in_flight = one.owner.in_flight
         if in_flight is not None:
             in_flight.enter()
             in_flight.hold(self)
-        answer: Any = None
+        returned: Any = None
         failure: BaseException | None = None
-        self._outer, slot.plugin = slot.plugin, one.owner.name
+        self._outer_plugin, slot.plugin = slot.plugin, one.owner.name
         self._began = self._around.dependencies.elapsed()
         self._start_deadline()
         try:
             with self._scope:
-                answer = await one.function(self._message, self._context, self.forward)
-        except BaseException as error:  # noqa: BLE001 - judged below
+                returned = await one.function(self._message, self._context, self.forward)
+        except BaseException as error:  # noqa: BLE001 - becomes a response
             failure = error
         finally:
             self._end()
@@ -132,87 +130,85 @@ class _Call:
                 in_flight.drop(self)
                 in_flight.leave()
         try:
-            return self._judge(answer, failure)
+            return self._outcome(returned, failure)
         finally:
-            failure = None  # or an exception would hold itself, by this frame
+            failure = None  # the exception refers to this frame: break the reference cycle
 
-    # --- what becomes of the call
+    # --- the outcome of the call
 
-    def _judge(self, answer: Any, failure: BaseException | None) -> Any:
-        """Return the response for what the interceptor returned, or raised."""
+    def _outcome(self, returned: Any, failure: BaseException | None) -> Any:
+        """Return the response for what the interceptor returned or raised."""
         stamps = self._context.request.stamps
-        plain = failure is None and not self._scope.cancelled_caught
-        if plain and answer is self._inner and not stamps.answered:
-            return answer  # it has only forwarded
+        is_plain = failure is None and not self._scope.cancelled_caught
+        if is_plain and returned is self._inner_response and not stamps.answered:
+            return returned  # it has only forwarded
         try:
             if failure is not None:
                 cancelled, failure = split_cancelled(failure)
                 if cancelled is not None:
                     if failure is not None:
-                        self._blame(failure)
+                        self._respond_to(failure)
                     raise cancelled
-            if self._error is not None:
-                failure, self._error = self._error, None
+            if self._final_error is not None:
+                failure, self._final_error = self._final_error, None
                 raise failure
             if self._scope.cancelled_caught:
-                failure = self._why_cancelled()
-            answer = self._checked(answer) if failure is None else self._blame(failure)
+                failure = self._cancellation_error()
+            response = self._checked(returned) if failure is None else self._respond_to(failure)
         except BaseException:
-            self._keep(None)
+            self._release_unsent(None)
             raise
         else:
-            return self._keep(answer)
+            self._release_unsent(response)
+            return response
         finally:
-            cancelled = failure = None  # or an exception would hold itself, by this frame
+            cancelled = failure = None  # they refer to this frame: break the reference cycle
 
-    def _checked(self, answer: Any) -> Any:
+    def _checked(self, returned: Any) -> Any:
         """Return the response for what the interceptor returned."""
-        around, request = self._around, self._context.request
-        inner = None if self._inner is _UNASKED else self._inner
-        silent = answer is None and self._forwarded and inner is None
-        if not silent or request.stamps.answered:
+        request = self._context.request
+        inner = None if self._inner_response is _NOT_FORWARDED else self._inner_response
+        is_silent = returned is None and self._forwarded and inner is None
+        if not is_silent or request.stamps.answered:
             try:
-                check_answer(around.one, around.route, answer, request)
-            except Exception as error:  # noqa: BLE001 - the interceptor's failure
-                return self._blame(error)
-        return answer if inner is not None or wants_answer(self._message) else None
+                self._around.contract.check(self._interception, returned, request)
+            except Exception as error:  # noqa: BLE001 - becomes a response
+                return self._respond_to(error)
+        return returned if inner is not None or wants_answer(self._message) else None
 
-    def _blame(self, error: BaseException) -> Any:
-        """Return the response for what the interceptor raised; its owner is told."""
-        around, request, message = self._around, self._context.request, self._message
-        failures = around.dependencies.failures
-        code, text = failures.blame(around.one, request, around.route, error)
-        return failures.answer(request, around.route, message, code, text)
+    def _respond_to(self, error: BaseException) -> Any:
+        """Return the response for what the interceptor raised; report a bug to its owner."""
+        return self._around.contract.respond_to(
+            self._interception, self._context.request, self._message, error
+        )
 
-    def _why_cancelled(self) -> KafkaError:
-        one = self._around.one
-        why = "stops"
+    def _cancellation_error(self) -> KafkaError:
+        one = self._interception
+        reason = "stops"
         if not self._cut_off:
-            why = "took too long"
-            one.late += 1
-            late = trio.TooSlowError(f"more than {one.deadline_s} s of its own")
-            tell_owner(one, self._around.route.api.name, late)
-        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {why}")
+            reason = f"took too long: want at most {one.deadline_s} s of its own"
+            self._around.contract.report_late(one, "did not end in time")
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {reason}")
 
-    def _keep(self, answer: Any) -> Any:
-        """Release the file ranges of the inner response that are not sent."""
-        inner, self._inner = self._inner, None
-        if self._around.has_ranges and inner not in (None, _UNASKED) and inner is not answer:
-            release_ranges(inner, unless=answer)
-        return answer
+    def _release_unsent(self, response: Any) -> None:
+        """Release the file ranges of the inner response that `response` does not send."""
+        inner, self._inner_response = self._inner_response, None
+        is_message = inner is not None and inner is not _NOT_FORWARDED
+        if self._around.has_ranges and is_message and inner is not response:
+            release_ranges(inner, unless=response)
 
     def _end(self) -> None:
         """Count the call, and end a `forward` that still waits in another task."""
         self._is_over = True
         self._release()
-        self._slot.plugin = self._outer
-        one = self._around.one
-        spent = self._around.dependencies.elapsed() - self._began
+        self._slot.plugin = self._outer_plugin
+        one = self._interception
+        spent_s = self._around.dependencies.elapsed() - self._began
         one.calls += 1
-        one.seconds += spent
-        if spent > one.alarm_s:
-            one.note_slow(spent)
-        self._context.request.stamps.plugin_s += spent
+        one.seconds += spent_s
+        if spent_s > one.alarm_s:
+            one.note_slow(spent_s)
+        self._context.request.stamps.plugin_s += spent_s
         if self._delayed is not None:
             self._delayed.purgatory.drop(self._delayed)
 
@@ -223,66 +219,73 @@ class _Call:
         around = self._around
         self._check_forward(message)
         self._forwarded = True
-        elapsed = around.dependencies.elapsed
-        began, made = elapsed(), LAZY.made
+        elapsed, limiter = around.dependencies.elapsed, self._interception.limiter
+        began, lazy_arrays = elapsed(), LAZY_ARRAYS.created
         slot, plugin = self._slot, self._slot.plugin
         slot.plugin = ""
         self._stop_deadline()
         self._release()
         try:
             try:
-                answer = around.inner(message, self._context)
+                response = around.inner(message, self._context)
                 if around.inner_waits:
-                    answer = await answer
-                if type(answer) is Delayed:
-                    self._delayed = answer
-                    answer = await slot.completed(answer, ran=around.inner_waits)
-                if type(answer) is not around.route.api.response or LAZY.made != made:
-                    answer = await self._opened(answer)
+                    response = await response
+                if type(response) is Delayed:
+                    self._delayed = response
+                    response = await slot.completed(response, has_yielded=around.inner_waits)
+                is_message = type(response) is around.route.api.response
+                if not is_message or LAZY_ARRAYS.created != lazy_arrays:
+                    response = await self._materialized(response)
             except _NOT_ANSWERABLE as error:
                 if not isinstance(error, InterceptorError):
-                    self._error = error
+                    self._final_error = error
                 raise
             except Exception as error:  # noqa: BLE001 - a response, unless the API has none for it
-                failures, request = around.dependencies.failures, self._context.request
-                code, text = failures.judge(request, around.route, error)
-                answer = failures.answer(request, around.route, message, code, text)
+                response = around.dependencies.errors.respond_to(
+                    self._context.request, around.route, message, error
+                )
             finally:
                 self._delayed = None
             if self._is_over:
-                raise InterceptorError(f"{self._where}: the request has been answered")
-            self._inner = answer
-            if around.one.limiter is not None:
-                await self._enter(around.one.limiter)
+                raise InterceptorError(
+                    f"{self._where}: the request has been answered; await `forward` before you"
+                    " return"
+                )
+            self._inner_response = response
+            if limiter is not None:
+                await self._acquire(limiter)
         finally:
             self._began += elapsed() - began
             if not self._is_over:
                 slot.plugin = plugin
                 self._start_deadline()
-        return answer
+        return response
 
     def _check_forward(self, message: Any) -> None:
         if self._forwarded or self._is_over:
-            raise InterceptorError(f"{self._where}: forward is called again, or after the answer")
-        want = self._around.route.api.request
-        if type(message) is not want:
+            raise InterceptorError(f"{self._where}: forward is called again, or after the response")
+        wanted = self._around.route.api.request
+        if type(message) is not wanted:
             found = type(message).__name__
-            raise InterceptorError(f"{self._where}: forwards {found}, want {want.__name__}")
+            raise InterceptorError(f"{self._where}: forwards {found}, want {wanted.__name__}")
 
-    async def _opened(self, answer: Any) -> Any:
-        """Return a response as a message; None: there is none. Raises what further in raised."""
+    async def _materialized(self, result: Any) -> Any:
+        """Return what a handler returned as a message, or None if there is no response.
+
+        Raises the exception that ended a Delayed.
+        """
         dependencies, route = self._around.dependencies, self._around.route
-        if type(answer) is GeneratorType:
-            answer = await dependencies.run_steps(answer)
-            if type(answer) is Delayed:
-                self._delayed = answer
-                answer = await self._slot.completed(answer, ran=True)
-        if isinstance(answer, Exception):
-            raise answer
-        if answer is None or answer is NO_ANSWER:
+        if type(result) is GeneratorType:
+            result = await dependencies.run_steps(result)
+            if type(result) is Delayed:
+                self._delayed = result
+                result = await self._slot.completed(result, has_yielded=True)
+        if isinstance(result, Exception):
+            raise result
+        if result is None or result is NO_ANSWER:
             await trio.lowlevel.checkpoint_if_cancelled()
             return None
-        return await dependencies.run_steps(opened(route, answer))
+        return await dependencies.run_steps(materialized(route, result))
 
     # --- deadline and limit
 
@@ -295,23 +298,19 @@ class _Call:
             self._left_s = self._scope.deadline - trio.current_time()
             self._scope.deadline = _NEVER
 
-    async def _enter(self, limiter: trio.CapacityLimiter) -> None:
-        """Take a place under the interceptor's limit, parked while there is none."""
+    async def _acquire(self, limiter: trio.CapacityLimiter) -> None:
+        """Wait, parked, until the limit of the interceptor allows one more call."""
         try:
             limiter.acquire_on_behalf_of_nowait(self)
         except trio.WouldBlock:
             await self._slot.parked(limiter.acquire_on_behalf_of, self, deadline=_NEVER)
 
     def _release(self) -> None:
-        limiter = self._around.one.limiter
+        limiter = self._interception.limiter
         if limiter is not None and self in limiter.statistics().borrowers:
             limiter.release_on_behalf_of(self)
 
     @property
-    def _slot(self) -> Any:
-        return self._context.parking
-
-    @property
     def _where(self) -> str:
-        one = self._around.one
+        one = self._interception
         return f"{one.owner.name} {one.where(self._around.route.api.name)}"

@@ -1,31 +1,31 @@
 """Adjacent `before`s and `after`s around what they share: a handler, or an `around`.
 
-`after`s see messages: a response given as bytes is decoded, errors are responses, and a delayed
-response is seen once it is there. No response (acks=0), or a connection that is to be closed, is
-not shown. An interceptor that fails costs its request, and its owner is told.
+An `after` sees messages: a response given as bytes is decoded, an error is a response, and a
+delayed response is seen on completion. A missing response (acks=0) and a connection that is to be
+closed are not shown. If an interceptor fails, its request gets an error response.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from types import GeneratorType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.purgatory import NO_ANSWER, Delayed
-from trio_kafka.requests.context import Context
+from trio_kafka.requests.chunked_codec import LARGE
 from trio_kafka.requests.error_answers import wants_answer
-from trio_kafka.requests.failures import Failures, check_answer, tell_late
+from trio_kafka.requests.failures import ErrorResponder
+from trio_kafka.requests.handler_slot import RequestContext
+from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception
-from trio_kafka.requests.large_requests import LARGE, LAZY
-from trio_kafka.requests.materialize import has_ranges, opened, release_ranges
+from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS
+from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
-T = TypeVar("T")
 BEFORE: Final = "before"
-_PASSED: Final = object()  # no `before` has given a response
-# `after`s, innermost first, each with its function.
-Afters = tuple[tuple[Interception, Callable[..., Any]], ...]
+_PASSED: Final = object()  # no `before` returned a response
+Afters = tuple[Interception, ...]  # innermost first
 
 
 @frozen
@@ -33,14 +33,15 @@ class ChainDependencies:
     """Parts of the handler group that chains use. run_steps: runs steps in slices."""
 
     elapsed: Callable[[], float]
-    failures: Failures
+    errors: ErrorResponder
     run_steps: Callable[[Steps[Any]], Awaitable[Any]]
 
 
 class BeforeAfter:
-    """Adjacent `before`s and `after`s of a route. layers: outermost first, without an `around`.
+    """Adjacent `before`s and `after`s of a route.
 
-    inner: a handler or what stands in its place, async if `waits`; then so is `serve`.
+    inner: a handler, or what stands in its place; async if `waits`, and then so is `serve`.
+    layers: the interceptors, outermost first, without an `around`.
     """
 
     def __init__(
@@ -55,172 +56,166 @@ class BeforeAfter:
         self._route = route
         self._inner = inner
         self._elapsed = dependencies.elapsed
-        self._failures = dependencies.failures
+        self._errors = dependencies.errors
+        self._contract = Contract(route, dependencies.errors)
         self._response = route.api.response
         self._has_ranges = has_ranges(route.api.response)
         self._afters = _afters_of(layers)
+        # Each `before` with the `after`s outside of it, which see its response.
         self._befores = tuple(
-            (one, one.function, _afters_of(layers[:n]))
-            for n, one in enumerate(layers)
-            if one.kind == BEFORE
+            (one, _afters_of(layers[:n])) for n, one in enumerate(layers) if one.kind == BEFORE
         )
         self.serve: Callable[[Any, Any], Any] = self._serve_waiting if waits else self._serve
 
-    def _serve(self, message: Any, context: Context) -> Any:
-        answer = self._enter(message, context)
-        if answer is not _PASSED:
-            return answer
+    def _serve(self, message: Any, context: RequestContext) -> Any:
+        response = self._call_befores(message, context)
+        if response is not _PASSED:
+            return response
         if not self._afters:
             return self._inner(message, context)
-        made = LAZY.made
+        lazy_arrays = LAZY_ARRAYS.created
         try:
-            answer = self._inner(message, context)
-        except Exception as error:  # noqa: BLE001 - judged
-            answer = self._say(message, context, error)
-        return self._leave(message, context, answer, made)
+            result = self._inner(message, context)
+        except Exception as error:  # noqa: BLE001 - becomes a response
+            result = self._respond_to(message, context, error)
+        return self._show(message, context, result, lazy_arrays)
 
-    async def _serve_waiting(self, message: Any, context: Context) -> Any:
-        answer = self._enter(message, context)
-        if answer is not _PASSED:
-            return answer
+    async def _serve_waiting(self, message: Any, context: RequestContext) -> Any:
+        response = self._call_befores(message, context)
+        if response is not _PASSED:
+            return response
         if not self._afters:
             return await self._inner(message, context)
-        made = LAZY.made
+        lazy_arrays = LAZY_ARRAYS.created
         try:
-            answer = await self._inner(message, context)
-        except Exception as error:  # noqa: BLE001 - judged
-            answer = self._say(message, context, error)
-        return self._leave(message, context, answer, made)
+            result = await self._inner(message, context)
+        except Exception as error:  # noqa: BLE001 - becomes a response
+            result = self._respond_to(message, context, error)
+        return self._show(message, context, result, lazy_arrays)
 
-    # --- on the way in
-
-    def _enter(self, message: Any, context: Context) -> Any:
+    def _call_befores(self, message: Any, context: RequestContext) -> Any:
         """Call the `before`s, outermost first; return the first response, or _PASSED."""
         if not self._befores:
             return _PASSED
         elapsed, stamps = self._elapsed, context.request.stamps
-        began = now = elapsed()
-        for one, call, outer in self._befores:
+        began = last = elapsed()
+        for one, outer in self._befores:
             try:
-                answer = call(message, context)
-                then = elapsed()
-                spent, now = then - now, then
-                if answer is None and not stamps.answered:
-                    self._count(one, spent)
+                response = one.function(message, context)
+                now = elapsed()
+                spent_s, last = now - last, now
+                if response is None and not stamps.answered:
+                    self._contract.count(one, spent_s)
                     continue
-                self._check(one, answer, context)
-                self._count(one, spent)
-            except BaseException as error:  # noqa: BLE001 - ends here, whatever it is
-                then = elapsed()
-                stamps.plugin_s += then - began
-                answer = self._blame(one, message, context, error, then - now)
-            else:
+                self._contract.check(one, response, context.request)
+                self._contract.count(one, spent_s)
+            except BaseException as error:  # noqa: BLE001 - becomes a response
+                now = elapsed()
                 stamps.plugin_s += now - began
-            # A request without a response has none to show.
-            return self._show(message, context, answer, outer) if wants_answer(message) else None
-        stamps.plugin_s += now - began
+                response = self._respond_to_interceptor(one, message, context, error, now - last)
+            else:
+                stamps.plugin_s += last - began
+            # A request that wants no response has none to show.
+            return (
+                self._call_afters(message, context, response, outer)
+                if (wants_answer(message))
+                else None
+            )
+        stamps.plugin_s += last - began
         return _PASSED
 
-    # --- on the way out
+    def _show(self, message: Any, context: RequestContext, result: Any, lazy_arrays: int) -> Any:
+        """Show the `after`s what a handler returned, now or on completion.
 
-    def _leave(self, message: Any, context: Context, answer: Any, lazy: int) -> Any:
-        """Show the `after`s whatever a handler gave. lazy: `LAZY.made` before it did."""
-        kind = type(answer)
-        if kind is self._response and LAZY.made == lazy:
-            return self._show(message, context, answer, self._afters)
+        lazy_arrays: `LAZY_ARRAYS.created` before the handler was called.
+        Returns what a handler may return. None, and a result that is no response of the API, are
+        not shown.
+        """
+        kind = type(result)
+        if kind is self._response and LAZY_ARRAYS.created == lazy_arrays:
+            return self._call_afters(message, context, result, self._afters)
         if kind is Delayed:
-            answer.try_complete = partial(self._complete, message, context, answer.try_complete)
-        elif kind is Encoded and len(answer.body) <= LARGE:
-            answer = whole(opened(self._route, answer))
-            return self._show(message, context, answer, self._afters)
-        elif kind in (GeneratorType, Encoded) or isinstance(answer, self._response):
-            return self._leave_in_steps(message, context, answer, lazy)
-        return answer  # delayed, none, or not a response: the pool says so
+            result.try_complete = partial(self._complete, message, context, result.try_complete)
+        elif kind is Encoded and len(result.body) <= LARGE:
+            response = whole(materialized(self._route, result))
+            return self._call_afters(message, context, response, self._afters)
+        elif kind in (GeneratorType, Encoded) or isinstance(result, self._response):
+            return self._show_in_steps(message, context, result, lazy_arrays)
+        return result
 
-    def _leave_in_steps(self, message: Any, context: Context, answer: Any, lazy: int) -> Steps[Any]:
+    def _show_in_steps(
+        self, message: Any, context: RequestContext, result: Any, lazy_arrays: int
+    ) -> Steps[Any]:
         try:
-            if type(answer) is GeneratorType:
-                answer = yield from answer
-                if type(answer) is Delayed or answer is None or answer is NO_ANSWER:
-                    return self._leave(message, context, answer, lazy)
-            answer = yield from opened(self._route, answer)
-        except Exception as error:  # noqa: BLE001 - judged
-            answer = self._say(message, context, error)
-        return self._show(message, context, answer, self._afters)
+            if type(result) is GeneratorType:
+                result = yield from result
+                if type(result) is Delayed or result is None or result is NO_ANSWER:
+                    return self._show(message, context, result, lazy_arrays)
+            response = yield from materialized(self._route, result)
+        except Exception as error:  # noqa: BLE001 - becomes a response
+            response = self._respond_to(message, context, error)
+        return self._call_afters(message, context, response, self._afters)
 
     def _complete(
         self,
         message: Any,
-        context: Context,
+        context: RequestContext,
         try_complete: Callable[[bool], Any],
         timed_out: bool,
     ) -> Any:
-        """Complete a delayed response, in the place of its `try_complete`."""
-        made = LAZY.made
+        """Complete a Delayed; stands in the place of its `try_complete`."""
+        lazy_arrays = LAZY_ARRAYS.created
         try:
-            answer = try_complete(timed_out)
-        except Exception as error:  # noqa: BLE001 - judged
-            answer = self._say(message, context, error)
-        return None if answer is None else self._leave(message, context, answer, made)
+            result = try_complete(timed_out)
+        except Exception as error:  # noqa: BLE001 - becomes a response
+            result = self._respond_to(message, context, error)
+        return None if result is None else self._show(message, context, result, lazy_arrays)
 
-    def _show(self, message: Any, context: Context, answer: Any, afters: Afters) -> Any:
-        """Call `after`s, innermost first, and return the response that they leave."""
+    def _call_afters(
+        self, message: Any, context: RequestContext, response: Any, afters: Afters
+    ) -> Any:
+        """Call `after`s, innermost first; return the response that they leave."""
         elapsed, stamps = self._elapsed, context.request.stamps
-        began = now = elapsed()
-        for one, call in afters:
+        began = last = elapsed()
+        for one in afters:
             try:
-                made = call(message, answer, context)
-                then = elapsed()
-                spent, now = then - now, then
-                if made is not None or stamps.answered:
-                    self._check(one, made, context)
-                self._count(one, spent)
-            except BaseException as error:  # noqa: BLE001 - ends here, whatever it is
-                if self._has_ranges:
-                    release_ranges(answer)
-                then = elapsed()
-                answer = self._blame(one, message, context, error, then - now)
+                replaced = one.function(message, response, context)
                 now = elapsed()
+                spent_s, last = now - last, now
+                if replaced is not None or stamps.answered:
+                    self._contract.check(one, replaced, context.request)
+                self._contract.count(one, spent_s)
+            except BaseException as error:  # noqa: BLE001 - becomes a response
+                if self._has_ranges:
+                    release_ranges(response)
+                now = elapsed()
+                response = self._respond_to_interceptor(one, message, context, error, now - last)
+                last = elapsed()
                 continue
-            if made is not None:
-                if made is not answer and self._has_ranges:
-                    release_ranges(answer, unless=made)
-                answer = made
-        stamps.plugin_s += now - began
-        return answer
+            if replaced is not None:
+                if replaced is not response and self._has_ranges:
+                    release_ranges(response, unless=replaced)
+                response = replaced
+        stamps.plugin_s += last - began
+        return response
 
-    # --- failures
+    def _respond_to(self, message: Any, context: RequestContext, error: Exception) -> Any:
+        """Return the response for a handler's exception."""
+        return self._errors.respond_to(context.request, self._route, message, error)
 
-    def _say(self, message: Any, context: Context, error: Exception) -> Any:
-        """Return the response for a handler's error."""
-        request = context.request
-        code, text = self._failures.judge(request, self._route, error)
-        return self._failures.answer(request, self._route, message, code, text)
-
-    def _blame(
+    def _respond_to_interceptor(
         self,
         one: Interception,
         message: Any,
-        context: Context,
+        context: RequestContext,
         error: BaseException,
-        spent: float,
+        spent_s: float,
     ) -> Any:
-        """Return the response for what an interceptor raised."""
-        self._count(one, spent)
-        request = context.request
-        code, text = self._failures.blame(one, request, self._route, error)
-        return self._failures.answer(request, self._route, message, code, text)
-
-    def _count(self, one: Interception, spent: float) -> None:
-        one.calls += 1
-        one.seconds += spent
-        if spent > one.alarm_s and one.note_slow(spent):
-            tell_late(one, self._route.api.name, spent)
-
-    def _check(self, one: Interception, answer: Any, context: Context) -> None:
-        check_answer(one, self._route, answer, context.request)
+        """Count a call that raised, and return the response for its exception."""
+        self._contract.count(one, spent_s)
+        return self._contract.respond_to(one, context.request, message, error)
 
 
 def _afters_of(layers: Sequence[Interception]) -> Afters:
     """Return the `after`s of layers, innermost first."""
-    return tuple((one, one.function) for one in reversed(layers) if one.kind != BEFORE)
+    return tuple(one for one in reversed(layers) if one.kind != BEFORE)

@@ -1,8 +1,8 @@
-"""The chain of a route: interceptors around its handler, in the place of the handler.
+"""Chain of a route: the interceptors around its handler, in the place of the handler.
 
-A chain takes what the handler takes and returns what a handler may return, so callers of a route
-need not know of it. A route without interceptors is left as it is. Adjacent `before`s and `after`s
-are one link; each `around` is one of its own, and makes its route async.
+A chain takes and returns what a handler does, so callers of a route do not depend on it. A route
+without interceptors stays unchanged. Adjacent `before`s and `after`s are one link. Each `around` is
+a link of its own and makes its route async.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from attrs import evolve
 
 from trio_kafka.attributes import frozen
-from trio_kafka.requests.interceptors.around import around_of
+from trio_kafka.requests.interceptors.around import Around
 from trio_kafka.requests.interceptors.before_after import BeforeAfter, ChainDependencies
 from trio_kafka.requests.interceptors.registry import Interception, Interceptors
 from trio_kafka.requests.replies import Route
@@ -25,12 +25,12 @@ class Chains:
     interceptors: Interceptors
     dependencies: ChainDependencies
 
-    def put_on(self, route: Route) -> Route:
+    def wrap(self, route: Route) -> Route:
         """Return the route behind its current interceptors; itself if there are none."""
         handler, waits = route.handler, route.waits
         adjacent: list[Interception] = []
 
-        def link() -> None:
+        def add_link() -> None:
             nonlocal handler
             if adjacent:
                 layers = adjacent[::-1]
@@ -39,10 +39,10 @@ class Chains:
 
         for one in reversed(self.interceptors.of(route.api)):
             if one.kind == AROUND:
-                link()
-                around = around_of(route, one, handler, self.dependencies, inner_waits=waits)
-                handler, waits = around.serve, True
+                add_link()
+                handler = Around(route, one, handler, self.dependencies, inner_waits=waits).serve
+                waits = True
             else:
                 adjacent.append(one)
-        link()
+        add_link()
         return route if handler is route.handler else evolve(route, handler=handler, waits=waits)

@@ -1,14 +1,15 @@
-"""Interceptors: what plugins, faults and traces do to requests on their way to handlers and back.
+"""Registry of interceptors: functions of plugins, faults and logs around the handlers of requests.
 
-`before(request, context)` sees a request first; an answer that it gives ends the way.
-`after(request, response, context)` sees each answer when it is made, also one that was waited for,
-and errors; what it returns replaces it. Both are plain functions.
-`around(request, context, forward)` is async, and has a task of its own: `await forward(request)`
-gives the answer from further in.
+- `before(request, context)` is called first; a response that it returns skips the handler.
+- `after(request, response, context)` is called with each response, including errors and delayed
+  responses; what it returns replaces the response.
+- `around(request, context, forward)` is async; `await forward(request)` returns the response of
+  everything further in.
 
-They lie around a handler like shells, by `order`: the lowest is nearest to the client. An answer
-made in one shell is seen by those outside of it. Routes take their chain of the registry when they
-are made, and are made anew when it changes: a request keeps to the chain that it began with.
+Interceptors are layers around a handler, sorted by `order`; the lowest is nearest to the client.
+Only the layers outside of an interceptor see the response that it makes. A route gets its chain
+from the registry when it is made. After a change all routes are made again, and a request keeps the
+chain that it began with.
 """
 
 import inspect
@@ -33,13 +34,13 @@ _NEVER: Final = float("inf")
 
 
 class Cancellable(Protocol):
-    """A call of an `around` that can be cut off."""
+    """Call of an `around` that can be cancelled."""
 
     def cancel(self) -> None: ...
 
 
 class InFlight(Protocol):
-    """Calls of an owner's `around`s in flight, so that they can be cut off when it stops."""
+    """Calls of an owner's `around`s in flight, so that a stop of the owner can cancel them."""
 
     def enter(self) -> None: ...
 
@@ -51,31 +52,33 @@ class InFlight(Protocol):
 
 
 class Owner(Protocol):
-    """The owner of an interceptor: a plugin."""
+    """Owner of an interceptor: a plugin."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def in_flight(self) -> InFlight | None:
-        """Calls of its `around`s in flight."""
+        """Calls of its `around`s in flight; None: they are not cancelled when it stops."""
 
     def failed(self, error: BaseException, where: str) -> None:
-        """An interceptor of its own raised, was late or broke its contract; never waits."""
+        """Take note that an interceptor raised, was late or broke its contract; never waits."""
 
 
 class InterceptorError(Exception):
-    """An interceptor broke its contract; the message says how."""
+    """Violation of an interceptor's contract; the message says how."""
 
 
 @define(eq=False, kw_only=True)
 class Interception:
-    """One interceptor in its place.
+    """One registered interceptor.
 
-    key: the API that it is for, None: all. deadline_s: how long it may take of its own, what it
-    waits for in `forward` not counted. versions: those that it understands, by key of the API.
-    Counters: `calls`, of those `errors`, `refused` (KafkaErrors) and `late`; `seconds` in all and
-    `longest_s`. alarm_s: calls that take longer are looked at: a new longest one, or a late one.
+    key: key of its API, or None for all APIs.
+    deadline_s: limit of its own time, which excludes the time in `forward`.
+    versions: versions that it understands, by API key.
+    Counters: `calls`, and of these `errors`, `refused` (KafkaErrors) and `late`; `seconds` is their
+        sum, `longest_s` the longest call.
+    alarm_s: a longer call is the longest so far, or exceeds the deadline.
     """
 
     kind: Kind
@@ -96,17 +99,18 @@ class Interception:
     node: Node | None = field(default=None, init=False)
 
     def note_slow(self, spent_s: float) -> bool:
-        """Note a call that took longer than `alarm_s`. True: it was over its deadline."""
+        """Note a call longer than `alarm_s`. Return whether it exceeded the deadline."""
         self.longest_s = max(self.longest_s, spent_s)
         deadline = _NEVER if self.deadline_s is None else self.deadline_s
         self.alarm_s = min(self.longest_s, deadline)
         return spent_s > deadline
 
     def where(self, api: str) -> str:
-        """What is told of a failure: 'before Produce'."""
+        """Return the place of a failure for logs, such as 'before Produce'."""
         return f"{self.kind} {api}"
 
     def figures(self) -> Figures:
+        """Return what the tree shows."""
         return {
             "owner": self.owner.name,
             "order": self.order,
@@ -121,10 +125,10 @@ class Interception:
 
 
 class Interceptors:
-    """Those of a broker, in the order of the shells, outermost first.
+    """Interceptors of a broker, outermost first.
 
-    Every change is one of the registry too: routes are made anew, and an API is offered only in the
-    versions that all of its interceptors understand.
+    Every change also changes the registry of APIs: routes are made again, and an API is offered
+    only in the versions that all of its interceptors understand.
     """
 
     def __init__(self, apis: Registry, node: Node | None = None) -> None:
@@ -144,23 +148,22 @@ class Interceptors:
         limit: int | trio.CapacityLimiter | None = None,
         versions: Versions | Mapping[int, Versions] | None = None,
     ) -> Interception:
-        """Put an interceptor in its place: behind those of the same order.
+        """Add an interceptor behind the others of the same order.
 
-        request: the class of the requests that it is for, None: all of them.
-        limit: of an `around`, how many of its calls run at once, or a limiter that its owner's
-            others share; what they wait for in `forward` is not counted. A plain function never
-            runs beside itself.
-        versions: first and last that it understands, or a mapping of them by API key.
-        Raises TypeError for a function of the wrong kind or a class that is no request, ValueError
-        for a limit, a deadline or versions that leave nothing.
+        request: the class of its requests; None: all requests.
+        limit: number of concurrent calls of an `around`, or a limiter that it shares with others of
+            its owner. Time in `forward` does not count. Plain functions never run concurrently.
+        versions: first and last version that it understands, or a mapping of them by API key.
+        Raises TypeError if the function does not fit the kind or the class is no request. Raises
+        ValueError for a limit or deadline of 0 or less, or if no version is left.
         """
         key = None if request is None else _key_of(request)
         _check_kind(kind, function)
         if isinstance(limit, int) and limit < 1:
-            raise ValueError(f"a limit of {limit} at once: want 1 or more")
+            raise ValueError(f"limit is {limit} concurrent calls: want 1 or more")
         if deadline_s is not None and deadline_s <= 0:
-            raise ValueError(f"a deadline of {deadline_s} s: want more than 0")
-        understood = _by_key(versions, key)
+            raise ValueError(f"deadline is {deadline_s} s: want more than 0")
+        understood = _versions_by_key(versions, key)
         made = Interception(
             kind=kind,
             key=key,
@@ -170,11 +173,11 @@ class Interceptors:
             deadline_s=deadline_s,
             versions=understood,
         )
-        narrowed = _narrowed([*self._all, made])
-        for of in understood:
-            self._check_some_left(of, narrowed, owner)
-        called = "every API" if request is None else message_of(request).name
-        made.node = self._node.add(f"{owner.name} {kind} {called}", "part", made.figures)
+        narrowed = _common_versions([*self._all, made])
+        for api_key in understood:
+            self._check_some_left(api_key, narrowed, owner)
+        api_name = "every API" if request is None else message_of(request).name
+        made.node = self._node.add(f"{owner.name} {kind} {api_name}", "part", made.figures)
         if kind == "around" and limit is not None:
             made.limiter = (
                 open_limiter(limit, made.node, "limit") if isinstance(limit, int) else limit
@@ -185,16 +188,16 @@ class Interceptors:
         return made
 
     def remove(self, interception: Interception) -> None:
-        """Take an interceptor away; requests in hand finish with it. Idempotent."""
+        """Remove an interceptor; requests in flight keep it. Idempotent."""
         if interception not in self._all:
             return
         self._all.remove(interception)
         if interception.node is not None:
             interception.node.remove()
-        self._apis.narrow(_narrowed(self._all))
+        self._apis.narrow(_common_versions(self._all))
 
     def of(self, api: Api) -> tuple[Interception, ...]:
-        """The chain of an API, outermost first."""
+        """Return the interceptors of an API, outermost first."""
         return tuple(one for one in self._all if one.key is None or one.key == api.key)
 
     def __len__(self) -> int:
@@ -202,16 +205,16 @@ class Interceptors:
 
     @property
     def generation(self) -> int:
-        """Grows with every change, of the APIs too."""
+        """Number that grows with every change of interceptors or APIs."""
         return self._apis.generation
 
     def _check_some_left(self, key: int, narrowed: Mapping[int, Versions], owner: Owner) -> None:
-        for api in self._apis.unnarrowed():
+        for api in self._apis.with_all_versions():
             first, last = narrowed[key]
             if api.key == key and max(first, api.first) > min(last, api.last):
                 raise ValueError(
-                    f"{owner.name} understands other versions of {api.name} than are served"
-                    f" ({api.first} to {api.last}) or than other interceptors understand"
+                    f"no version of {api.name} is left: {owner.name} and the other interceptors"
+                    f" understand {first} to {last}, want some of {api.first} to {api.last}"
                 )
 
 
@@ -225,14 +228,14 @@ def _key_of(request: type[Any]) -> int:
 def _check_kind(kind: str, function: Callable[..., Any]) -> None:
     if kind not in KINDS:
         raise ValueError(f"an interceptor is one of {', '.join(KINDS)}, not {kind!r}")
-    call = getattr(function, "__call__", None)  # noqa: B004 - its colour is what is asked
+    call = getattr(function, "__call__", None)  # noqa: B004 - async or not is asked, not called
     waits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
     if waits != (kind == "around"):
         wanted = "an async function" if kind == "around" else "a plain function"
-        raise TypeError(f"{kind} wants {wanted}: {function!r}")
+        raise TypeError(f"{kind} is {function!r}: want {wanted}")
 
 
-def _by_key(
+def _versions_by_key(
     versions: Versions | Mapping[int, Versions] | None, key: int | None
 ) -> Mapping[int, Versions]:
     if versions is None:
@@ -240,15 +243,17 @@ def _by_key(
     if isinstance(versions, Mapping):
         return {of: one for of, one in versions.items() if key in (None, of)}
     if key is None:
-        raise ValueError("versions of which API? An interceptor of all gives them by key")
+        raise ValueError(
+            f"versions are {versions!r} for all APIs: want a mapping of versions by API key"
+        )
     return {key: versions}
 
 
-def _narrowed(interceptions: list[Interception]) -> dict[int, Versions]:
-    """What all interceptors of each API understand."""
-    narrowed: dict[int, Versions] = {}
+def _common_versions(interceptions: list[Interception]) -> dict[int, Versions]:
+    """Return the versions that all interceptors of each API understand, by API key."""
+    common: dict[int, Versions] = {}
     for one in interceptions:
         for key, (first, last) in one.versions.items():
-            least, most = narrowed.get(key, (first, last))
-            narrowed[key] = max(first, least), min(last, most)
-    return narrowed
+            least, most = common.get(key, (first, last))
+            common[key] = max(first, least), min(last, most)
+    return common

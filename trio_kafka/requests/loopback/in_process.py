@@ -1,69 +1,51 @@
-"""Requests from within: a plugin asks as a client does, through the routes of the data plane.
+"""Requests from within the broker: a plugin asks through the routes of the data plane.
 
-So interceptors, quotas, metrics, the request log and whatever else looks at requests see them. Each
-has a connection of its own, without a socket, on the listener `in-process`, which no client can
-have: names of listeners are upper case. It is handed to the handlers like any other: nothing of it
-is served in the task that asks, where a broken invariant would end in the wrong hands.
+Interceptors, quotas, metrics and the request log see these requests like those of clients. Each
+request has a connection of its own, without a socket, on the listener `in-process`. A handler task
+serves it, not the task that asks: a broken invariant must end in the handler group.
 
-An answer is given when the time is over that its client is throttled for: nobody reads from this
-connection any more, so there is no other way to make a client wait (before KIP-219 brokers did so).
+A response is returned when the throttle time of its client is over. The broker reads nothing else
+from this connection, so muting it would not slow the client (before KIP-219, brokers delayed
+responses in the same way).
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.request import Request
+from trio_kafka.protocol.schema import Message, message_of
+from trio_kafka.requests.loopback.endpoint import IN_PROCESS, RequestHandlers
 from trio_kafka.requests.registry import Registry
-from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.security.principal import NOBODY, Principal
 
 if TYPE_CHECKING:
     from trio_kafka.network.connection import Connection
 
-T = TypeVar("T")
-HERE: Final = Endpoint("in-process", 0)
 
+class InProcessClient:
+    """Client of one broker within its process.
 
-class RefusedError(Exception):
-    """A request got no answer: a client's connection would have been closed, for `reason`."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}" if detail else reason)
-        self.reason = reason
-        self.detail = detail
-
-
-class Group(Protocol):
-    """The handlers that serve the requests."""
-
-    elapsed: Callable[[], float]
-
-    async def run_steps(self, steps: Steps[T]) -> T:
-        """What steps give at their end; others run between slices of them."""
-
-
-class InProcess:
-    """Of one broker. times: where what is over is counted; None: nowhere.
-
-    connections: those that are in hand, each with its one request. What asking needs is imported
-    with the first who asks: most brokers have nobody.
+    metrics: returns the request metrics that count these requests, or None.
+    connections: connections in flight by number, each with one request.
     """
 
-    def __init__(self, apis: Registry, times: Callable[[], RequestMetrics | None]) -> None:
-        self.apis = apis
-        self.times = times
+    def __init__(self, apis: Registry, metrics: Callable[[], RequestMetrics | None]) -> None:
         self.connections: dict[int, Connection] = {}
-        self.asked = self.throttled = self.most = 0
-        self.group: Group | None = None
-        self.channel: RequestChannel
+        self._apis = apis
+        self._metrics = metrics
+        self._asked = self._throttled = self._high_water = 0
+        self._handlers: RequestHandlers | None = None
+        self._channel: RequestChannel
 
-    def serve(self, group: Group, channel: RequestChannel, node: Node) -> None:
-        """Have requests served by this group, if none serves them yet."""
-        if self.group is None:
-            self.group, self.channel = group, channel
+    def serve(self, handlers: RequestHandlers, channel: RequestChannel, node: Node) -> None:
+        """Have a handler group serve the requests, unless another one does."""
+        if self._handlers is None:
+            self._handlers, self._channel = handlers, channel
             node.add("in-process", "part", self._figures)
 
     async def ask(
@@ -72,28 +54,74 @@ class InProcess:
         *,
         principal: Principal = NOBODY,
         client_id: str = "",
-        peer: Endpoint = HERE,
+        peer: Endpoint = IN_PROCESS,
         version: int | None = None,
     ) -> Any:
-        """The answer; None to a request that gets none (acks=0).
+        """Return the response to a request; None if it has none (acks=0).
 
-        principal, client_id: as whom it is charged, audited and allowed. peer: for whom it is
-            asked, where that is somebody. version: None: the newest that is served.
-        Raises KafkaError(UNSUPPORTED_VERSION) for what is not served, RefusedError where a client
-        would lose its connection, TypeError and EncodeError for what is no request of the version.
-        Who is cancelled has left, as a client that closes its connection.
+        principal, client_id: client that is authorized, charged and logged.
+        peer: address of the client for which the request is made, if there is one.
+        version: version of the API; None: the newest that is served.
+        Raises KafkaError(UNSUPPORTED_VERSION) for an API or version that is not served,
+        RefusedError if a client would lose its connection, and TypeError or EncodeError for an
+        object that is no request of the version. Cancellation acts like a disconnect.
         """
-        from trio_kafka.requests.loopback.exchange import Caller, ask  # noqa: PLC0415 - see above
+        # Imported on first use: most brokers have no plugin that asks.
+        from trio_kafka.requests.loopback.exchange import Exchange  # noqa: PLC0415 - see above
 
-        if self.group is None:
-            raise RuntimeError("nobody serves requests")
-        caller = Caller(self.group.elapsed, peer, principal)
-        return await ask(self, self.group, caller, request, client_id=client_id, version=version)
+        handlers = self._handlers
+        if handlers is None:
+            raise RuntimeError("no handler group serves requests: start the data plane first")
+        message = message_of(type(request))
+        if message.response is None:
+            raise TypeError(f"{message.name} is no request with a response")
+        version = self._version_of(message, version)
+        exchange = Exchange(handlers, peer, principal)
+        made, connection = exchange.receive(request, version, client_id)
+        number = self._asked = self._asked + 1
+        self.connections[number] = connection
+        self._high_water = max(self._high_water, len(self.connections))
+        try:
+            await exchange.enqueue(made, connection, self._channel)
+            data = await exchange.wait_response()
+        finally:
+            exchange.close(connection)
+            del self.connections[number]
+        self._count(made, handlers.elapsed())
+        self._throttled += exchange.is_throttled
+        response = None
+        if data is not None:
+            response = await exchange.decode(data, message.response, version)
+        await exchange.unthrottled.wait()
+        return response
+
+    def _version_of(self, message: Message, version: int | None) -> int:
+        """Return the version to ask in. Raises KafkaError(UNSUPPORTED_VERSION)."""
+        api = None if message.key is None else self._apis.get(message.key)
+        if api is None:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{message.name} is not served")
+        if version is None:
+            return api.last
+        if not api.first <= version <= api.last:
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"{message.name} version {version}: {api.first} to {api.last} are served",
+            )
+        return version
+
+    def _count(self, request: Request, sent: float) -> None:
+        """Count a request in the request metrics and the request log."""
+        stamps, metrics = request.stamps, self._metrics()
+        stamps.client_id = request.client_id
+        if metrics is not None:
+            metrics.of(request.key).add(stamps, sent)
+            if metrics.log is not None:
+                metrics.log(stamps)
 
     def _figures(self) -> Figures:
         return {
             "in_hand": len(self.connections),
-            "high_water": self.most,
-            "asked": self.asked,
-            "throttled": self.throttled,
+            "high_water": self._high_water,
+            "asked": self._asked,
+            "throttled": self._throttled,
         }

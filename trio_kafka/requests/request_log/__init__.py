@@ -1,1 +1,3 @@
-"""The request log: its settings, its lines and where they are written."""
+"""Request log: one line per request, written to the broker's log, a file or a topic."""
+
+__all__ = ["lines", "log", "sinks"]

@@ -1,9 +1,9 @@
-"""A request as a line of the request log: JSON in the shape that Apache Kafka gives it.
+"""Line of the request log: one request as JSON, in the format of Apache Kafka.
 
-Payloads never enter it: of records and of all other bytes there is the size. Values of settings are
-shown where the setting is known and no secret. Long arrays are cut. Source: the fields of Kafka's
-request log (KIP-673), in milliseconds; `requestSizeBytes`, `responseSizeBytes`, `errorCode` and
-`pluginTimeMs` are ours, and stand in the place of the response, which is not decoded.
+Records and other bytes are shown by their size only. The value of a setting is shown if the setting
+is known and no secret. Long arrays are cut. Source: the fields of Kafka's request log (KIP-673), in
+milliseconds. `requestSizeBytes`, `responseSizeBytes`, `errorCode` and `pluginTimeMs` are ours; they
+replace the response, which is not decoded.
 """
 
 import re
@@ -20,21 +20,21 @@ from trio_kafka.protocol.texts import show_uuid, to_camel
 from trio_kafka.protocol.versions import covers
 
 HIDDEN: Final = "[hidden]"
-MOST_ITEMS: Final = 100  # of an array
-MOST_PARTS: Final = 1000  # structs of a request
-LONGEST: Final = 1024  # characters of a text
+MAX_ITEMS: Final = 100  # of an array
+MAX_STRUCTS: Final = 1000  # of a request
+MAX_CHARACTERS: Final = 1024  # of a string
 _WORD: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BYTES: Final = frozenset({"bytes", "records"})
 _UNKNOWN: Final = {"softwareName": "unknown", "softwareVersion": "unknown"}
 
 
-def body_of(message: Any, version: int) -> dict[str, Any]:
-    """A message as JSON-ready data, by Kafka's names, with the fields of this version."""
-    return _Body(version).part(message)
+def request_body(message: Any, version: int) -> dict[str, Any]:
+    """Return a message as JSON-ready data with Kafka's names and the fields of a version."""
+    return _Body(version).convert(message)
 
 
-def line_of(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal: str) -> str:
-    """The line of a request that is over."""
+def format_line(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal: str) -> str:
+    """Return the line of a request that has ended."""
     origin, began = stamps.origin, stamps.begun
     software = origin.software
     line = {
@@ -71,13 +71,14 @@ def line_of(stamps: Stamps, api: str, body: Mapping[str, Any] | None, principal:
 
 
 class _Body:
-    """One request on its way to JSON, in bounded time."""
+    """Conversion of one request to JSON-ready data, in bounded time."""
 
     def __init__(self, version: int) -> None:
         self._version = version
-        self._left = MOST_PARTS
+        self._left = MAX_STRUCTS
 
-    def part(self, struct: Any) -> dict[str, Any]:
+    def convert(self, struct: Any) -> dict[str, Any]:
+        """Return a struct as JSON-ready data."""
         self._left -= 1
         shown: dict[str, Any] = {}
         for field in fields_of(type(struct)):
@@ -98,17 +99,17 @@ class _Body:
         if field.of is not None:
             return self._array(field.of, value)
         if field.struct is not None:
-            return self.part(value)
+            return self.convert(value)
         if field.kind == "uuid":
             return show_uuid(value)
         if field.kind in _BYTES:
             return len(value)
-        return value[:LONGEST] if isinstance(value, str) else value
+        return value[:MAX_CHARACTERS] if isinstance(value, str) else value
 
     def _array(self, item: Field, values: Any) -> list[Any]:
         shown: list[Any] = []
         for value in values:
-            if len(shown) >= MOST_ITEMS or self._left <= 0:
+            if len(shown) >= MAX_ITEMS or self._left <= 0:
                 shown.append(f"and {len(values) - len(shown)} more")
                 break
             shown.append(self._value(item, value))
@@ -116,7 +117,7 @@ class _Body:
 
 
 def _is_public(name: object) -> bool:
-    """A setting whose value may be shown: what nobody knows may be a secret."""
+    """Return whether the value of a setting may be shown: an unknown one may be a secret."""
     text = str(name)
     setting = TOPIC_SETTINGS.get(text) or setting_of(text)
     return setting is not None and not setting.sensitive

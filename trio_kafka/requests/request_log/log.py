@@ -1,9 +1,9 @@
-"""The request log: what was asked, by whom, and how long each hop took; off unless it is wanted.
+"""Request log: the content and the client of each request, and the time of each hop.
 
-While it is off nothing of it is in the way of a request. While it is on an interceptor in front of
-all others notes what is asked, and the line is written when the answer is sent, by a task, through
-a bounded queue: what finds it full is dropped and counted, requests never wait for it. A connection
-that reads the log's own topic is not logged for its fetches: each would bring forth the next.
+While the log is off, requests do not pay for it. While it is on, an interceptor in front of all
+others keeps the content of a request. When the response is sent, its line enters a bounded queue,
+and a task writes it. A line that finds the queue full is discarded and counted; requests never
+wait. Fetches of the log's own topic are not logged, because each would cause the next.
 """
 
 from collections import deque
@@ -20,27 +20,27 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.plane import Plane
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.interceptors.registry import Interception, Interceptors
-from trio_kafka.requests.request_log.lines import body_of, line_of
+from trio_kafka.requests.request_log.lines import format_line, request_body
 from trio_kafka.requests.request_log.sinks import Sink
 from trio_kafka.security.principal import ANONYMOUS
 
 FETCH: Final = 1
-FIRST: Final = -(1 << 31)  # its order among interceptors
-SLICE: Final = 16  # lines between two looks at the clock
-WRITTEN: Final = 500  # lines at once
-LARGE: Final = 64 << 10  # bytes of a request whose content is not noted
-_NOT_NOTED: Final = object()
+FIRST: Final = -(1 << 31)  # the lowest order of an interceptor
+SLICE: Final = 16  # lines formatted between two checkpoints
+MAX_BATCH: Final = 500  # lines written together
+LARGE: Final = 64 << 10  # bytes; the content of a larger request is not logged
+_NOT_LOGGED: Final = object()
 _logger: Final = get_logger(__name__)
 Body = dict[str, Any]
 
 
 @frozen(kw_only=True)
-class Wanted:
-    """What is logged. Every request is compared with this: each look-up is one call.
+class LogFilter:
+    """Requests that are logged. The check of a request is a few look-ups.
 
-    apis: names in lower case, or keys; empty: all.
-    clients: client ids; prefixes: beginnings of client ids; both empty: all.
-    own_topic: the topic of the log, if there is one.
+    apis: API names in lower case, or keys; empty: all.
+    clients: client ids. prefixes: prefixes of client ids. If both are empty: all.
+    own_topic: topic of the log, if it has one.
     """
 
     apis: frozenset[str] = frozenset()
@@ -49,13 +49,14 @@ class Wanted:
     own_topic: str = ""
 
     def has_client(self, client_id: str) -> bool:
+        """Return whether requests of a client are logged."""
         if not self.clients and not self.prefixes:
             return True
         return client_id in self.clients or client_id.startswith(self.prefixes)
 
 
 class RequestLog:
-    """Of one broker. `run` writes what was taken; `start` and `stop` say what is."""
+    """Request log of one broker. `run` writes lines; `start` and `stop` control which."""
 
     name = "request-log"
     in_flight = None
@@ -71,63 +72,70 @@ class RequestLog:
         elapsed: Callable[[], float],
         bound: int,
     ) -> None:
-        """names: of APIs by key; topic_id: of a topic by its name; elapsed: as in stamps."""
+        """Create the log, switched off.
+
+        names: returns the name of an API by key.
+        topic_id: returns the id of a topic by name.
+        elapsed: clock of the stamps.
+        bound: size of the queue in lines.
+        """
         self._interceptors = interceptors
         self._planes = planes
         self._names = names
         self._topic_id = topic_id
         self._elapsed = elapsed
         self._bound = bound
-        self._wanted = Wanted()
+        self._filter = LogFilter()
         self._sinks: Sequence[Sink] = ()
         self._interception: Interception | None = None
         self._queue: deque[tuple[Stamps, Body | None]] = deque()
-        self._came = trio.Event()
+        self._arrived = trio.Event()
         self._written_all = trio.Event()
         self._high_water = self._written = self._dropped = self._failed = 0
         node.add("request-log", "channel", self._figures)
 
     # --- on and off
 
-    def start(self, wanted: Wanted, sinks: Sequence[Sink]) -> None:
-        """Log this, there, from the next request on; what was taken already goes there too."""
-        self._wanted, self._sinks = wanted, sinks
+    def start(self, wanted: LogFilter, sinks: Sequence[Sink]) -> None:
+        """Log requests that pass a filter, from the next one. Queued lines go to the new sinks."""
+        self._filter, self._sinks = wanted, sinks
         for plane in self._planes:
-            plane.request_metrics.follow(self._take)
+            plane.request_metrics.follow(self._enqueue)
         if self._interception is None:
             self._interception = self._interceptors.add(
-                "before", None, self._note, order=FIRST, owner=self
+                "before", None, self._keep_body, order=FIRST, owner=self
             )
 
     def stop(self) -> None:
-        """Log no more; what was taken is still written. Idempotent."""
+        """Stop logging; queued lines are still written. Idempotent."""
         for plane in self._planes:
-            plane.request_metrics.unfollow(self._take)
+            plane.request_metrics.unfollow(self._enqueue)
         if self._interception is not None:
             self._interceptors.remove(self._interception)
             self._interception = None
 
     def failed(self, error: BaseException, where: str) -> None:
-        """The note of a request failed: part of what owners of interceptors have."""
-        _logger.error("a request cannot be logged", where=where, reason=repr(error))
+        """Log that the content of a request was not kept; called as owner of the interceptor."""
+        _logger.error("request not logged", where=where, reason=repr(error))
 
-    # --- of each request, while it is on
+    # --- each request, while the log is on
 
-    def _note(self, message: Any, context: Context) -> None:
-        """Before all others: keep what is asked, until it is answered."""
-        wanted, stamps = self._wanted, context.request.stamps
+    def _keep_body(self, message: Any, context: Context) -> None:
+        """Keep the content of a request until it is answered; a `before` in front of all others."""
+        wanted, stamps = self._filter, context.request.stamps
         key = stamps.key
         if not wanted.has_client(context.client_id):
             return
         if wanted.apis and not wanted.apis & {self._names(key).lower(), str(key)}:
             return
-        if key == FETCH and self._reads_itself(message, stamps):
+        if key == FETCH and self._fetches_own_topic(message, stamps):
             return
         small = stamps.request_bytes <= LARGE
-        stamps.body = body_of(message, context.version) if small else None
+        stamps.body = request_body(message, context.version) if small else None
 
-    def _reads_itself(self, message: Any, stamps: Stamps) -> bool:
-        own = self._wanted.own_topic
+    def _fetches_own_topic(self, message: Any, stamps: Stamps) -> bool:
+        """Return whether the connection has fetched the log's own topic."""
+        own = self._filter.own_topic
         if not own:
             return False
         origin = stamps.origin
@@ -139,18 +147,18 @@ class RequestLog:
             )
         return origin.unlogged
 
-    def _take(self, stamps: Stamps) -> None:
-        """It is sent: queue its line, if it was noted."""
-        body: Any = getattr(stamps, "body", _NOT_NOTED)
-        if body is _NOT_NOTED:
+    def _enqueue(self, stamps: Stamps) -> None:
+        """Queue the line of a request whose response is sent, if its content was kept."""
+        body: Any = getattr(stamps, "body", _NOT_LOGGED)
+        if body is _NOT_LOGGED:
             return
-        del stamps.body  # it is kept for a while as it went: without what it asked
+        del stamps.body  # recent stamps stay in memory without it
         if len(self._queue) >= self._bound:
             self._dropped += 1
             return
         self._queue.append((stamps, body))
         self._high_water = max(self._high_water, len(self._queue))
-        self._came.set()
+        self._arrived.set()
 
     # --- the task
 
@@ -159,25 +167,25 @@ class RequestLog:
         task_status.started()
         while True:
             self._written_all.set()
-            await self._came.wait()
-            self._came = trio.Event()
+            await self._arrived.wait()
+            self._arrived = trio.Event()
             self._written_all = trio.Event()
             while self._queue:
                 lines = [self._line() for _ in range(min(len(self._queue), SLICE))]
-                while self._queue and len(lines) < WRITTEN:
+                while self._queue and len(lines) < MAX_BATCH:
                     await trio.lowlevel.checkpoint()
                     lines += [self._line() for _ in range(min(len(self._queue), SLICE))]
                 await self._write(lines)
 
     async def drain(self) -> None:
-        """Until all that was taken is written."""
+        """Wait until all queued lines are written."""
         await trio.lowlevel.checkpoint()
         while self._queue or not self._written_all.is_set():
             await self._written_all.wait()
 
     def _line(self) -> str:
         stamps, body = self._queue.popleft()
-        return line_of(stamps, self._names(stamps.key), body, ANONYMOUS)
+        return format_line(stamps, self._names(stamps.key), body, ANONYMOUS)
 
     async def _write(self, lines: list[str]) -> None:
         for sink in self._sinks:
@@ -185,7 +193,7 @@ class RequestLog:
                 await sink.write(lines)
             except (OSError, KafkaError) as error:
                 if not self._failed:
-                    _logger.warning("the request log cannot be written", reason=str(error))
+                    _logger.warning("request log not written", reason=str(error))
                 self._failed += len(lines)
         self._written += len(lines)
 
@@ -203,11 +211,11 @@ class RequestLog:
         }
 
 
-def wanted_of(apis: Iterable[str], clients: Iterable[str], own_topic: str = "") -> Wanted:
-    """As settings say it."""
+def log_filter(apis: Iterable[str], clients: Iterable[str], own_topic: str = "") -> LogFilter:
+    """Return the filter of settings: API names or keys, and client ids or prefixes with `*`."""
     names = frozenset(one.lower() for one in apis)
     ids = tuple(clients)
-    return Wanted(
+    return LogFilter(
         apis=names,
         clients=frozenset(one for one in ids if not one.endswith("*")),
         prefixes=tuple(one[:-1] for one in ids if one.endswith("*")),

@@ -1,4 +1,4 @@
-"""Where lines of the request log go: the broker's own log, a file, or a topic."""
+"""Sinks of the request log: the broker's own log, a file, or a topic."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
@@ -15,24 +15,24 @@ from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.world.protocols import Directory, File
 from trio_kafka.world.world import World
 
-LOGGER: Final = "kafka.request.logger"  # Kafka's name: operators switch it by that
-LARGEST_FILE: Final = 64 << 20
-LARGEST_BATCH: Final = 256 << 10  # bytes of lines
-CREATION_S: Final = 0.5  # between two looks for a topic that is being created
-LOOKS: Final = 20
+LOGGER: Final = "kafka.request.logger"  # Kafka's name, by which operators set its level
+MAX_FILE_BYTES: Final = 64 << 20
+MAX_BATCH_CHARACTERS: Final = 256 << 10
+RETRY_S: Final = 0.5  # between two attempts to find a topic that is being created
+ATTEMPTS: Final = 20
 
 _lines: Final = get_logger(LOGGER)
 
 
 class Sink(Protocol):
-    """Takes lines, some at a time."""
+    """Target of lines."""
 
     async def write(self, lines: Sequence[str]) -> None:
-        """Raises OSError, KafkaError; nothing is tried again."""
+        """Write lines; they are not retried. Raises OSError, KafkaError."""
 
 
 class LoggerSink:
-    """The broker's own log, on the level that Kafka's request log has."""
+    """Sink into the broker's own log, at the level of Kafka's request log."""
 
     async def write(self, lines: Sequence[str]) -> None:
         for line in lines:
@@ -41,9 +41,9 @@ class LoggerSink:
 
 
 class FileSink:
-    """A file; when it is large it becomes `.1`, in the place of the last one."""
+    """Sink into a file. A full file is renamed to `.1` and replaces the last one."""
 
-    def __init__(self, world: World, path: str, largest: int = LARGEST_FILE) -> None:
+    def __init__(self, world: World, path: str, largest: int = MAX_FILE_BYTES) -> None:
         self._world = world
         place, _, self._name = path.rpartition("/")
         self._place = place or "."
@@ -80,7 +80,7 @@ class FileSink:
 
 
 class TopicSink:
-    """A topic, which is created if it is missing; each batch goes to the next partition.
+    """Sink into a topic; the batches rotate over its partitions. A missing topic is created.
 
     Raises ValueError for an internal topic.
     """
@@ -113,19 +113,22 @@ class TopicSink:
             await trio.lowlevel.checkpoint()
 
     async def _partitions(self) -> int:
-        """How many there are; has the topic created, and waits for it for a while."""
-        for _ in range(LOOKS):
+        """Return the number of partitions; request the topic and wait for it if it is missing.
+
+        Raises KafkaError after 10 s.
+        """
+        for _ in range(ATTEMPTS):
             topic = self._metadata.image.topics.get(self.topic)
             if topic is not None:
                 await trio.lowlevel.checkpoint()
                 return len(topic.partitions)
             self._create([self.topic])
-            await trio.sleep(CREATION_S)
+            await trio.sleep(RETRY_S)
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, self.topic)
 
 
-def in_batches(lines: Sequence[str], largest: int = LARGEST_BATCH) -> Iterator[list[str]]:
-    """The lines in lists of at most so many characters, or of one line."""
+def in_batches(lines: Sequence[str], largest: int = MAX_BATCH_CHARACTERS) -> Iterator[list[str]]:
+    """Split lines into lists of at most `largest` characters, or of one line."""
     some: list[str] = []
     size = 0
     for line in lines:

@@ -1,1 +1,3 @@
-"""Client quotas on requests: charging of routes and throttled connections."""
+"""Client quotas on requests: charges of routes, and throttled connections."""
+
+__all__ = ["charging", "throttle"]

@@ -1,8 +1,7 @@
-"""Routes while quotas are in force: each answer is charged to who asked, and tells how long to
-wait.
+"""Routes that charge each request to its client and put the throttle time into the response.
 
-Made in place of plain routes as long as somebody is limited, so that nothing is paid for quotas
-where there are none.
+They replace plain routes while a quota is in force, so that a broker without quotas does not pay
+for them.
 """
 
 from collections.abc import Callable
@@ -16,8 +15,8 @@ from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
-from trio_kafka.requests.context import Context
-from trio_kafka.requests.replies import Encoded, Route, facts_of
+from trio_kafka.requests.handler_slot import RequestContext
+from trio_kafka.requests.replies import Encoded, Route, route_fields
 from trio_kafka.requests.throttling.throttle import EXEMPT, Throttle
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.server import Segments
@@ -31,21 +30,24 @@ _INT32: Final = Struct(">i")
 
 @frozen(kw_only=True)
 class ChargedRoute(Route):
-    """inner: the route without charges. tells: the answer can say it; first: it is the first thing
-    that the answer says.
+    """Route that charges its requests.
+
+    inner: the route without charges.
+    has_throttle_time: the response has a throttle time.
+    is_first: the throttle time is the first field of the response.
     """
 
     inner: Route
     throttle: Throttle
-    tells: bool
-    first: bool
+    has_throttle_time: bool
+    is_first: bool
 
     def write(self, request: Request, response: Any) -> Segments:
-        """As of any route, and charges the request."""
+        """Charge the request, and encode its response into segments."""
         return self.inner.write(request, self._charged(request, response))
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
-        """As `write`, of a large response."""
+        """Charge the request, and encode its large response into segments."""
         charged = self._charged(request, response)
         return (yield from self.inner.write_in_steps(request, charged))
 
@@ -60,59 +62,61 @@ class ChargedRoute(Route):
             wait_ms = throttle.charge_produce(request, acknowledged=True)
         else:
             wait_ms = throttle.charge(request, getattr(response, THROTTLE_TIME, 0))
-        return self._telling(response, wait_ms) if self.tells and wait_ms else response
+        if not wait_ms or not self.has_throttle_time:
+            return response
+        return self._with_throttle_time(response, wait_ms)
 
-    def _telling(self, response: Any, wait_ms: int) -> Any:
-        """The response with a throttle time; others may share the one without."""
+    def _with_throttle_time(self, response: Any, wait_ms: int) -> Any:
+        """Return a copy with a throttle time, because requests may share the response."""
         if type(response) is not Encoded:
-            told = copy(response)
-            told.throttle_time_ms = wait_ms
-            return told
-        if self.first:
+            copied = copy(response)
+            copied.throttle_time_ms = wait_ms
+            return copied
+        if self.is_first:
             return Encoded(
                 b"".join((_INT32.pack(wait_ms), memoryview(response.body)[_INT32.size :])),
                 response.errors,
             )
-        # Of Kafka's APIs only ApiVersions comes here: its answer is small.
-        told, _ = decoder(self.api.response, self.version)(memoryview(response.body), 0)
-        told.throttle_time_ms = wait_ms
-        return Encoded(to_bytes(told, self.version), response.errors)
+        # Among Kafka's APIs only ApiVersions gets here, and its response is small.
+        decoded, _ = decoder(self.api.response, self.version)(memoryview(response.body), 0)
+        decoded.throttle_time_ms = wait_ms
+        return Encoded(to_bytes(decoded, self.version), response.errors)
 
 
 def charging(make: Callable[[Route], Route], throttle: Throttle) -> Callable[[Route], Route]:
-    """As `make`, and with charges while somebody is limited."""
+    """Return a function that makes routes like `make`, with charges while a quota is in force."""
 
-    def put_on(route: Route) -> Route:
+    def wrap(route: Route) -> Route:
         made = make(route)
         return charged(made, throttle) if throttle.active else made
 
-    return put_on
+    return wrap
 
 
 def charged(route: Route, throttle: Throttle) -> ChargedRoute:
-    """The same route, with charges."""
-    said = [
+    """Return the route with charges."""
+    untagged = [
         field.name
         for field in fields_of(route.api.response)
         if covers(field.versions, route.version) and not covers(field.tagged, route.version)
     ]
-    same = facts_of(route)
+    values = route_fields(route)
     if route.api.key == PRODUCE:
-        same["handler"] = _charging_silence(route.handler, throttle)
+        values["handler"] = _charging_unacknowledged(route.handler, throttle)
     return ChargedRoute(
-        **same,
+        **values,
         inner=route,
         throttle=throttle,
-        tells=THROTTLE_TIME in said,
-        first=said[:1] == [THROTTLE_TIME],
+        has_throttle_time=THROTTLE_TIME in untagged,
+        is_first=untagged[:1] == [THROTTLE_TIME],
     )
 
 
-def _charging_silence(handler: Callable[..., Any], throttle: Throttle) -> Callable[..., Any]:
-    """A Produce without acks has no answer that could be charged."""
+def _charging_unacknowledged(handler: Callable[..., Any], throttle: Throttle) -> Callable[..., Any]:
+    """Return a Produce handler that charges requests with acks=0, which have no response."""
 
     @wraps(handler)
-    def produce(message: Any, context: Context) -> Any:
+    def produce(message: Any, context: RequestContext) -> Any:
         answer = handler(message, context)
         if message.acks == NO_ACKS:
             throttle.charge_produce(context.request, acknowledged=False)

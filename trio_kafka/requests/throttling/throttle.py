@@ -1,8 +1,8 @@
-"""Clients above their quotas wait: told so in the answer, and read no more until it is over.
+"""Throttling of clients that exceed their quotas.
 
-The answer goes out at once; then its connection is muted for the time that it tells (KIP-219). A
-request that nobody pays for (`EXEMPT`, a follower's Fetch, the work of a Produce without acks) is
-measured for operators. Source: RequestHandlerHelper and KafkaApis of Apache Kafka 4.4.0.
+The response goes out at once, with a throttle time. Then the broker reads nothing from the
+connection until that time has passed (KIP-219). Exempt work (`EXEMPT`, a follower's Fetch, Produce
+with acks=0) is only measured. Source: RequestHandlerHelper and KafkaApis of Apache Kafka 4.4.0.
 """
 
 from functools import partial
@@ -18,20 +18,20 @@ from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.quotas.quotas import PERCENT, Quotas
 
-# What brokers ask of one another: WriteTxnMarkers, AlterPartition; and the quorum's own.
+# Requests between brokers: WriteTxnMarkers, AlterPartition and the requests of the quorum.
 EXEMPT: Final = frozenset({27, 52, 53, 54, 56, 59})
 
 
 def unlimited() -> "Throttle":
-    """For whoever has no broker: nobody is limited."""
+    """Return a throttle without quotas, for handlers without a broker."""
     node = Node("quotas", "part")
     return Throttle(Quotas(lambda: 0.0, node), Timers(node))
 
 
 class Throttle:
-    """Charges requests to who made them, and mutes whoever used too much.
+    """Charges requests to their clients, and mutes connections whose client exceeds a quota.
 
-    active: somebody is limited; if not, nobody needs to be charged.
+    active: a quota is in force; if not, requests need not be charged.
     """
 
     def __init__(self, quotas: Quotas, timers: Timers) -> None:
@@ -40,10 +40,10 @@ class Throttle:
         self._timers = timers
         quotas.on_toggle(self._toggled)
 
-    # --- what handlers charge themselves
+    # --- charges of handlers
 
     def fetch_limit(self, request: Request) -> int:
-        """The most bytes that a Fetch gives: with more it would be refused for ever."""
+        """Return the maximal bytes of a Fetch; a larger one would never be admitted."""
         fetch = self.quotas.fetch
         if not fetch.accounts.active:
             return _MOST_BYTES
@@ -51,8 +51,9 @@ class Throttle:
         return int(min(fetch.most_at_once(user, client_id, self.quotas.now_ms()), _MOST_BYTES))
 
     def admit_fetch(self, request: Request, size: int) -> int:
-        """Charge an answer of `size` bytes: 0, or how many ms to wait; then it must not be given,
-        and its bytes are not charged.
+        """Charge a Fetch of `size` bytes; return the throttle time in ms.
+
+        If that is above 0, the records must not be sent, and the bytes are not charged.
         """
         now_ms = self.quotas.now_ms()
         worked_ms = self._work(request, now_ms)
@@ -65,7 +66,10 @@ class Throttle:
         return self._mute_longest(request, fetch.accounts, fetched_ms, worked_ms)
 
     def charge_produce(self, request: Request, *, acknowledged: bool) -> int:
-        """Charge the bytes of a Produce, and its work if it gets an answer; how many ms to wait."""
+        """Charge the bytes of a Produce, and its time if it is acknowledged.
+
+        Returns the throttle time in ms.
+        """
         now_ms = self.quotas.now_ms()
         produce, produced_ms = self.quotas.produce, 0
         if produce.accounts.active:
@@ -80,31 +84,34 @@ class Throttle:
         return self._mute_longest(request, produce.accounts, produced_ms, worked_ms)
 
     def mutations(self, request: Request, *, strict: bool) -> Charges:
-        """What a request that changes topics is charged by."""
+        """Return the charges of a request that changes topics."""
         return self.quotas.mutation.charges(
             request.connection.principal.name, request.client_id, strict=strict
         )
 
-    # --- what every answer is charged
+    # --- charges of all responses
 
     def charge(self, request: Request, mutated_ms: int = 0) -> int:
-        """Charge the work on a request; how many ms to wait. mutated_ms: for what it changed."""
+        """Charge the time of a request; return the throttle time in ms.
+
+        mutated_ms: throttle time for its changes of topics.
+        """
         worked_ms = self._work(request, self.quotas.now_ms())
         return self._mute_longest(request, self.quotas.mutation.accounts, mutated_ms, worked_ms)
 
     def exempt(self, request: Request) -> None:
-        """Measure the work on a request that nobody pays for."""
+        """Measure the time of a request that is exempt from quotas."""
         request.connection.charged = request.stamps
         if self.quotas.request.accounts.active:
             worked = PERCENT * _worked_s(request, self.quotas.now())
             self.quotas.exempt.record(worked, self.quotas.now_ms())
 
     def is_charged(self, request: Request) -> bool:
-        """Its handler has charged it already."""
+        """Return whether a handler has charged the request already."""
         return request.connection.charged is request.stamps
 
     def _work(self, request: Request, now_ms: int) -> int:
-        """Charge the time of the handler, and what was spent on sending the answer before."""
+        """Charge the time of the handler, and of sending the connection's previous response."""
         connection, quota = request.connection, self.quotas.request
         before, connection.charged = connection.charged, request.stamps
         if not quota.accounts.active:
@@ -123,7 +130,7 @@ class Throttle:
     def _mute_longest(
         self, request: Request, used: Accounts[Any], used_ms: int, worked_ms: int
     ) -> int:
-        """Mute for the longer one of two waits, and count it where it comes from."""
+        """Mute for the longer of two times, and count that in its quota."""
         if used_ms > worked_ms:
             self._mute(request, used, used_ms)
             return used_ms
@@ -144,11 +151,11 @@ class Throttle:
 
 
 _MOST_BYTES: Final = (1 << 31) - 1
-_SEND_S: Final = 0.002  # more than a turn of the loop is not work: the peer was waited for
+_SEND_S: Final = 0.002  # of a send: a longer one has waited for the peer
 
 
 def _worked_s(request: Request, now: float) -> float:
-    """The handler's own time until now, or until it was parked."""
+    """Return the handler's own time until now, or until the request was parked."""
     stamps = request.stamps
     return max((stamps.handled or now) - stamps.begun, 0.0)
 

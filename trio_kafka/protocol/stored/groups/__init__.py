@@ -1,5 +1,6 @@
-"""Records of group coordinators (topic `__consumer_offsets`), by the kind of group.
+"""Records of group coordinators (topic `__consumer_offsets`), by kind of group.
 
-The record's type, an int16, goes before the key; the version, an int16, before the value; a null
-value is a tombstone.
+An int16 type precedes the key, an int16 version the value; a null value is a tombstone.
 """
+
+__all__ = ["classic", "consumer", "share", "streams"]

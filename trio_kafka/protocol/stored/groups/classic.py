@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import array, bytes_, int32, int64, record, stri
 
 @record(key=0, versions="0")
 class LegacyOffsetCommitKey:
-    """As OffsetCommitKey, of type 0: read from old logs, never written."""
+    """OffsetCommitKey of type 0: read from old logs, never written."""
 
     group: str = string()
     topic: str = string()
@@ -14,7 +14,7 @@ class LegacyOffsetCommitKey:
 
 @record(key=0, versions="0")
 class LegacyOffsetCommitValue:
-    """The value that goes with it."""
+    """Value of a LegacyOffsetCommitKey."""
 
     offset: int = int64()
     metadata: str = string()
@@ -32,7 +32,7 @@ class OffsetCommitKey:
 
 @record(key=1, versions="0-4", flexible="4+")
 class OffsetCommitValue:
-    """The offset, and when it was stored."""
+    """Committed offset with its commit time."""
 
     offset: int = int64()
     leader_epoch: int = int32("3+", default=-1, ignorable=True)

@@ -31,7 +31,7 @@ class ConsumerGroupMetadataValue:
 
 @record(key=4, versions="0")
 class ConsumerGroupPartitionMetadataKey:
-    """The partitions that a group knew of; no longer written."""
+    """The partitions that a group was assigned from; no longer written."""
 
     group_id: str = string()
 
@@ -79,7 +79,7 @@ class ClassicMemberMetadata:
 
 @record(key=5, versions="0", flexible="0+")
 class ConsumerGroupMemberMetadataValue:
-    """What the member said of itself."""
+    """State that a member reported."""
 
     instance_id: str | None = string(nullable="0+")
     rack_id: str | None = string(nullable="0+")
@@ -125,14 +125,14 @@ class TargetTopicPartitions:
 
 @record(key=7, versions="0", flexible="0+")
 class ConsumerGroupTargetAssignmentMemberValue:
-    """The partitions that the member shall have."""
+    """Target partitions of a member."""
 
     topic_partitions: list[TargetTopicPartitions] = array(TargetTopicPartitions)
 
 
 @record(key=8, versions="0")
 class ConsumerGroupCurrentMemberAssignmentKey:
-    """The present assignment of a member."""
+    """Current assignment of a member."""
 
     group_id: str = string()
     member_id: str = string()
@@ -147,7 +147,7 @@ class CurrentTopicPartitions:
 
 @record(key=8, versions="0", flexible="0+")
 class ConsumerGroupCurrentMemberAssignmentValue:
-    """The partitions that the member has, and those that it must give back."""
+    """Partitions that a member has, and those that it must revoke."""
 
     member_epoch: int = int32()
     previous_member_epoch: int = int32()
@@ -166,7 +166,7 @@ class ConsumerGroupRegularExpressionKey:
 
 @record(key=16, versions="0", flexible="0+")
 class ConsumerGroupRegularExpressionValue:
-    """The topics that it matched, and when."""
+    """Topics that an expression matched, and when."""
 
     topics: list[str] = array(string)
     version: int = int64()

@@ -13,7 +13,7 @@ class ShareGroupMemberMetadataKey:
 
 @record(key=10, versions="0", flexible="0+")
 class ShareGroupMemberMetadataValue:
-    """What the member said of itself."""
+    """State that a member reported."""
 
     rack_id: str | None = string(nullable="0+")
     client_id: str = string()
@@ -67,14 +67,14 @@ class TargetTopicPartitions:
 
 @record(key=13, versions="0", flexible="0+")
 class ShareGroupTargetAssignmentMemberValue:
-    """The partitions that the member shall have."""
+    """Target partitions of a member."""
 
     topic_partitions: list[TargetTopicPartitions] = array(TargetTopicPartitions)
 
 
 @record(key=14, versions="0")
 class ShareGroupCurrentMemberAssignmentKey:
-    """The present assignment of a member."""
+    """Current assignment of a member."""
 
     group_id: str = string()
     member_id: str = string()
@@ -88,7 +88,7 @@ class CurrentTopicPartitions:
 
 @record(key=14, versions="0", flexible="0+")
 class ShareGroupCurrentMemberAssignmentValue:
-    """The partitions that the member has."""
+    """Partitions that a member has."""
 
     member_epoch: int = int32()
     previous_member_epoch: int = int32()
@@ -98,7 +98,7 @@ class ShareGroupCurrentMemberAssignmentValue:
 
 @record(key=15, versions="0")
 class ShareGroupStatePartitionMetadataKey:
-    """The partitions whose share state a group has."""
+    """Partitions for which a group has share state."""
 
     group_id: str = string()
 
@@ -118,7 +118,7 @@ class TopicInfo:
 
 @record(key=15, versions="0", flexible="0+")
 class ShareGroupStatePartitionMetadataValue:
-    """Topics whose state is begun, is there, or is being deleted."""
+    """Topics whose state is being initialized, exists, or is being deleted."""
 
     initializing_topics: list[TopicPartitionsInfo] = array(TopicPartitionsInfo)
     initialized_topics: list[TopicPartitionsInfo] = array(TopicPartitionsInfo)

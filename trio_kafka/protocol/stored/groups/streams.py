@@ -63,7 +63,7 @@ class KeyValue:
 
 @record(key=19, versions="0", flexible="0+")
 class StreamsGroupMemberMetadataValue:
-    """What the member said of itself."""
+    """State that a member reported."""
 
     instance_id: str | None = string(nullable="0+")
     rack_id: str | None = string(nullable="0+")
@@ -107,7 +107,7 @@ class TaskIds:
 
 @record(key=21, versions="0", flexible="0+")
 class StreamsGroupTargetAssignmentMemberValue:
-    """The tasks that the member shall have."""
+    """Target tasks of a member."""
 
     active_tasks: list[TaskIds] = array(TaskIds)
     standby_tasks: list[TaskIds] = array(TaskIds)
@@ -116,7 +116,7 @@ class StreamsGroupTargetAssignmentMemberValue:
 
 @record(key=22, versions="0")
 class StreamsGroupCurrentMemberAssignmentKey:
-    """The present assignment of a member."""
+    """Current assignment of a member."""
 
     group_id: str = string()
     member_id: str = string()
@@ -131,7 +131,7 @@ class CurrentTaskIds:
 
 @record(key=22, versions="0", flexible="0+")
 class StreamsGroupCurrentMemberAssignmentValue:
-    """The tasks that the member has, and those that it must give back."""
+    """Tasks that a member has, and those that it must revoke."""
 
     member_epoch: int = int32()
     previous_member_epoch: int = int32()

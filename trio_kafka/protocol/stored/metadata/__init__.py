@@ -1,1 +1,14 @@
-"""The records of the cluster's metadata log, by subject, and the frame they stand in."""
+"""Records of the cluster metadata log, by subject, and their frame."""
+
+__all__ = [
+    "brokers",
+    "configs",
+    "controllers",
+    "features",
+    "frame",
+    "producer_ids",
+    "quotas",
+    "security",
+    "topics",
+    "transactions",
+]

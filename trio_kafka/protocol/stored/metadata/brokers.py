@@ -32,7 +32,7 @@ class BrokerFeature:
 
 @record(key=0, versions="0-4", flexible="0+")
 class RegisterBrokerRecord:
-    """A broker has registered; its epoch is the offset of this record."""
+    """Registration of a broker; the offset of this record is its epoch."""
 
     broker_id: int = int32()
     is_migrating_zk_broker: bool = boolean("2+")
@@ -49,7 +49,7 @@ class RegisterBrokerRecord:
 
 @record(key=1, versions="0", flexible="0+")
 class UnregisterBrokerRecord:
-    """A broker is gone for good."""
+    """Final removal of a broker."""
 
     broker_id: int = int32()
     broker_epoch: int = int64()
@@ -57,7 +57,7 @@ class UnregisterBrokerRecord:
 
 @record(key=17, versions="0-3", flexible="0+")
 class BrokerRegistrationChangeRecord:
-    """What changes of a broker; in `fenced` 1 is yes, -1 no and 0 as it was."""
+    """Change of a broker; in `fenced` 1 is yes, -1 no and 0 unchanged."""
 
     broker_id: int = int32()
     broker_epoch: int = int64()
@@ -69,7 +69,7 @@ class BrokerRegistrationChangeRecord:
 
 @record(key=7, versions="0", flexible="0+")
 class FenceBrokerRecord:
-    """A broker is fenced; written before BrokerRegistrationChangeRecord existed."""
+    """Fencing of a broker; used before BrokerRegistrationChangeRecord existed."""
 
     id: int = int32()
     epoch: int = int64()
@@ -77,7 +77,7 @@ class FenceBrokerRecord:
 
 @record(key=8, versions="0", flexible="0+")
 class UnfenceBrokerRecord:
-    """A broker is unfenced; written before BrokerRegistrationChangeRecord existed."""
+    """Unfencing of a broker; used before BrokerRegistrationChangeRecord existed."""
 
     id: int = int32()
     epoch: int = int64()

@@ -30,7 +30,7 @@ class ControllerFeature:
 
 @record(key=27, versions="0", flexible="0+")
 class RegisterControllerRecord:
-    """A controller has registered."""
+    """Registration of a controller."""
 
     controller_id: int = int32()
     incarnation_id: bytes = uuid()
@@ -41,6 +41,6 @@ class RegisterControllerRecord:
 
 @record(key=29, versions="0", flexible="0+")
 class UnregisterControllerRecord:
-    """A controller is gone for good."""
+    """Final removal of a controller."""
 
     controller_id: int = int32()

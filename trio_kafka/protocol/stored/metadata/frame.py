@@ -1,5 +1,4 @@
-"""The value of a record in the metadata log: frame version 1, the record's key and version, the
-record.
+"""Frame of a record in the metadata log: frame version 1, record key, record version, record.
 
 The three numbers are unsigned varints. Source: Kafka's metadata record format, KIP-631.
 """
@@ -51,7 +50,7 @@ RECORDS: Final = _records(
 
 
 def encode_record(record: object, version: int) -> bytes:
-    """A framed record. Raises EncodeError, and TypeError for what is no metadata record."""
+    """Return a framed record. Raises EncodeError, and TypeError for other classes."""
     frame, encode = _frame_of(type(record), version)  # type: ignore[arg-type]  # classes are hashable
     pieces = [frame]
     encode(record, pieces.append)
@@ -60,7 +59,7 @@ def encode_record(record: object, version: int) -> bytes:
 
 @cache
 def _frame_of(kind: type[Any], version: int) -> tuple[bytes, Encode[Any]]:
-    """What records of a class begin with, and their codec."""
+    """Return the first bytes and the encoder of a class's records."""
     key = message_of(kind).key
     if key is None or RECORDS.get(key) is not kind:
         raise TypeError(f"{kind.__name__} is no metadata record")
@@ -68,10 +67,10 @@ def _frame_of(kind: type[Any], version: int) -> tuple[bytes, Encode[Any]]:
 
 
 def decode_record(value: Buffer) -> Any:
-    """The record in a frame, an instance of one of `RECORDS`.
+    """Return the record in a frame, an instance of one of `RECORDS`.
 
-    Raises DecodeError, also for an unknown frame version, key or version, and for bytes behind the
-    record: to skip what is not understood would let this node's metadata differ from the others'.
+    Raises DecodeError, also for an unknown frame version, key or version, and for trailing bytes:
+    skipping unknown content would make this node's metadata differ from those of other nodes.
     """
     try:
         frame_version, position = read_uvarint(value, 0)

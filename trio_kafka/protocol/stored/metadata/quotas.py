@@ -11,7 +11,7 @@ class EntityData:
 
 @record(key=14, versions="0", flexible="0+")
 class ClientQuotaRecord:
-    """A quota of an entity; a null name is the default entity of its type."""
+    """Quota of an entity; a null name is the default entity of its type."""
 
     entity: list[EntityData] = array(EntityData)
     key: str = string()

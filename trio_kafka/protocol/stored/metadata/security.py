@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import array, bytes_, int8, int32, int64, record
 
 @record(key=18, versions="0", flexible="0+")
 class AccessControlEntryRecord:
-    """An access control entry exists."""
+    """Access control entry."""
 
     id: bytes = uuid()
     resource_type: int = int8()
@@ -19,14 +19,14 @@ class AccessControlEntryRecord:
 
 @record(key=19, versions="0", flexible="0+")
 class RemoveAccessControlEntryRecord:
-    """An access control entry is gone."""
+    """Removal of an access control entry."""
 
     id: bytes = uuid()
 
 
 @record(key=11, versions="0", flexible="0+")
 class UserScramCredentialRecord:
-    """What a broker must know to authenticate a user by SCRAM."""
+    """SCRAM credential of a user."""
 
     name: str = string()
     mechanism: int = int8()
@@ -38,7 +38,7 @@ class UserScramCredentialRecord:
 
 @record(key=22, versions="0", flexible="0+")
 class RemoveUserScramCredentialRecord:
-    """A SCRAM credential is gone."""
+    """Removal of a SCRAM credential."""
 
     name: str = string()
     mechanism: int = int8()
@@ -46,7 +46,7 @@ class RemoveUserScramCredentialRecord:
 
 @record(key=10, versions="0", flexible="0+")
 class DelegationTokenRecord:
-    """A delegation token exists, or has a new expiry."""
+    """Delegation token, or its new expiry."""
 
     owner: str = string()
     requester: str = string()
@@ -59,6 +59,6 @@ class DelegationTokenRecord:
 
 @record(key=26, versions="0", flexible="0+")
 class RemoveDelegationTokenRecord:
-    """A delegation token is gone."""
+    """Removal of a delegation token."""
 
     token_id: str = string()

@@ -5,7 +5,7 @@ from trio_kafka.protocol.schema import array, int8, int32, record, string, uuid
 
 @record(key=2, versions="0", flexible="0+")
 class TopicRecord:
-    """A topic exists."""
+    """Creation of a topic."""
 
     name: str = string(cached=True)
     topic_id: bytes = uuid()
@@ -13,7 +13,7 @@ class TopicRecord:
 
 @record(key=3, versions="0-2", flexible="0+")
 class PartitionRecord:
-    """A partition exists, in its first state."""
+    """Creation of a partition, with its first state."""
 
     partition_id: int = int32(default=-1)
     topic_id: bytes = uuid()
@@ -34,9 +34,7 @@ class PartitionRecord:
 
 @record(key=5, versions="0-2", flexible="0+")
 class PartitionChangeRecord:
-    """What changes of a partition's state; what stays is null, or -2 and -1 for leader and
-    recovery.
-    """
+    """Change of a partition's state; unchanged fields are null, leader -2 and recovery -1."""
 
     partition_id: int = int32(default=-1)
     topic_id: bytes = uuid()
@@ -55,13 +53,13 @@ class PartitionChangeRecord:
 
 @record(key=9, versions="0", flexible="0+")
 class RemoveTopicRecord:
-    """A topic is gone, with its partitions and its settings."""
+    """Removal of a topic with its partitions and settings."""
 
     topic_id: bytes = uuid()
 
 
 @record(key=28, versions="0", flexible="0+")
 class ClearElrRecord:
-    """Forget the eligible leader replicas of a topic's partitions; an empty name is all topics."""
+    """Removal of the eligible leader replicas of a topic's partitions; empty name: all topics."""
 
     topic_name: str = string(cached=True)

@@ -1,27 +1,27 @@
-"""Metadata records around batches that belong together, and the one that says nothing (KIP-868)."""
+"""Records that group batches into one transaction, and the no-op record (KIP-868)."""
 
 from trio_kafka.protocol.schema import record, string
 
 
 @record(key=23, versions="0", flexible="0+")
 class BeginTransactionRecord:
-    """What follows takes effect at the end of the transaction."""
+    """Begin of a transaction; later records take effect at its end."""
 
     name: str | None = string(nullable="0+", tag=0, default=None)
 
 
 @record(key=24, versions="0", flexible="0+")
 class EndTransactionRecord:
-    """The transaction takes effect."""
+    """End of a transaction, which takes effect."""
 
 
 @record(key=25, versions="0", flexible="0+")
 class AbortTransactionRecord:
-    """The transaction never was."""
+    """Abort of a transaction, which has no effect."""
 
     reason: str | None = string(nullable="0+", tag=0, default=None)
 
 
 @record(key=20, versions="0", flexible="0+")
 class NoOpRecord:
-    """The controller is alive."""
+    """Record without effect, by which a controller shows that it is alive."""

@@ -1,0 +1,197 @@
+"""Fetch responses with masked values, within the client's limits.
+
+A response refers to bytes of a file. For topics with rules they are read here, whole batches only,
+so that no byte of an unmasked record follows them, and the file's lease is released. A masked batch
+may be larger than the stored one: a response that would exceed `max_bytes`, or a partition's
+`partition_max_bytes`, holds fewer batches, but always the first one.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Final
+
+from attrs import define
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.read import read_bytes
+from trio_kafka.plugin import Context, PluginContext, TopicId, Wanted
+from trio_kafka_builtin.mask.batches import masked_batches
+from trio_kafka_builtin.mask.plugin import MaskSettings
+from trio_kafka_builtin.mask.rules import Masking, Rule, masking_of
+from trio_kafka_builtin.mask.values import Change, UnreadableError, masked
+
+NOTHING: Final = b""
+REPLICA_STATE_SINCE: Final = 15  # KIP-903
+READ_COMMITTED: Final = 1
+_KNOWN_TOPICS: Final = 10_000
+PASS, DROP = "pass", "drop"
+Forward = Callable[[Any], Awaitable[Any]]
+
+
+@define(eq=False, kw_only=True)
+class _Part:
+    """One partition of a response that needs masking."""
+
+    topic: str
+    data: Any
+    masking: Masking
+    wanted: Wanted
+
+
+class MaskInterceptor:
+    """Interceptor: `around` of Fetch."""
+
+    def __init__(
+        self, context: PluginContext[MaskSettings], rules: tuple[Rule, ...], salt: str
+    ) -> None:
+        self._context = context
+        self._settings = context.settings
+        self._rules = rules
+        self._salt = salt
+        self._maskings: dict[str, Masking | None] = {}
+        self._masked = context.counter("mask_values")
+        self._unreadable = context.counter("mask_unreadable_values")
+
+    async def around(self, request: Any, context: Context, forward: Forward) -> Any:
+        """Forward the request, and mask the response unless the client is exempt."""
+        answer = await forward(request)
+        if answer is None or self._may_see(request, context):
+            return answer
+        most = min(request.max_bytes, context.config.fetch_max_bytes)
+        left = most - sum(len(data.records or NOTHING) for _, data in _partitions(answer))
+        before = 0  # bytes in the response so far
+        for topic, data in _partitions(answer):
+            if data.records:
+                part = self._part(topic, data, request, context)
+                if part is not None:
+                    left += len(data.records)
+                    left -= await self._mask(part, request, context, left, first=not before)
+                before += len(data.records)
+        return answer
+
+    def _may_see(self, request: Any, context: Context) -> bool:
+        settings = self._settings
+        if context.principal in settings.except_principals:
+            return True
+        if context.client_id in settings.except_clients:
+            return True
+        replica = (
+            request.replica_state.replica_id
+            if context.version >= REPLICA_STATE_SINCE
+            else request.replica_id
+        )
+        # Any consumer can claim to be a follower: only the brokers' own listener is trusted.
+        return replica >= 0 and context.listener == settings.replica_listener != ""
+
+    def _part(self, topic: Any, data: Any, request: Any, context: Context) -> _Part | None:
+        name = topic.topic
+        if not name:
+            known = context.metadata.image.topic(TopicId(topic.topic_id))
+            if known is None:  # deleted meanwhile: its rules are unknown
+                _refuse(data, ErrorCode.UNKNOWN_TOPIC_ID)
+                return None
+            name = known.name
+        masking = self._masking(name)
+        if masking is None:
+            return None
+        wanted = _wanted(topic, data, request, context)
+        if wanted is None:
+            _refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return None
+        return _Part(topic=name, data=data, masking=masking, wanted=wanted)
+
+    def _masking(self, topic: str) -> Masking | None:
+        try:
+            return self._maskings[topic]
+        except KeyError:
+            if len(self._maskings) >= _KNOWN_TOPICS:
+                self._maskings.clear()
+            made = self._maskings[topic] = masking_of(self._rules, topic, self._salt)
+            return made
+
+    async def _mask(
+        self, part: _Part, request: Any, context: Context, left: int, *, first: bool
+    ) -> int:
+        """Replace a partition's records by masked ones; return their bytes."""
+        data = part.data
+        promised = data.records
+        size = len(promised)
+        data.records = NOTHING
+        if hasattr(promised, "release"):
+            promised.release()
+        committed = request.isolation_level == READ_COMMITTED
+        end = data.last_stable_offset if committed else data.high_watermark
+        error: Exception | None
+        try:
+            log = context.replicas.partition(part.topic, data.partition_index).local_log()
+            stored = await read_bytes(log, part.wanted.offset, size, end)
+            batches, error = await masked_batches(
+                stored,
+                self._change(part.masking),
+                self._context.world,
+                context.replicas.decompression,
+                most=min(part.wanted.max_bytes, left),
+                at_least_one=first,
+            )
+        except KafkaError as failure:
+            batches, error = [], failure
+        data.records = b"".join(batches)
+        if error is not None and not batches:
+            self._refuse(part, error)
+        return len(data.records)
+
+    def _refuse(self, part: _Part, error: Exception) -> None:
+        if isinstance(error, KafkaError):
+            _refuse(part.data, error.code)
+        elif isinstance(error, UnreadableError):
+            # An error that clients understand: the records are unreadable for them.
+            _refuse(part.data, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        else:
+            raise error
+
+    def _change(self, masking: Masking) -> Change:
+        settings = self._settings
+        passes, drops = settings.unreadable == PASS, settings.unreadable == DROP
+
+        def change(value: bytes) -> bytes | None:
+            if passes and not masking.may_concern(value):
+                return value
+            try:
+                made = masked(value, masking, settings.max_value_bytes)
+            except UnreadableError:
+                self._unreadable.value += 1
+                if passes:
+                    return value
+                if drops:
+                    return None
+                raise
+            self._masked.value += made is not value
+            return made
+
+        return change
+
+
+def _partitions(answer: Any) -> Iterator[tuple[Any, Any]]:
+    for topic in answer.responses:
+        for data in topic.partitions:
+            yield topic, data
+
+
+def _wanted(topic: Any, data: Any, request: Any, context: Context) -> Wanted | None:
+    """Return the client's limits for a partition, from this request or its session."""
+    for asked in request.topics:
+        if (asked.topic_id, asked.topic) == (topic.topic_id, topic.topic):
+            for one in asked.partitions:
+                if one.partition == data.partition_index:
+                    return Wanted(offset=one.fetch_offset, max_bytes=one.partition_max_bytes)
+    key = (topic.topic or TopicId(topic.topic_id), data.partition_index)
+    return context.replicas.sessions.wanted(request.session_id, key)
+
+
+def _refuse(data: Any, code: ErrorCode) -> None:
+    """Replace a partition's records by an error."""
+    if hasattr(data.records, "release"):
+        data.records.release()
+    data.records = NOTHING
+    data.error_code = code
+    data.high_watermark = data.last_stable_offset = data.log_start_offset = -1
+    data.aborted_transactions = None

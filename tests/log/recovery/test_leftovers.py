@@ -1,0 +1,72 @@
+import pytest
+
+from tests.log.kit import (
+    PARTITION,
+    append,
+    batch,
+    content_of,
+    fill,
+    new_log,
+    offsets,
+    read_all,
+)
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import close
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
+
+RECORDS = {
+    "plain-0": 52,
+    "epochs-0": 15,
+    "logappend-0": 5,
+    "compacted-0": 14,
+    "gzip-0": 40,
+    "snappy-0": 40,
+    "lz4-0": 40,
+    "zstd-0": 40,
+}
+
+
+async def test_what_was_left_half_done_is_removed(autojump_clock, world):
+    directory = world.directory("/t-0", create=True)
+    await fill(
+        directory, {"00000000000000000003.log.deleted": b"x", "a.tmp": b"", "b.cleaned": b""}
+    )
+
+    await open_log(world, directory, PARTITION, LogConfig())
+
+    assert directory.names() == ["00000000000000000000.log"]
+
+
+async def test_what_the_cleaner_had_finished_takes_its_place(autojump_clock, world):
+    log = new_log(world, segment_bytes=400)
+    for number in range(12):
+        append(log, batch(2, size=40), epoch=number // 3)
+    rows = log.epochs.rows
+    await close(log)
+    bases = [segment.base_offset for segment in log.segments]
+    merged = b"".join([await content_of(log.directory, f"{base:020}.log") for base in bases[:2]])
+    await fill(log.directory, {f"{0:020}.log.swap": merged, f"{0:020}.index.swap": b""})
+
+    known = Known(clean=True)
+    again = await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+    assert [segment.base_offset for segment in again.segments] == [0, *bases[2:]]
+    assert offsets(await read_all(again)) == list(range(24))
+    assert again.epochs.rows == rows
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+@pytest.mark.parametrize("damage", [lambda swap: b"", lambda swap: swap[:-1]])
+async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damage):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    swap = damage(await content_of(log.directory, f"{0:020}.log"))
+    await fill(log.directory, {f"{0:020}.log.swap": swap})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert offsets(await read_all(again)) == list(range(24))
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]

@@ -1,0 +1,145 @@
+import errno
+
+import pytest
+
+from tests.log.kit import append, batch, headers, new_log
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.log.append import append_as_leader, roll
+from trio_kafka.log.disk_latency import LONG_APPEND_S
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.read import read, read_bytes
+from trio_kafka.testing.simulation import fault_on
+from trio_kafka.world.protocols import PIECE
+
+LARGE = 2 * PIECE + 100
+
+
+def in_pieces(log, content, epoch=0, between=None):
+    if between is not None:
+        log.latency.yield_point.bind(between)
+    return append_as_leader(log, memoryview(content), headers(content), epoch, in_pieces=True)
+
+
+def large(**fields):
+    return batch(1, size=LARGE, **fields)
+
+
+async def test_the_log_is_the_same_as_after_an_append_in_one(autojump_clock, world) -> None:
+    settings = {"segment_bytes": 3 * LARGE, "index_interval_bytes": 100, "flush_messages": 3}
+    one, other = new_log(world, "/one", **settings), new_log(world, "/other", **settings)
+
+    for sequence in range(8):
+        sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
+        at = append(one, large(**sent), epoch=sequence // 3)
+        assert in_pieces(other, large(**sent), sequence // 3) == at
+
+    one.high_watermark = other.high_watermark = 8
+    assert one.figures() == other.figures()
+    assert one.epochs.rows == other.epochs.rows
+    assert one.flush_end == other.flush_end
+    assert await read_bytes(one, 0, 9 * LARGE) == await read_bytes(other, 0, 9 * LARGE)
+    assert len(other.segments) > 2
+    for log in one, other:
+        await sync(log)
+    assert {name: one.directory.open(name).size for name in one.directory.names()} == {
+        name: other.directory.open(name).size for name in other.directory.names()
+    }
+
+
+async def test_rules_are_those_of_any_append(world) -> None:
+    log = new_log(world, max_message_bytes=LARGE + 200)
+    sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    in_pieces(log, large(**sent))
+
+    assert in_pieces(log, large(**sent)).duplicate
+    for refused, code in (
+        (batch(1, size=2 * LARGE), ErrorCode.MESSAGE_TOO_LARGE),
+        (large(**{**sent, "base_sequence": 5}), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ):
+        with pytest.raises(KafkaError) as caught:
+            in_pieces(log, refused)
+        assert caught.value.code is code
+    assert log.end_offset == 1
+
+
+async def test_between_the_pieces_nothing_is_seen_and_nobody_appends_or_rolls(world) -> None:
+    log, times = new_log(world), []
+    first = batch()
+    append(log, first)
+
+    def between() -> None:
+        found = read(log, 0, 10 * LARGE, log.end_offset)
+        times.append((log.end_offset, log.size, found.left))
+        found.release()
+        for call in (
+            lambda: append(log, batch()),
+            lambda: roll(log),
+            lambda: in_pieces(log, large()),
+        ):
+            with pytest.raises(InvariantError):
+                call()
+
+    in_pieces(log, large(), between=between)
+
+    assert times == [(1, len(first), len(first))] * 2
+    assert append(log, batch()).first_offset == 2
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_of_a_log_that_is_closed_meanwhile_nothing_is_appended(world, number: int) -> None:
+    log, times = new_log(world), []
+    append(log, batch())
+
+    def between() -> None:
+        if len(times) == number:
+            log.abandon()
+        times.append(None)
+
+    with pytest.raises(KafkaError) as caught:
+        in_pieces(log, large(), between=between)
+
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (log.end_offset, log.busy) == (1, False)
+
+
+async def test_a_disk_that_fails_takes_the_log_offline(world) -> None:
+    log = new_log(world)
+    world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"), ".log")
+
+    with pytest.raises(LogDirError):
+        in_pieces(log, large())
+
+    assert log.failed
+    assert not log.busy
+    with pytest.raises(LogDirError):
+        in_pieces(log, large())
+
+
+async def test_what_raises_between_leaves_the_log_as_it_was(world) -> None:
+    log = new_log(world)
+
+    def between() -> None:
+        raise InvariantError("of others")
+
+    with pytest.raises(InvariantError, match="of others"):
+        in_pieces(log, large(), between=between)
+
+    assert log.size == 0
+    assert append(log, large()).first_offset == 0
+
+
+@pytest.mark.parametrize(("inside_s", "held"), [(0.0, False), (LONG_APPEND_S, True)])
+async def test_the_time_of_others_is_not_the_disks(world, inside_s: float, held: bool) -> None:
+    log, now = new_log(world), [0.0]
+
+    def elapsed() -> float:
+        now[0] += inside_s / 2
+        return now[0]
+
+    def between() -> None:
+        now[0] += 1
+
+    log.latency.elapsed = elapsed
+    in_pieces(log, large(), between=between)
+
+    assert bool(log.latency.long_appends) == held

@@ -1,0 +1,351 @@
+import errno
+
+import pytest
+import trio
+
+from tests.log.kit import append, batch, headers, new_log
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.log.append import append_in_thread, roll, roll_in_thread
+from trio_kafka.log.disk_latency import SLOW_FOR_S
+from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.read import read, read_bytes
+from trio_kafka.log.retention import delete_before
+from trio_kafka.log.truncate import truncate_to
+from trio_kafka.testing.simulation import fault_on
+
+STALL_S = 0.5
+
+
+async def slowly(log, content, epoch=0):
+    """One append as a writer makes it."""
+    async with log.writing:
+        return await append_in_thread(log, memoryview(content), headers(content), epoch)
+
+
+def stall(world, seconds=STALL_S):
+    world.universe.fault = fault_on("append", seconds, ".log")
+
+
+def content(log):
+    return {name: log.directory.open(name) for name in log.directory.names()}
+
+
+async def test_the_log_is_the_same_as_after_an_append_of_the_loop(autojump_clock, world) -> None:
+    settings = {"segment_bytes": 400, "index_interval_bytes": 100, "flush_messages": 3}
+    fast, slow = new_log(world, "/fast", **settings), new_log(world, "/slow", **settings)
+
+    for sequence in range(20):
+        sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
+        one, other = batch(1, size=30, **sent), batch(1, size=30, **sent)
+        at = append(fast, one, epoch=sequence // 7)
+        assert await slowly(slow, other, sequence // 7) == at
+        assert one == other
+
+    slow.high_watermark = 20
+    assert fast.figures() == slow.figures()
+    assert fast.epochs.rows == slow.epochs.rows
+    assert fast.flush_end == slow.flush_end
+    assert await read_bytes(slow, 0, 10_000) == await read_bytes(fast, 0, 10_000)
+    assert await read_bytes(slow, 13, 1) == await read_bytes(fast, 13, 1)
+    assert len(slow.segments) > 3
+    for log in (fast, slow):
+        await sync(log)
+    assert {n: f.size for n, f in content(fast).items()} == {
+        n: f.size for n, f in content(slow).items()
+    }
+
+
+async def test_a_batch_that_is_there_already_is_not_written(autojump_clock, world) -> None:
+    log = new_log(world)
+    sent = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    append(log, batch(2, **sent))
+
+    again = await slowly(log, batch(2, **sent))
+
+    assert again.duplicate
+    assert log.end_offset == 2
+
+
+async def test_rules_are_those_of_any_append(autojump_clock, world) -> None:
+    log = new_log(world, max_message_bytes=80)
+    gap = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 5}
+    append(log, batch(1, producer_id=7, producer_epoch=0, base_sequence=0))
+
+    for refused, code in (
+        (batch(1, size=100), ErrorCode.MESSAGE_TOO_LARGE),
+        (batch(1, **gap), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    ):
+        with pytest.raises(KafkaError) as caught:
+            await slowly(log, refused)
+        assert caught.value.code is code
+    assert log.end_offset == 1
+
+
+async def test_nobody_else_appends_or_rolls_meanwhile(autojump_clock, world, nursery) -> None:
+    log = new_log(world)
+    append(log, batch())
+    stall(world)
+    nursery.start_soon(slowly, log, batch())
+    await trio.sleep(STALL_S / 2)
+
+    for call in (lambda: append(log, batch()), lambda: roll(log)):
+        with pytest.raises(InvariantError):
+            call()
+
+    await trio.sleep(STALL_S)
+    assert log.end_offset == 2
+    world.universe.fault = fault_on("none", None)
+    assert append(log, batch()).first_offset == 2
+
+
+async def test_what_is_being_written_is_seen_by_nobody(autojump_clock, world, nursery) -> None:
+    log = new_log(world)
+    first = batch()
+    append(log, first)
+    stall(world)
+    nursery.start_soon(slowly, log, batch())
+    await trio.sleep(STALL_S / 2)
+
+    found = read(log, 0, 1000, log.end_offset)
+
+    assert (log.end_offset, found.left) == (1, len(first))
+    found.release()
+
+
+@pytest.mark.parametrize("what", ["truncate", "close", "sync", "delete"])
+async def test_whoever_cuts_closes_or_syncs_comes_after_it(
+    autojump_clock, world, nursery, what
+) -> None:
+    log = new_log(world)
+    append(log, batch(3))
+    log.high_watermark = 3
+    stall(world)
+    nursery.start_soon(slowly, log, batch())
+    await trio.sleep(0.01)
+    began = trio.current_time()
+
+    async def ignore() -> None:
+        await trio.lowlevel.checkpoint()
+
+    await {
+        "truncate": lambda: truncate_to(log, 2),
+        "close": lambda: close(log),
+        "sync": lambda: sync(log),
+        "delete": lambda: delete_before(log, 3, ignore),
+    }[what]()
+
+    assert trio.current_time() - began > STALL_S * 0.9
+    assert log.end_offset == (0 if what == "truncate" else 4)
+    if what == "sync":
+        assert log.recovery_point == 4
+
+
+async def test_a_log_that_is_deleted_meanwhile_has_appended_nothing(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world)
+    stall(world)
+
+    async def delete() -> None:
+        await trio.sleep(STALL_S / 2)
+        log.abandon()
+
+    nursery.start_soon(delete)
+    with pytest.raises(KafkaError) as caught:
+        await slowly(log, batch())
+
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (log.end_offset, log.failed, log.busy) == (0, None, False)
+
+
+async def test_a_log_that_fails_meanwhile_has_appended_nothing(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world)
+    stall(world)
+
+    async def fail() -> None:
+        await trio.sleep(STALL_S / 2)
+        log.failed = LogDirError("/", "another log's error")
+
+    nursery.start_soon(fail)
+    with pytest.raises(LogDirError):
+        await slowly(log, batch())
+
+    assert log.end_offset == 0
+
+
+async def test_an_io_error_is_the_directorys(autojump_clock, world) -> None:
+    log = new_log(world)
+    failed = []
+    log.on_failure = failed.append
+    world.universe.fault = fault_on("append", OSError(5, "EIO"))
+
+    with pytest.raises(LogDirError):
+        await slowly(log, batch())
+
+    assert failed == [log.failed]
+    assert (log.end_offset, log.busy) == (0, False)
+
+
+async def test_when_cancelled_it_still_ends(autojump_clock, world) -> None:
+    log = new_log(world)
+    stall(world)
+
+    with trio.move_on_after(STALL_S / 2):
+        await slowly(log, batch(2))
+
+    assert log.end_offset == 2
+    assert log.size == len(batch(2))
+
+
+async def test_a_thread_that_took_long_keeps_the_directory_slow(autojump_clock, world) -> None:
+    log = new_log(world)
+    stall(world, 0.02)
+    await slowly(log, batch())
+    assert not log.latency.slow
+
+    stall(world, 0.03)
+    await slowly(log, batch())
+
+    assert log.latency.slow
+    await trio.sleep(SLOW_FOR_S + 0.1)
+    assert not log.latency.slow
+
+
+def stall_all(world, *calls, seconds=STALL_S):
+    """A stall of the loop would raise TypeError on the clock of these tests."""
+    world.universe.fault = lambda machine, call, target: seconds if call in calls else None
+
+
+async def test_a_new_segment_is_made_by_threads(autojump_clock, world, nursery) -> None:
+    log = new_log(world, segment_bytes=250, index_interval_bytes=10)
+    sent = {"producer_id": 7, "producer_epoch": 0, "timestamp": 1000}
+    for sequence in range(2):
+        append(log, batch(1, size=30, base_sequence=sequence, **sent))
+    asked: list = []
+    log.wants_sync = asked.append
+    stall_all(world, "create", "append", "open", "truncate")
+    nursery.start_soon(slowly, log, batch(1, size=30, base_sequence=2, **sent))
+    await trio.sleep(STALL_S)
+
+    assert len(log.segments) == 1
+    read(log, 0, 100, 2).release()
+    await trio.sleep(10 * STALL_S)
+
+    assert [segment.base_offset for segment in log.segments] == [0, 2]
+    assert log.end_offset == 3
+    assert log.segments.first.sealed
+    assert asked == [log]
+    world.universe.fault = fault_on("none", None)
+    sizes = {name: file.size for name, file in content(log).items()}
+    assert sizes["00000000000000000000.index"] == 8
+    assert sizes["00000000000000000000.timeindex"] == 12
+    assert sizes["00000000000000000002.snapshot"] > 0
+    await sync(log)
+    assert await read_bytes(log, 0, 100)
+
+
+async def test_retention_rolls_by_threads_too(autojump_clock, world) -> None:
+    log = new_log(world)
+    append(log, batch(3))
+    now = log.latency.elapsed()
+    log.latency.took_long(now, now)
+    stall_all(world, "create")
+
+    assert await delete_before(log, 3, trio.lowlevel.checkpoint) == 1
+
+    assert (log.start_offset, log.end_offset, len(log.segments)) == (3, 3, 1)
+    assert not log.busy
+
+
+async def test_a_log_that_is_deleted_while_a_segment_is_made_has_none(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world, segment_bytes=100)
+    append(log, batch(1, size=30))
+    stall_all(world, "create")
+
+    async def delete() -> None:
+        await trio.sleep(STALL_S / 2)
+        log.abandon()
+
+    nursery.start_soon(delete)
+    with pytest.raises(KafkaError) as caught:
+        await slowly(log, batch(1, size=30))
+
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
+async def test_a_new_segment_without_a_descriptor_changes_nothing_and_can_be_repeated(
+    autojump_clock, world, suffix
+) -> None:
+    log = new_log(world, segment_bytes=100)
+    append(log, batch(1, size=30))
+    world.universe.fault = fault_on("create", OSError(errno.EMFILE, "EMFILE"), suffix)
+
+    with pytest.raises(KafkaError) as caught:
+        await slowly(log, batch(1, size=30))
+
+    assert caught.value.code is ErrorCode.REPLICA_NOT_AVAILABLE
+    assert (log.end_offset, len(log.segments), log.failed, log.busy) == (1, 1, None, False)
+    world.universe.fault = fault_on("none", None)
+    assert (await slowly(log, batch(1, size=30))).first_offset == 1
+    await sync(log)
+    assert len(log.segments) == 2
+
+
+async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, world) -> None:
+    log = new_log(world, segment_bytes=100)
+    append(log, batch(1, size=30))
+    world.universe.fault = fault_on("create", OSError(5, "EIO"), ".snapshot")
+
+    with pytest.raises(LogDirError):
+        await slowly(log, batch(1, size=30))
+
+    assert log.failed
+    assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
+
+
+async def test_of_a_log_that_is_closed_while_it_rolls_no_file_stays_open(
+    autojump_clock, world, nursery
+) -> None:
+    log = new_log(world)
+    append(log, batch())
+    world.universe.fault = fault_on("create", STALL_S, ".snapshot")
+    errors = []
+
+    async def rolls() -> None:
+        try:
+            await roll_in_thread(log)
+        except KafkaError as error:
+            errors.append(error.code)
+
+    nursery.start_soon(rolls)
+    await trio.sleep(STALL_S / 2)
+    log.abandon()
+    await trio.sleep(STALL_S)
+
+    assert errors == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert len(log.segments) == 1
+    assert world.descriptors.files == 0
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+async def test_where_no_snapshot_can_be_written_the_new_segment_is_closed(
+    autojump_clock, world, in_thread: bool
+) -> None:
+    log = new_log(world)
+    append(log, batch())
+    world.universe.fault = fault_on("append", OSError(errno.EIO, "broken"), ".snapshot")
+
+    with pytest.raises(LogDirError):
+        if in_thread:
+            await roll_in_thread(log)
+        else:
+            roll(log)
+    log.abandon()
+
+    assert world.descriptors.files == 0

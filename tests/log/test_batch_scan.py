@@ -1,0 +1,78 @@
+import pytest
+
+from tests.log.kit import batch, fill
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.batch_scan import CutBatchError, find_batch, walk
+from trio_kafka.log.files.operations import run_in_threads, run_now
+from trio_kafka.log.index.entries import CorruptIndexError
+
+SIZES = (10, 5000, 100, 9000, 10, 10)
+
+
+async def filled(world, tail=b""):
+    root = world.directory("/data", create=True)
+    batches = [
+        bytes(batch(2, size=size, base_offset=2 * number)) for number, size in enumerate(SIZES)
+    ]
+    await fill(root, {"f": b"".join(batches) + tail})
+    starts = [sum(map(len, batches[:number])) for number in range(len(batches))]
+    return root.open("f"), starts
+
+
+async def test_the_batch_that_holds_an_offset_is_found_from_any_earlier_one(autojump_clock, world):
+    file, starts = await filled(world)
+
+    for offset in range(12):
+        for begin in starts[: offset // 2 + 1]:
+            spot = run_now(find_batch(file, begin, offset))
+            assert spot == await run_in_threads(find_batch(file, begin, offset))
+            assert (spot.position, spot.base_offset) == (starts[offset // 2], offset // 2 * 2)
+    assert run_now(find_batch(file, 0, 12)) is None
+
+
+async def test_what_is_no_header_is_corrupt(autojump_clock, world):
+    file, _ = await filled(world, bytes(100))
+
+    with pytest.raises(KafkaError) as caught:
+        run_now(find_batch(file, 0, 99))
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(("number", "beside", "offset"), [(1, 3, 11), (2, 0, 0)])
+async def test_a_place_that_cannot_lead_to_the_offset_is_a_wrong_index(
+    autojump_clock, world, number, beside, offset
+):
+    file, starts = await filled(world)
+
+    with pytest.raises(CorruptIndexError):
+        run_now(find_batch(file, starts[number] + beside, offset))
+
+
+async def test_a_batch_whose_end_was_cut_off_is_not_found(autojump_clock, world):
+    file, starts = await filled(world)
+    file.truncate(file.size - 1)
+
+    with pytest.raises(CutBatchError) as caught:
+        run_now(find_batch(file, 0, 11))
+    assert caught.value.position == starts[-1]
+
+
+@pytest.mark.parametrize("tail", [b"", bytes(10), bytes(500), bytes(batch(base_offset=12))[:-1]])
+async def test_a_walk_ends_behind_the_last_whole_batch(autojump_clock, world, tail):
+    file, starts = await filled(world, tail)
+    seen = []
+
+    end = run_now(walk(file, 0, lambda position, header: seen.append((position, header))))
+
+    assert [position for position, _ in seen] == starts
+    assert end == file.size - len(tail)
+
+
+async def test_a_walk_can_end_earlier(autojump_clock, world):
+    file, starts = await filled(world)
+    seen = []
+
+    end = run_now(walk(file, starts[1], lambda at, _: seen.append(at), starts[2] + 1))
+
+    assert seen == starts[1:3]
+    assert end == starts[3]

@@ -1,0 +1,215 @@
+import pytest
+
+from tests.log.kit import (
+    PARTITION,
+    append,
+    batch,
+    content_of,
+    fill,
+    new_log,
+    sample,
+    sample_log,
+)
+from trio_kafka.log.append import roll
+from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.files.operations import run_now
+from trio_kafka.log.producer_snapshot_format import encode
+from trio_kafka.log.producer_snapshots import (
+    drop_snapshots,
+    drop_strays,
+    load_producers,
+    snapshots,
+    write_snapshot,
+)
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
+
+
+def snapshot_of(log, offset):
+    """A file that is not durable yet."""
+    files = log.segments.active.files
+    return run_now(write_snapshot(log.directory, files, offset, log.producers))
+
+
+def filled(world):
+    log = new_log(world, segment_bytes=3 * len(batch()))
+    for number in range(10):
+        append(log, batch(producer_id=number % 2, producer_epoch=0, base_sequence=number // 2))
+    return log
+
+
+@pytest.mark.parametrize("kept", [(), (3,), (3, 6), (3, 6, 9)])
+async def test_producers_are_the_same_from_any_snapshot(autojump_clock, world, kept):
+    log = filled(world)
+    for offset in await snapshots(log.directory):
+        if offset not in kept:
+            await log.directory.unlink(f"{offset:020}.snapshot")
+
+    found = await load_producers(log.directory, log.segments, 10, 10, set())
+
+    assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
+    assert sorted(await snapshots(log.directory)) == list(kept)
+
+
+async def test_a_torn_snapshot_is_removed_and_passed_over(autojump_clock, world):
+    log = filled(world)
+    file = log.directory.open(f"{9:020}.snapshot")
+    file.truncate(file.size - 1)
+
+    found = await load_producers(log.directory, log.segments, 10, 10, set())
+
+    assert {one.producer_id: one.last_sequence for one in found} == {0: 4, 1: 4}
+    assert await snapshots(log.directory) == [3, 6]
+
+
+async def test_a_snapshot_of_what_the_log_does_not_reach_is_dropped(autojump_clock, world):
+    log = filled(world)
+
+    await drop_snapshots(log.directory, 6)
+
+    assert await snapshots(log.directory) == [3, 6]
+
+
+async def test_kafkas_last_snapshot_is_what_its_batches_say(autojump_clock, world):
+    log = await sample_log(world, "epochs", "epochs-0", drop=".snapshot")
+    log.unsynced.wrote(
+        run_now(
+            write_snapshot(log.directory, log.segments.active.files, log.end_offset, log.producers)
+        )
+    )
+
+    name = f"{15:020}.snapshot"
+    ours = await content_of(log.directory, name)
+    kafkas = sample("epochs")["epochs-0"][name]
+    rows = [
+        {content[at : at + 46] for at in range(10, len(content), 46)} for content in (ours, kafkas)
+    ]
+    assert len(rows[1]) == 2
+    assert rows[1] <= rows[0]  # the node had been started again and forgotten old producers
+
+
+async def test_a_snapshot_for_an_empty_log_is_enough(autojump_clock, world):
+    log = new_log(world)
+    await fill(log.directory, {f"{0:020}.snapshot": encode(log.producers)})
+
+    assert len(await load_producers(log.directory, log.segments, 0, 0, set())) == 0
+
+
+@pytest.mark.parametrize(
+    ("there", "bases", "kept"),
+    [
+        ([0, 3, 6, 8], [0, 3, 6], [0, 3, 6, 8]),
+        ([3, 5, 6, 8, 9], [0, 3, 6], [3, 6, 9]),
+        ([3, 5], [0, 3, 6], [3]),  # a segment begins behind it
+        ([2, 4], [], [4]),
+        ([], [0], []),
+    ],
+)
+async def test_of_the_snapshots_between_segments_the_one_at_the_end_stays(
+    autojump_clock, world, there, bases, kept
+):
+    log = new_log(world)
+    for offset in there:
+        run_now(
+            write_snapshot(log.directory, log.segments.active.files, offset, log.producers)
+        ).close()
+
+    await drop_strays(log.directory, bases)
+
+    assert await snapshots(log.directory) == kept
+
+
+async def test_each_life_leaves_one_snapshot_at_its_end(autojump_clock, world):
+    log = new_log(world, "/t-0")
+    for number in range(3):
+        append(log, batch(producer_id=7, producer_epoch=0, base_sequence=number))
+        await close(log)
+        known = Known(clean=True)
+        log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+        assert await snapshots(log.directory) == [number + 1]
+        assert log.producers.get(7).last_sequence == number
+
+
+async def test_a_producer_that_was_silent_is_taken_from_batches_and_not_from_a_snapshot(
+    autojump_clock, world
+):
+    log = new_log(world)
+    old = {"producer_epoch": 0, "base_sequence": 0}
+    append(log, batch(timestamp=100, producer_id=1, **old))
+    append(log, batch(timestamp=101, producer_id=2, **old))
+    roll(log)
+    append(log, batch(timestamp=100, producer_id=3, **old))
+    append(log, batch(timestamp=100, producer_id=1, producer_epoch=0, base_sequence=1))
+
+    async def load(silent_since):
+        return await load_producers(
+            log.directory, log.segments, 4, 4, set(), silent_since=silent_since
+        )
+
+    assert {one.producer_id: one.last_sequence for one in await load(None)} == {1: 1, 2: 0, 3: 0}
+    found = await load(100)
+    assert {one.producer_id: len(one.batches) for one in found} == {1: 1, 2: 1, 3: 1}
+    assert sorted(one.producer_id for one in await load(101)) == [1, 3]
+
+
+async def test_after_a_crash_the_last_five_batches_are_known_again(autojump_clock, world):
+    log = new_log(world)
+    for number in range(7):
+        append(log, batch(2, producer_id=7, producer_epoch=0, base_sequence=2 * number))
+    await sync(log)
+    log.abandon()
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=False))
+
+    for number in range(2, 7):
+        sent = batch(2, producer_id=7, producer_epoch=0, base_sequence=2 * number)
+        assert append(log, sent).first_offset == 2 * number
+    assert log.end_offset == 14
+
+
+async def test_a_log_that_is_idle_is_not_written_to_at_its_end(autojump_clock, world):
+    log = new_log(world)
+    known = Known(clean=True)
+    await close(log)
+    assert await snapshots(log.directory) == []
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    await close(log)
+    assert await snapshots(log.directory) == [1]
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    log.directory.open(f"{1:020}.snapshot").truncate(0)  # so that writing it again is noticed
+    await close(log)
+    assert await content_of(log.directory, f"{1:020}.snapshot") == b""
+
+
+async def test_after_a_crash_an_end_in_order_writes_the_snapshot_again(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    roll(log)
+    await sync(log)
+    log.abandon()
+
+    known = Known(clean=False, recovery_point=1)
+    log = await open_log(world, log.directory, PARTITION, log.config, known=known)
+    assert log.segments.active.base_offset == 1
+    log.directory.open(f"{1:020}.snapshot").truncate(0)
+    await close(log)
+
+    content = await content_of(log.directory, f"{1:020}.snapshot")
+    assert content == encode(log.producers)
+
+
+async def test_a_roll_before_the_end_leaves_one_snapshot(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    roll(log)
+    log.directory.open(f"{1:020}.snapshot").truncate(0)
+    await close(log)
+    assert (await content_of(log.directory, f"{1:020}.snapshot")) == b""  # not written twice
+
+    log = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+    assert log.producers.get(7).last_sequence == 0  # of the batches: what is torn is passed over
+    await close(log)
+    assert (await content_of(log.directory, f"{1:020}.snapshot")) == encode(log.producers)

@@ -1,0 +1,69 @@
+from struct import pack
+
+from tests.log.kit import batch, sample
+from trio_kafka.log.index.transaction import AbortedTransaction
+from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.transaction_markers import note_batch, read_marker
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_header
+
+
+def marker(kind, *, offset=0, epoch=0):
+    record = Record(key=pack(">hh", 0, kind), value=pack(">hi", 0, 7), timestamp=1)
+    return encode_batch(
+        [record], offset, producer_id=1, producer_epoch=epoch, transactional=True, control=True
+    )
+
+
+def test_a_marker_says_how_its_transaction_ended():
+    assert read_marker(read_header(marker(0)), marker(0), 0) == (True, 7)
+    assert read_marker(read_header(marker(1)), marker(1), 0) == (False, 7)
+    assert read_marker(read_header(marker(2)), marker(2), 0) is None
+
+
+def test_an_aborted_transaction_is_for_the_index():
+    producers = ProducerState()
+    data = batch(2, base_offset=4, producer_id=1, producer_epoch=0, base_sequence=0)
+    data = encode_batch(
+        [Record(), Record()],
+        4,
+        producer_id=1,
+        producer_epoch=0,
+        base_sequence=0,
+        transactional=True,
+    )
+
+    assert note_batch(producers, read_header(data), data, 0) is None
+    end = marker(0, offset=6)
+
+    assert note_batch(producers, read_header(end), end, 0) == AbortedTransaction(
+        producer_id=1, first_offset=4, last_offset=6, last_stable_offset=7
+    )
+
+
+def test_kafkas_log_gives_kafkas_transaction_index():
+    files = sample("txn")["txn-0"]
+    producers = ProducerState()
+    aborted = []
+    for name in sorted(name for name in files if name.endswith(".log")):
+        for position, header in iterate_headers(files[name]):
+            found = note_batch(producers, header, files[name], position)
+            aborted += [found] if found else []
+
+    assert [(one.first_offset, one.last_offset, one.last_stable_offset) for one in aborted] == [
+        (6, 11, 12),
+        (18, 28, 29),
+    ]
+    assert producers.get(2001).transaction_first_offset == 31
+
+
+def test_a_batch_without_a_sequence_counts_for_its_producer_and_its_transaction():
+    producers = ProducerState()
+    data = encode_batch(
+        [Record(), Record()], 4, producer_id=1, producer_epoch=3, transactional=True
+    )
+
+    assert note_batch(producers, read_header(data), data, 0) is None
+
+    (producer,) = producers
+    assert (producer.epoch, producer.last_sequence) == (3, -1)
+    assert (producer.transaction_first_offset, producer.batches[-1].last_offset) == (4, 5)

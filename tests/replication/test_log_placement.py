@@ -1,0 +1,88 @@
+import pytest
+from attrs import evolve
+
+from tests.replication.kit import ME, batch, new_partition, open_cluster, state
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.files.checkpoints import read_file
+from trio_kafka.log.files.partition_metadata import NAME, encode, parse_id
+from trio_kafka.model import TopicPartition
+from trio_kafka.replication.append import append
+from trio_kafka.replication.log_placement import log_of
+from trio_kafka.testing.simulation import fault_on
+
+OTHER = TopicPartition("other", 0)
+
+
+async def a_replica(world):
+    """Of a topic that no log of the cluster belongs to."""
+    partition, _ = new_partition(world, 1, at=OTHER)
+    return partition
+
+
+async def test_a_log_that_is_there_is_taken_with_the_settings_of_now(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    (partition,) = cluster.replicas.partitions
+    append(partition, batch(3), acks=1)
+    config = LogConfig(segment_bytes=1234)
+
+    log = log_of(cluster.logs, partition, state(1), config, new=False)
+
+    assert log is partition.log
+    assert (log.end_offset, log.config) == (3, config)
+
+
+@pytest.mark.parametrize("wanted", ["/a", "/b"])
+async def test_a_new_log_goes_where_the_metadata_say(world, wanted: str) -> None:
+    cluster = await open_cluster(world, paths=("/a", "/b"))
+    (directory,) = (one for one in cluster.logs.directories if one.path == wanted)
+    one = evolve(state(1), directories=(parse_id(directory.properties.directory_id),))
+
+    log = log_of(cluster.logs, await a_replica(world), one, LogConfig(), new=True)
+
+    assert log.directory.path.startswith(f"{wanted}/")
+    assert log.unsynced.new
+
+
+async def test_nothing_takes_the_place_of_a_log_that_may_be_in_a_lost_directory(
+    world, autojump_clock
+) -> None:
+    world.universe.fault = fault_on("lock", OSError(5, "EIO"), "/b")
+    cluster = await open_cluster(world, paths=("/a", "/b"))
+    partition = await a_replica(world)
+
+    with pytest.raises(LogDirError, match="/b"):
+        log_of(cluster.logs, partition, state(ME), LogConfig(), new=False)
+
+    assert log_of(cluster.logs, partition, state(ME), LogConfig(), new=True).end_offset == 0
+
+
+async def test_a_failed_log_is_refused(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    (partition,) = cluster.replicas.partitions
+    partition.log.failed = LogDirError("/data", "EIO")
+
+    with pytest.raises(LogDirError, match="EIO"):
+        log_of(cluster.logs, partition, state(1), LogConfig(), new=False)
+
+
+async def test_a_log_that_lost_the_file_that_says_whose_it_is_gets_another(
+    world, autojump_clock
+) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    (partition,) = cluster.replicas.partitions
+    append(partition, batch(3), acks=1)
+    await cluster.logs.close()
+    await world.directory("/data/t-0").unlink(NAME)
+    again = await open_cluster(world)
+    log = again.logs.get(partition.at)
+    assert log.topic_id is None
+
+    assert log_of(again.logs, partition, state(1), LogConfig(), new=False) is log
+    await sync(log)
+
+    assert await read_file(log.directory, NAME) == encode(partition.topic_id)

@@ -1,0 +1,228 @@
+import random
+
+import pytest
+import trio
+
+from tests.log.kit import decompression
+from tests.replication.kit import new_partition
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.decompression import SMALL
+from trio_kafka.log.read import read_bytes
+from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.compression import Codec, compress
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader, check_crc, read_header
+from trio_kafka.records.validate import Limits
+from trio_kafka.replication import record_validation
+from trio_kafka.replication.append import append
+from trio_kafka.replication.append_queue import Queued
+from trio_kafka.replication.queued_appends import REFINED_WITHIN_S, QueuedAppends
+from trio_kafka.replication.record_validation import AT_ONCE, RecordValidation, validation_of
+from trio_kafka.replication.settings import PartitionSettings
+
+NOW = 1_700_000_000_000
+LIMIT = 1 << 24
+MANY = 1000
+
+
+def batch(count: int = 3, codec: Codec = Codec.NONE, *, key: bytes | None = b"k") -> memoryview:
+    records = [Record(timestamp=NOW, key=key, value=b"value %d" % n) for n in range(count)]
+    return memoryview(bytearray(encode_batch(records, codec=codec)))
+
+
+def values(content: memoryview, header: BatchHeader) -> list[bytes | None]:
+    check_crc(content, 0, header)
+    return [record.value for record in read_records(content, 0, header)]
+
+
+def test_a_batch_that_is_stored_as_it_came_needs_no_work() -> None:
+    header = read_header(batch(codec=Codec.GZIP))
+
+    assert validation_of(PartitionSettings(), header, NOW) is None
+    assert validation_of(PartitionSettings(codec=Codec.GZIP), header, NOW) is None
+    for settings in (
+        PartitionSettings(codec=Codec.NONE),
+        PartitionSettings(walk=True),
+        PartitionSettings(need_keys=True),
+    ):
+        assert validation_of(settings, header, NOW) == RecordValidation(settings, NOW)
+
+
+@pytest.mark.parametrize("after", Codec)
+@pytest.mark.parametrize("before", Codec)
+async def test_the_same_comes_out_at_once_and_in_turn(
+    world, autojump_clock, before: Codec, after: Codec
+) -> None:
+    sent = batch(200, before)
+    work = RecordValidation(PartitionSettings(codec=after, walk=True), NOW)
+
+    small = work.at_once(sent, read_header(sent))
+    large = await work.in_turn(world, decompression(world), sent, read_header(sent))
+
+    assert small == large
+    assert large[1].codec is after
+    assert values(*large) == [b"value %d" % n for n in range(200)]
+
+
+def test_a_large_batch_and_one_that_grows_are_not_for_now() -> None:
+    work = RecordValidation(PartitionSettings(codec=Codec.NONE), NOW)
+    wide = encode_batch([Record(value=bytes(AT_ONCE))])
+    bomb = encode_batch([Record(value=bytes(AT_ONCE))], codec=Codec.ZSTD)
+    long = batch(257)
+    fits = encode_batch([Record(value=bytes(AT_ONCE - 100))])
+
+    for refused in (wide, bomb, long):
+        assert work.at_once(memoryview(refused), read_header(refused)) is None
+    assert len(bomb) < 200
+    assert work.at_once(memoryview(fits), read_header(fits)) is not None
+
+
+class Steps(trio.abc.Instrument):
+    """How often tasks ran."""
+
+    count = 0
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += 1
+
+
+async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) -> None:
+    monkeypatch.setattr(record_validation, "_SLICE_S", 0.0)
+    wide = memoryview(encode_batch([Record(value=bytes(1 << 20))]))
+    for settings, sent, least in (
+        (PartitionSettings(walk=True), batch(MANY), MANY // 32),
+        (PartitionSettings(codec=Codec.LZ4, level=1), wide, 16),
+    ):
+        steps = Steps()
+        trio.lowlevel.add_instrument(steps)
+        await RecordValidation(settings, NOW).in_turn(
+            world, decompression(world), sent, read_header(sent)
+        )
+        trio.lowlevel.remove_instrument(steps)
+        assert steps.count >= least
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_clock, in_turn) -> None:
+    torn = batch(codec=Codec.GZIP)
+    torn[70:] = bytes(len(torn) - 70)
+    for sent, settings in (
+        (torn, PartitionSettings(codec=Codec.NONE)),
+        (torn, PartitionSettings(walk=True)),
+        (batch(key=None), PartitionSettings(need_keys=True)),
+    ):
+        work, header = RecordValidation(settings, NOW), read_header(sent)
+        assert work.at_once(sent, header) is None
+        with pytest.raises(KafkaError) as caught:
+            if in_turn:
+                await work.in_turn(world, decompression(world), sent, header)
+            else:
+                work.whole(sent, header, LIMIT)
+        assert caught.value.code is ErrorCode.INVALID_RECORD
+
+
+async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(
+    world, nursery, autojump_clock
+) -> None:
+    settings = PartitionSettings(codec=Codec.ZSTD, need_keys=True)
+    partition, _ = new_partition(world, 1, settings=settings)
+    appends = QueuedAppends(world, Node("broker", "broker"), decompression(world))
+    partition.join_queue = appends.join
+    await nursery.start(appends.run)
+
+    results = [append(partition, batch(count), acks=1) for count in (3, MANY, 3, MANY)]
+
+    assert [type(one) is Queued for one in results] == [False, True, True, True]
+    await appends.wait_empty()
+    assert [one.result.first_offset for one in results[1:]] == [3, 3 + MANY, 6 + MANY]
+    assert appends._bytes == partition.log.latency.queues == 0
+    content = await read_bytes(partition.log, 0, LIMIT)
+    assert [header.codec for _, header in iterate_headers(content)] == [Codec.ZSTD] * 4
+    assert type(append(partition, batch(), acks=1)) is not Queued
+
+
+async def test_a_refused_batch_of_the_queue_is_its_own_matter(
+    world, nursery, autojump_clock
+) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
+    appends = QueuedAppends(world, Node("broker", "broker"), decompression(world))
+    partition.join_queue = appends.join
+    await nursery.start(appends.run)
+
+    bad, good = (append(partition, batch(MANY, key=key), acks=1) for key in (None, b"k"))
+    await appends.wait_empty()
+
+    assert bad.result.code is ErrorCode.INVALID_RECORD
+    assert good.result.first_offset == 0
+
+
+async def test_without_a_queue_the_work_is_done_at_once(world) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(codec=Codec.LZ4))
+
+    assert append(partition, batch(MANY), acks=1).last_offset == MANY - 1
+
+
+async def test_what_grows_is_packed_no_further_than_a_batch_may_be(world, autojump_clock) -> None:
+    hard = random.Random(1).randbytes(1 << 19)
+    record = Record(timestamp=NOW, key=b"k", value=hard * 4)
+    sent = memoryview(encode_batch([record], codec=Codec.ZSTD))  # its window holds the repetition
+    limits = Limits(max_message_bytes=1 << 20)
+    for codec in (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
+        work = RecordValidation(PartitionSettings(codec=codec, limits=limits), NOW)
+        with pytest.raises(KafkaError) as caught:
+            await work.in_turn(world, decompression(world), sent, read_header(sent))
+        assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+async def test_a_large_batch_is_packed_with_a_level_that_takes_little_memory(
+    world, autojump_clock, monkeypatch
+) -> None:
+    monkeypatch.setattr(record_validation, "is_large", lambda plain: len(plain) > 5_000)
+    settings = PartitionSettings(codec=Codec.ZSTD, level=22)
+    for count, level in ((100, 22), (MANY, 9)):
+        sent = batch(count)
+        packed, header = await RecordValidation(settings, NOW).in_turn(
+            world, decompression(world), sent, read_header(sent)
+        )
+        assert bytes(packed[HEADER_SIZE:]) == compress(Codec.ZSTD, sent[HEADER_SIZE:], level)
+        assert len(values(packed, header)) == count
+
+
+async def test_a_batch_that_waits_too_long_for_memory_is_given_up(
+    world, nursery, autojump_clock
+) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
+    memory = decompression(world)
+    appends = QueuedAppends(world, Node("broker", "broker"), memory)
+    partition.join_queue = appends.join
+    await nursery.start(appends.run)
+    large = encode_batch([Record(timestamp=NOW, key=b"k", value=bytes(SMALL))], codec=Codec.LZ4)
+    records, limit = large[HEADER_SIZE:], 2 * SMALL
+    async with memory.unpacked(Codec.LZ4, records, limit):
+        began = trio.current_time()
+        waits = append(partition, memoryview(bytearray(large)), acks=1)
+        behind = append(partition, batch(MANY), acks=1)
+        await appends.wait_empty()
+
+    assert trio.current_time() - began == pytest.approx(REFINED_WITHIN_S, abs=0.01)
+    assert waits.result.code is ErrorCode.REQUEST_TIMED_OUT
+    assert behind.result.code is ErrorCode.REQUEST_TIMED_OUT  # it came at the same time
+    again = append(partition, memoryview(bytearray(large)), acks=1)
+    await appends.wait_empty()
+    assert again.result.first_offset == 0
+
+
+async def test_without_a_queue_a_large_batch_is_for_later(world, autojump_clock) -> None:
+    partition, _ = new_partition(world, 1, settings=PartitionSettings(need_keys=True))
+    for size, code in (
+        (SMALL, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (AT_ONCE, None),
+    ):
+        record = Record(timestamp=NOW, key=b"k", value=bytes(size))
+        sent = memoryview(bytearray(encode_batch([record], codec=Codec.LZ4)))
+        if code is None:
+            assert append(partition, sent, acks=1).first_offset == 0
+        else:
+            with pytest.raises(KafkaError) as caught:
+                append(partition, sent, acks=1)
+            assert caught.value.code is code

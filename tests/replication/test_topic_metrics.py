@@ -1,0 +1,156 @@
+import pytest
+
+from tests.replication.kit import LANE, batch, open_cluster, state, want
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.replication.append import append
+from trio_kafka.replication.fetch import FetchLimits
+from trio_kafka.replication.topic_metrics import MetricsByTopic, TopicMetrics
+from trio_kafka.scheduling.chunked_work import advance, whole
+
+
+@pytest.fixture(autouse=True)
+def _empty_lane() -> None:
+    LANE.clear()
+
+
+def numbers(metrics: TopicMetrics) -> tuple[int, ...]:
+    return (
+        *(
+            metrics.produces,
+            metrics.failed_produces,
+            metrics.bytes_in,
+            metrics.records_in,
+        ),
+        *(metrics.fetches, metrics.failed_fetches, metrics.bytes_out),
+    )
+
+
+def fetch(cluster, topic: str, number: int = 0, *, follower=None, offset: int = 0):
+    wanted = {(cluster.topic_id(topic), number): want(offset)}
+    answer = cluster.replicas.begin_fetch(
+        wanted, FetchLimits(min_bytes=0, follower=follower), lambda answer: answer
+    )
+    answer.release()
+    return answer
+
+
+async def test_what_comes_in_is_counted_by_topic_in_records_and_bytes(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1), 1: state(1)}, u={0: state(1)})
+    partition = cluster.replicas.partition
+
+    append(partition("t", 0), batch(3), acks=1)
+    append(partition("t", 1), batch(2), acks=1)
+    append(partition("u", 0), batch(5), acks=1)
+
+    size = len(batch(3)) + len(batch(2))
+    by_topic = dict(cluster.replicas.topic_metrics)
+    assert numbers(by_topic["t"]) == (2, 0, size, 5, 0, 0, 0)
+    assert numbers(by_topic["u"]) == (1, 0, len(batch(5)), 5, 0, 0, 0)
+    total = whole(cluster.replicas.topic_metrics.total())
+    assert (total.produces, total.records_in) == (3, 10)
+
+
+async def test_what_consumers_are_given_is_counted_and_nothing_that_is_not(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    size = len(batch(3))
+    append(cluster.replicas.partition("t", 0), batch(3), acks=1)
+
+    assert fetch(cluster, "t").size == 0  # given back
+    fetch(cluster, "t", offset=3)  # nothing is there
+    fetch(cluster, "t", offset=9)  # out of range: what clients cause
+
+    (metrics,) = dict(cluster.replicas.topic_metrics).values()
+    assert (metrics.fetches, metrics.failed_fetches, metrics.bytes_out) == (
+        3,
+        0,
+        size,
+    )
+
+
+async def test_a_fetch_that_waits_has_given_nothing_yet(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+    append(cluster.replicas.partition("t", 0), batch(), acks=1)
+    limits = FetchLimits(min_bytes=1 << 20)
+    wanted = {(cluster.topic_id("t"), 0): want()}
+
+    delayed = cluster.replicas.begin_fetch(wanted, limits, lambda answer: answer)
+    (metrics,) = dict(cluster.replicas.topic_metrics).values()
+    assert (metrics.fetches, metrics.bytes_out) == (1, 0)
+
+    answer = delayed.try_complete(True)
+    assert (metrics.fetches, metrics.bytes_out) == (2, answer.size)
+    assert answer.size == len(batch())
+    answer.release()
+
+
+async def test_followers_are_no_consumers(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, 2)})
+    append(cluster.replicas.partition("t", 0), batch(), acks=1)
+
+    fetch(cluster, "t", follower=2)
+
+    assert whole(cluster.replicas.topic_metrics.total()).bytes_out == 0
+
+
+def test_failures_are_those_that_no_client_causes() -> None:
+    metrics = TopicMetrics()
+
+    for code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.CORRUPT_MESSAGE):
+        metrics.count_failed_produce(code)
+    for code in (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.INVALID_TIMESTAMP):
+        metrics.count_failed_produce(code)
+    for code in (ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.UNKNOWN_SERVER_ERROR):
+        metrics.count_failed_fetch(code)
+
+    assert (metrics.failed_produces, metrics.failed_fetches) == (2, 1)
+
+
+async def test_an_append_that_fails_is_a_request_all_the_same(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1)})
+
+    with pytest.raises(KafkaError):
+        append(cluster.replicas.partition("t", 0), memoryview(bytearray(80)), acks=1)
+
+    assert numbers(whole(cluster.replicas.topic_metrics.total()))[:4] == (1, 0, 0, 0)
+
+
+async def test_what_a_topic_counted_stays_in_the_total_when_it_goes(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1), 1: state(1)})
+    append(cluster.replicas.partition("t", 1), batch(4), acks=1)
+
+    cluster.change(t=None)
+
+    assert dict(cluster.replicas.topic_metrics) == {}
+    assert whole(cluster.replicas.topic_metrics.total()).records_in == 4
+
+
+def test_a_topic_stays_as_long_as_it_has_a_partition() -> None:
+    metrics = MetricsByTopic()
+    first = metrics.join("t")
+
+    assert metrics.join("t") is first
+    metrics.leave("t")
+    assert [topic for topic, _ in metrics] == ["t"]
+    metrics.leave("t")
+    assert len(metrics) == 0
+    assert metrics.join("t") is not first
+
+
+def test_a_topic_that_goes_while_it_is_summed_up_counts_once() -> None:
+    metrics = MetricsByTopic()
+    for number in range(600):
+        metrics.join(f"t{number}").bytes_in = 1
+    steps = metrics.total()
+
+    assert advance(steps, lambda: 1.0, 0.0) is None  # a first step
+    for number in range(600):
+        metrics.leave(f"t{number}")
+
+    assert whole(steps).bytes_in == 600
+    assert whole(metrics.total()).bytes_in == 600

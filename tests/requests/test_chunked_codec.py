@@ -1,0 +1,141 @@
+"""Steps are driven by the clock, thinned out, and give what one go gives."""
+
+import pytest
+
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.errors import DecodeError, EncodeError
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+from trio_kafka.requests.chunked_codec import (
+    MAX_ITEMS,
+    decode_in_steps,
+    encode_in_steps,
+    merged_steps,
+)
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.replies import encoded_in_steps
+from trio_kafka.scheduling.chunked_work import Done, Steps, advance, whole
+
+
+def counting(steps: int, seen: list[str]) -> Steps[str]:
+    try:
+        for number in range(steps):
+            seen.append(str(number))
+            yield
+    finally:
+        seen.append("end")
+    return "done"
+
+
+def test_steps_go_on_until_the_clock_says_so_and_at_least_once() -> None:
+    now = 0.0
+
+    def elapsed() -> float:
+        nonlocal now
+        now += 1
+        return now
+
+    seen: list[str] = []
+    steps = counting(6, seen)
+
+    assert advance(steps, elapsed, ends=3.0) is None
+    assert seen == ["0", "1", "2"]
+    assert advance(steps, elapsed, ends=0.0) is None
+    assert seen == ["0", "1", "2", "3"]
+    assert advance(steps, elapsed, ends=100.0) == Done("done")
+
+
+@pytest.mark.parametrize(("fine", "expected"), [(0, 0), (3, 0), (4, 1), (9, 2)])
+def test_several_steps_become_one(fine: int, expected: int) -> None:
+    seen: list[str] = []
+    steps = merged_steps(counting(fine, seen), 4)
+    taken = 0
+    while advance(steps, lambda: 1.0, 0.0) is None:
+        taken += 1
+
+    assert taken == expected
+    assert len(seen) == fine + 1
+
+
+def test_what_is_given_up_half_way_is_closed() -> None:
+    seen: list[str] = []
+    steps = merged_steps(counting(9, seen), 2)
+    next(steps)
+    steps.close()
+
+    assert seen == ["0", "1", "end"]
+
+
+def topics(count: int) -> MetadataResponse:
+    return MetadataResponse(
+        topics=lazily(range(count), lambda at: MetadataResponseTopic(name=f"t-{at}"))
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 10_000])
+def test_an_answer_in_steps_is_the_one_of_one_go(count: int) -> None:
+    whole = MetadataResponse(topics=list(topics(count).topics))
+    steps = encoded_in_steps(topics(count), 12)
+    taken = 0
+    while (done := advance(steps, lambda: 1.0, 0.0)) is None:
+        taken += 1
+
+    assert done.value.body == to_bytes(whole, 12)
+    assert done.value.errors == ({0: count} if count else {})
+    assert taken == count // 16
+
+
+def test_a_large_answer_is_few_segments_and_file_ranges_stay_as_they_are() -> None:
+    class Range:
+        def __len__(self) -> int:
+            return 7
+
+    place = Range()
+    data = [PartitionProduceData(index=at, records=b"x" * 200) for at in range(5000)]
+    data[2500].records = place
+    message = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=data)])
+    steps = encode_in_steps(message, 9)
+    while (done := advance(steps, lambda: 1.0, 0.0)) is None:
+        pass
+
+    assert (
+        sum(map(len, done.value)) == len(to_bytes(_without(message, place), 9)) - 194
+    )  # and a varint
+    assert place in done.value
+    assert len(done.value) < 20
+
+
+def _without(message: ProduceRequest, place: object) -> ProduceRequest:
+    for one in message.topic_data[0].partition_data:
+        if one.records is place:
+            one.records = b"x" * 200
+    return message
+
+
+def test_what_cannot_be_written_is_told_as_in_one_go() -> None:
+    def make(at: int) -> MetadataResponseTopic:
+        return MetadataResponseTopic(name="t" if at < 100 else 5)  # type: ignore[arg-type]
+
+    with pytest.raises(EncodeError, match="MetadataResponse version 12, topics"):
+        list(encoded_in_steps(MetadataResponse(topics=lazily(range(200), make)), 12))
+
+
+@pytest.mark.slow  # 0.3 s
+@pytest.mark.parametrize(("more", "fits"), [(-16, True), (16, False)])
+def test_a_request_has_no_more_items_than_it_may(more: int, fits: bool) -> None:
+    request = MetadataRequest(topics=[MetadataRequestTopic(name="")] * (MAX_ITEMS + more))
+    steps = decode_in_steps(MetadataRequest, 1, memoryview(to_bytes(request, 1)), 0)
+    if fits:
+        assert len(whole(steps).topics or ()) == MAX_ITEMS + more
+        return
+    with pytest.raises(DecodeError, match=f"more than {MAX_ITEMS} array items"):
+        whole(steps)

@@ -1,0 +1,27 @@
+"""Which APIs are audited."""
+
+import pytest
+
+from trio_kafka.plugin import PluginError
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest
+from trio_kafka.protocol.messages.k19_create_topics import CreateTopicsRequest
+from trio_kafka.requests.registry import installed_apis
+from trio_kafka_builtin.audit.interceptor import apis_of
+
+
+def test_admin_is_what_changes_the_cluster() -> None:
+    names = {one.__name__ for one in apis_of(["admin"], installed_apis())}
+
+    assert {"CreateTopicsRequest", "DeleteTopicsRequest", "AlterConfigsRequest"} <= names
+    assert not names & {"ProduceRequest", "FetchRequest", "MetadataRequest"}
+
+
+def test_others_are_named_in_any_case_and_once() -> None:
+    found = apis_of(["PRODUCE", "createtopics", "Produce"], installed_apis())
+
+    assert found == [ProduceRequest, CreateTopicsRequest]
+
+
+def test_a_name_of_no_api_is_refused() -> None:
+    with pytest.raises(PluginError, match="Produec"):
+        apis_of(["Produec"], installed_apis())

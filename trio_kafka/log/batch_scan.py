@@ -1,0 +1,110 @@
+"""Scan of the batch headers in a segment's file. Records are not read.
+
+An invalid header raises KafkaError(CORRUPT_MESSAGE) with file and position.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.files.operations import FileWork, ReadBytes
+from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.records.header import (
+    HEADER,
+    HEADER_SIZE,
+    LENGTH_END,
+    SMALLEST_LENGTH,
+    BatchHeader,
+    read_header,
+)
+from trio_kafka.world.protocols import File
+
+BULK: Final = 256 * 1024
+_CHUNK: Final = 4096 + HEADER_SIZE
+
+
+class Spot(NamedTuple):
+    """Position and offsets of a batch."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+
+
+class CutBatchError(Exception):
+    """Raised for a file that ends within a batch of `size` bytes at `position`."""
+
+    def __init__(self, position: int, size: int) -> None:
+        super().__init__(f"the file ends within the batch of {size} bytes at {position}")
+        self.position = position
+        self.size = size
+
+
+def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
+    """Find the first batch from `position` on that ends with `offset` or later; None: no such
+    batch.
+
+    position: 0, or the position of a batch that begins with `offset` or before; otherwise
+        CorruptIndexError.
+    Raises CutBatchError if the file ends within that batch, KafkaError(CORRUPT_MESSAGE).
+    """
+    unpack = HEADER.unpack_from
+    end = file.size
+    unsure = position > 0
+    while position + HEADER_SIZE <= end:
+        view = yield ReadBytes(file, position, HEADER_SIZE, min(_CHUNK, end - position))
+        start, here = position, 0
+        while here + HEADER_SIZE <= len(view):
+            base, length, _, magic, _, _, delta, *_ = unpack(view, here)
+            whole = magic == 2 and length >= SMALLEST_LENGTH
+            if unsure and (base > offset or not whole):
+                raise CorruptIndexError(f"no batch for offset {offset} at position {position}")
+            if not whole:
+                raise _corrupt(position)
+            unsure = False
+            if base + delta >= offset:
+                if position + length + LENGTH_END > end:
+                    raise CutBatchError(position, length + LENGTH_END)
+                return Spot(position, length + LENGTH_END, base, base + delta)
+            here += length + LENGTH_END
+            position = start + here
+        if len(view) < HEADER_SIZE:
+            break
+    return None
+
+
+def walk(
+    file: File,
+    position: int,
+    see: Callable[[int, BatchHeader], None],
+    end: int | None = None,
+    chunk: int = _CHUNK,
+) -> FileWork[int]:
+    """Call `see(position, header)` for each whole batch from `position` on. Return where they end.
+
+    end: stop before a batch that begins there or later. chunk: bytes in one read; BULK for long
+        scans.
+    """
+    size = file.size
+    end = size if end is None else end
+    while position + HEADER_SIZE <= size and position < end:
+        view = yield ReadBytes(file, position, HEADER_SIZE, min(chunk, size - position))
+        start, here = position, 0
+        while here + HEADER_SIZE <= len(view) and position < end:
+            try:
+                header = read_header(view, here)
+            except KafkaError:
+                return position
+            if position + header.length + LENGTH_END > size:
+                return position
+            see(position, header)
+            here += header.length + LENGTH_END
+            position = start + here
+        if len(view) < HEADER_SIZE:
+            break
+    return position
+
+
+def _corrupt(position: int) -> KafkaError:
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"no batch at position {position}")

@@ -1,0 +1,59 @@
+"""Names of the files of a partition and of the directories of partitions.
+
+Source: the layout of Kafka's log directories.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from trio_kafka.model import TopicPartition
+
+LOG: Final = ".log"
+INDEX: Final = ".index"
+TIME_INDEX: Final = ".timeindex"
+TRANSACTION_INDEX: Final = ".txnindex"
+SNAPSHOT: Final = ".snapshot"
+SEGMENT_FILES: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
+
+LOCK: Final = ".lock"
+CLEAN: Final = ".kafka_cleanshutdown"
+
+DELETE: Final = "-delete"
+FUTURE: Final = "-future"
+STRAY: Final = "-stray"
+
+_LONGEST: Final = 255
+_OFFSET_FILE: Final = re.compile(r"(\d{20})(\.[a-z]+)")
+_PARTITION: Final = re.compile(r"(.+)-(\d+)")
+_MARKED: Final = re.compile(r"(.+)\.([0-9a-f]{32})(-delete|-future|-stray)")
+
+
+@lru_cache(maxsize=64)  # every log begins with the same names
+def offset_file(offset: int, suffix: str) -> str:
+    """Return the name of the file that begins at `offset`."""
+    return f"{offset:020}{suffix}"
+
+
+def parse_offset_file(name: str) -> tuple[int, str] | None:
+    """Return (offset, suffix) of a segment's file or a snapshot; None: another name."""
+    found = _OFFSET_FILE.fullmatch(name)
+    return (int(found[1]), found[2]) if found else None
+
+
+def parse_directory(name: str) -> tuple[TopicPartition, str] | None:
+    """Return the partition of a directory's name and its mark: DELETE, FUTURE, STRAY or ""."""
+    mark = ""
+    if found := _MARKED.fullmatch(name):
+        name, mark = found[1], found[3]
+    found = _PARTITION.fullmatch(name)
+    return (TopicPartition(found[1], int(found[2])), mark) if found else None
+
+
+def marked_directory(partition: TopicPartition, unique: bytes, mark: str) -> str:
+    """Return the new name of a directory that is no longer served. Long topic names are cut.
+
+    unique: 16 bytes, so that a topic can be deleted, created and deleted again.
+    """
+    tail = f"-{partition.partition}.{unique.hex()}{mark}"
+    return partition.topic[: _LONGEST - len(tail)] + tail

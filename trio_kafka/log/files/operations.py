@@ -1,0 +1,155 @@
+"""File operations as generators: written once, run at once or in threads.
+
+A generator yields an operation and is sent its result. `run_now` performs each operation in the
+loop; a read that would wait for the disk raises BlockingIOError. `run_in_threads` performs the
+same operations in threads. Either one throws the error of an operation into the generator.
+"""
+
+import errno
+from collections.abc import Callable, Generator
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+from trio_kafka.world.protocols import PIECE, Buffer, Directory, File
+
+T = TypeVar("T")
+
+_LARGEST_WARM: Final = 64 * 1024
+_SCRATCH: Final = memoryview(bytearray(_LARGEST_WARM))
+
+
+class Operation(Protocol):
+    """One call to a file or a directory."""
+
+    def now(self) -> Any:
+        """Perform it in the loop. OSError."""
+
+    async def in_thread(self) -> Any:
+        """Perform it in a thread. OSError."""
+
+
+FileWork = Generator[Operation, Any, T]
+GiveWay = Callable[[], None]
+
+
+class ReadBytes(NamedTuple):
+    """Read up to `size` bytes from `position`, at least `need` unless the file ends before.
+
+    The result is a memoryview, valid until the generator yields again.
+    """
+
+    file: File
+    position: int
+    need: int
+    size: int
+
+    def now(self) -> memoryview:
+        """Read in the loop. BlockingIOError: not in memory, or too many bytes to copy."""
+        file, position, need, size = self
+        if need > _LARGEST_WARM:
+            raise BlockingIOError(errno.EAGAIN, "a large read")
+        view = _SCRATCH[: min(size, _LARGEST_WARM)]
+        try:
+            found = file.try_read(position, view)
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:  # tmpfs: no byte is known to be in memory
+                raise BlockingIOError(errno.EAGAIN, "cold") from None
+            raise
+        if found < need and position + found != file.size:  # the rest is on disk
+            raise BlockingIOError(errno.EAGAIN, "cold")
+        return view[:found]
+
+    async def in_thread(self) -> memoryview:
+        view = memoryview(bytearray(self.size))
+        return view[: await self.file.read(self.position, view)]
+
+
+class AppendBytes(NamedTuple):
+    """Append to a file. The result is the position of the first byte.
+
+    give_way: called between the pieces of a large append in the loop; None: one piece.
+    """
+
+    file: File
+    content: Buffer
+    give_way: GiveWay | None = None
+
+    def now(self) -> int:
+        file, content, give_way = self
+        if give_way is None or len(content) <= PIECE:
+            return file.append((content,))
+        return file.append_in_pieces(content, give_way)
+
+    async def in_thread(self) -> int:
+        return await self.file.append_slow((self.content,))
+
+
+class OpenFile(NamedTuple):
+    """Open a file. FileNotFoundError."""
+
+    directory: Directory
+    name: str
+
+    def now(self) -> File:
+        return self.directory.open(self.name)
+
+    async def in_thread(self) -> File:
+        return self.directory.open(self.name)  # names are cached
+
+
+class CreateFile(NamedTuple):
+    """Create a file with this content. replace: also where the name exists."""
+
+    directory: Directory
+    name: str
+    content: Buffer
+    replace: bool
+
+    def now(self) -> File:
+        directory, name, content, replace = self
+        there = replace and directory.exists(name)
+        file = directory.open(name) if there else directory.create(name)
+        try:
+            if file.size:
+                file.truncate(0)
+            if content:
+                file.append((content,))
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    async def in_thread(self) -> File:
+        directory, name, content, replace = self
+        return await directory.create_slow(name, content, replace=replace)
+
+
+def run_now(work: FileWork[T]) -> T:
+    """Perform the operations in the loop. BlockingIOError: a read would wait for the disk."""
+    try:
+        operation = next(work)
+        while True:
+            try:
+                result = operation.now()
+            except BaseException as error:  # noqa: BLE001 - the generator cleans up, and raises it
+                operation = work.throw(error)
+            else:
+                operation = work.send(result)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+
+
+async def run_in_threads(work: FileWork[T]) -> T:
+    """Perform the operations in threads; wait for the disk where they must."""
+    try:
+        operation = next(work)
+        while True:
+            try:
+                result = await operation.in_thread()
+            except BaseException as error:  # noqa: BLE001 - as above; a Cancelled too
+                operation = work.throw(error)
+            else:
+                operation = work.send(result)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value

@@ -1,0 +1,77 @@
+"""Files that a crash has left in the directory of a partition: swap, temporary and old ones."""
+
+from collections.abc import Collection
+from typing import Final
+
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.batch_scan import BULK, walk
+from trio_kafka.log.files.descriptor_retry import names_in, sync_names
+from trio_kafka.log.files.names import LOG, SEGMENT_FILES, offset_file, parse_offset_file
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.world.protocols import Directory
+
+_UNFINISHED: Final = (".deleted", ".cleaned", ".tmp", ".swap")
+_SWAP: Final = ".log.swap"
+_logger: Final = get_logger(__name__)
+
+
+async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
+    """Put segments that the cleaner had finished in place of those that they replace.
+
+    The replaced segments are removed first, durably: after a crash in between the swap file is
+    found again. OSError.
+    """
+    for name in [one for one in await names_in(directory) if one.endswith(_SWAP)]:
+        found = parse_offset_file(name.removesuffix(".swap"))
+        if found is None:
+            continue
+        last = [found[0]]
+        file = files.open(directory, name)
+
+        def see(position: int, header: BatchHeader, last: list[int] = last) -> None:
+            del position
+            last[0] = header.last_offset
+
+        try:
+            whole = file.size and await run_in_threads(walk(file, 0, see, chunk=BULK)) == file.size
+        finally:
+            file.close()
+        if not whole and directory.exists(name.removesuffix(".swap")):
+            # It was synced before it got this name. Keep the segment that it would replace.
+            path = f"{directory.path}/{name}"
+            _logger.warning("damaged swap file removed", path=path)
+            continue  # `clear_leftovers` removes it
+        for other in await names_in(directory):
+            parsed = parse_offset_file(other)
+            if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
+                await directory.unlink(other)
+        await sync_names(directory)
+        directory.rename(name, name.removesuffix(".swap"))
+        await sync_names(directory)
+
+
+async def clear_leftovers(
+    directory: Directory, names: Collection[str], start_offset: int
+) -> list[int]:
+    """Remove unfinished files, and the segments below the start offset.
+
+    Returns the base offsets of the segments that remain. OSError.
+    """
+    for name in names:
+        if name.endswith(_UNFINISHED):
+            await directory.unlink(name)
+    found = [parse_offset_file(name) for name in names]
+    bases = sorted(one[0] for one in found if one is not None and one[1] == LOG)
+    while len(bases) > 1 and bases[1] <= start_offset:
+        await drop_segment(directory, bases.pop(0))
+    return bases
+
+
+async def drop_segment(directory: Directory, base: int) -> None:
+    """Remove the files of a segment. OSError."""
+    for suffix in SEGMENT_FILES:
+        name = offset_file(base, suffix)
+        if directory.exists(name):
+            await directory.unlink(name)

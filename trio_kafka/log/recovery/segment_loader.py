@@ -1,0 +1,223 @@
+"""Load of the segments of a partition: each is trusted, read, cut or dropped."""
+
+from typing import Final
+
+from trio_kafka.attributes import define
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.batch_scan import BULK, walk
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.epochs import LeaderEpochs
+from trio_kafka.log.files.names import (
+    INDEX,
+    LOG,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    offset_file,
+)
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import run_in_threads
+from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
+from trio_kafka.log.recovery.leftovers import drop_segment
+from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
+from trio_kafka.log.segment import Segment
+from trio_kafka.records.header import BatchHeader
+from trio_kafka.world.protocols import Directory
+
+_SEARCHED: Final = 16 << 20  # bytes searched after damage, only for its log event
+_logger: Final = get_logger(__name__)
+
+
+@define(kw_only=True)
+class Known:
+    """Facts about a partition from the checkpoints of its log directory.
+
+    clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps.
+    judge: called before damage is cut, for a log in which no offset may be missing.
+    silent_since: see `load_producers`.
+    """
+
+    clean: bool = False
+    recovery_point: int = 0
+    start_offset: int = 0
+    high_watermark: int = 0
+    cleaned_until: int = 0
+    silent_since: int | None = None
+    judge: Judge | None = None
+
+
+def _see_nothing(position: int, header: BatchHeader) -> None:
+    """Ignore a batch: epochs come from their file."""
+
+
+class SegmentLoader:
+    """One load of the segments of a partition.
+
+    found: the segments of the log. rebuilt: those of them that were read. end_offset: of the log.
+    epochs: updated. epochs_lost: they are rebuilt from the batches.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        config: LogConfig,
+        known: Known,
+        files: OpenFiles,
+        epochs: LeaderEpochs,
+        *,
+        epochs_lost: bool,
+        now_ms: int,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.known = known
+        self.files = files
+        self.epochs = epochs
+        self.epochs_lost = epochs_lost
+        self.now_ms = now_ms
+        self.end_offset = 0
+        self.found: list[Segment] = []
+        self.rebuilt: list[Segment] = []
+
+    async def load(self, bases: list[int]) -> None:
+        """Load the segments with these base offsets. OSError."""
+        checked: Checked | None = None
+        whole = True
+        for number, base in enumerate(bases):
+            last = number + 1 == len(bases)
+            if not whole or (checked and not self._continues(base, checked.end_offset)):
+                if whole and checked:
+                    self._judge_hole(bases[number - 1], checked)
+                whole = False
+                _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
+                await drop_segment(self.directory, base)
+                continue
+            segment = Segment.open(self.directory, base, self.now_ms, self.files)
+            self.found.append(segment)
+            trusted = self.known.clean or (
+                not last and bases[number + 1] <= self.known.recovery_point
+            )
+            if trusted and await self._trust(segment, last=last):
+                if self.epochs_lost:
+                    await run_in_threads(walk(segment.file, 0, self._assign, chunk=BULK))
+                checked = None
+                continue
+            if checked is None:
+                if not trusted:
+                    self.epochs.truncate_from_end(base)
+                gapless = self.known.judge is not None
+                checked = Checked(base, self.epochs.epoch_at(base - 1), gapless=gapless)
+            checked.end_offset = max(checked.end_offset, base)
+            assign = not trusted or self.epochs_lost
+            # Segments after a trusted one were synced: they stay, whatever is wrong with this one.
+            keep = trusted and not last
+            whole = await self._check(segment, checked, assign=assign, keep=keep, last=last)
+            self.end_offset = checked.end_offset
+            if trusted and whole:
+                checked = None  # later segments are trusted too, even after a gap of the cleaner
+
+    def _continues(self, base: int, end: int) -> bool:
+        """Return whether a segment may begin with `base` after one that ends with `end`."""
+        return base == end or (end < base <= self.known.cleaned_until)
+
+    async def _trust(self, segment: Segment, *, last: bool) -> bool:
+        """Use a segment without reading it. False: something is missing, so it must be read."""
+        for suffix in (INDEX, TIME_INDEX):
+            name = offset_file(segment.base_offset, suffix)
+            if not self.directory.exists(name):
+                _logger.warning("missing index rebuilt", path=f"{self.directory.path}/{name}")
+                return False
+        if self.directory.exists(offset_file(segment.base_offset, TRANSACTION_INDEX)):
+            try:
+                await run_in_threads(segment.transactions.load())
+            except CorruptIndexError as error:
+                path = self.directory.path
+                _logger.warning("transaction index rebuilt", path=path, reason=str(error))
+                return False
+        if not last:
+            segment.close()
+            return True
+        await run_in_threads(segment.grow_again())
+        self.end_offset = segment.base_offset
+        sound = True
+
+        def see(position: int, header: BatchHeader) -> None:
+            nonlocal sound
+            del position
+            sound = sound and header.base_offset >= self.end_offset
+            sound = sound and segment.reaches(header.last_offset)
+            self.end_offset = header.next_offset
+
+        begin = segment.offsets.last[1] if segment.offsets.last else 0
+        return await run_in_threads(walk(segment.file, begin, see)) == segment.file.size and sound
+
+    async def _check(
+        self, segment: Segment, checked: Checked, *, assign: bool, keep: bool, last: bool
+    ) -> bool:
+        """Read a segment and cut it after its last whole batch. False: it was cut.
+
+        assign: take the epochs from its batches. keep: pass over damage, and cut nothing.
+        """
+        see = self._assign if assign else _see_nothing
+        interval = self.config.index_interval_bytes
+        end = await check_segment(segment, checked, interval, see)
+        self.rebuilt.append(segment)
+        file = segment.file
+        while end < file.size:
+            most = None if keep or self.known.judge else _SEARCHED
+            after = await find_whole_batch(file, end, checked, most)
+            if self.known.judge:
+                damage = Damage(
+                    path=f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}",
+                    position=end,
+                    offset=checked.end_offset,
+                    whole_at=after,
+                    lost=await looks_lost(file, end, file.size if after is None else after),
+                    later=not last,
+                )
+                self.known.judge(damage)
+            self._tell_damage(segment, end, after, kept=keep)
+            if not keep:
+                segment.hold()
+                segment.truncate(end)
+                return False
+            if after is None:
+                break
+            end = await check_segment(segment, checked, interval, see, after)
+        return True
+
+    def _judge_hole(self, base: int, checked: Checked) -> None:
+        """Ask `judge` about segments that do not continue the one that begins with `base`."""
+        if self.known.judge:
+            damage = Damage(
+                path=f"{self.directory.path}/{offset_file(base, LOG)}",
+                position=self.found[-1].file.size,
+                offset=checked.end_offset,
+                whole_at=None,
+                lost=True,
+                later=True,
+            )
+            self.known.judge(damage)
+
+    def _tell_damage(
+        self, segment: Segment, position: int, after: int | None, *, kept: bool
+    ) -> None:
+        """Log invalid bytes. With whole batches after them they are not a torn tail."""
+        path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
+        left = segment.file.size - position
+        if kept:
+            _logger.error("damaged batch kept", path=path, position=position, whole_again_at=after)
+        elif after is None:
+            _logger.warning("torn tail cut", path=path, position=position, bytes=left)
+        else:
+            _logger.error(
+                "damaged batch cut with whole batches behind it",
+                path=path,
+                position=position,
+                bytes=left,
+                whole_again_at=after,
+            )
+
+    def _assign(self, position: int, header: BatchHeader) -> None:
+        del position
+        self.epochs.assign(header.leader_epoch, header.base_offset)

@@ -1,0 +1,204 @@
+"""The file of batches of a segment: opened, given up, synced, cut, measured.
+
+A growing segment has its file open, and gives it up when it is idle and descriptors are scarce. The
+file of a sealed segment belongs to `open_files` once it is durable.
+"""
+
+import errno
+from typing import Final
+
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.log.files.operations import AppendBytes, GiveWay
+from trio_kafka.world.protocols import Buffer, Directory, File
+
+_logger: Final = get_logger(__name__)
+
+
+class SegmentFile:
+    """File `name` in `directory`. sealed: it grows no more."""
+
+    __slots__ = (
+        "_cuts",
+        "_durable",
+        "_file",
+        "_name",
+        "_reported",
+        "_seen",
+        "_size",
+        "directory",
+        "files",
+        "sealed",
+    )
+
+    def __init__(
+        self,
+        directory: Directory,
+        name: str,
+        files: OpenFiles,
+        file: File | None,
+        *,
+        sealed: bool,
+    ) -> None:
+        """file: open already; None: it is opened when it is needed."""
+        self.directory = directory
+        self.files = files
+        self.sealed = sealed
+        self._name = name
+        self._file: File | None = None  # growing or not durable yet; else it is in `files`
+        self._size = file.size if file else 0
+        # Durable length of a growing segment that was not cut since; -1: not known.
+        self._durable = 0 if file is not None and not sealed and not file.size else -1
+        self._cuts = 0
+        self._seen = -1
+        self._reported: tuple[str, ...] = ()
+        if file is not None and sealed:
+            files.keep(self, file)
+        elif file is not None:
+            self._file = file
+            files.grows(self)
+
+    @property
+    def file(self) -> File:
+        """The open file, opened if necessary. OSError, KafkaError as `OpenFiles.open`.
+
+        Read this property again after each wait: the file may have been closed for others.
+        """
+        if self._file is not None:
+            return self._file
+        if self.sealed:
+            return self.files.get(self, self.directory, self._name)
+        return self._open_again()
+
+    def _open_again(self) -> File:
+        """Open the file of a growing segment that gave it up. OSError if its length has changed."""
+        file = self.files.open(self.directory, self._name)
+        try:
+            if file.size > self._size:  # space that was reserved
+                file.truncate(self._size)
+            if file.size < self._size:
+                found = f"{self._name}: {file.size} bytes, want {self._size}"
+                raise OSError(errno.EIO, f"another program has cut the file, {found}")
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+        self.files.grows(self)
+        return file
+
+    def used(self) -> bool:
+        """Report growth, see `open_files.Growing`."""
+        seen, self._seen = self._seen, self.size
+        return seen != self._seen
+
+    def give_up(self) -> bool:
+        """Close an idle file, see `open_files.Growing`."""
+        file = self._file
+        if file is None or self.sealed or file.leased or self._durable != file.size:
+            return False
+        self._size = file.size
+        self._file = None
+        file.close()
+        return True
+
+    async def sync_file(self) -> None:
+        """Make the batches durable, and note how many are. OSError."""
+        file, cuts = self.file, self._cuts
+        size = file.size
+        try:
+            await file.sync()
+        except OSError:
+            self._doubt()
+            raise
+        if cuts == self._cuts and file is self._file:
+            self._durable = size
+
+    def _doubt(self) -> None:
+        """Forget how much of the file is durable, until the next sync."""
+        self._durable = -1
+        self._cuts += 1
+
+    def truncate(self, size: int) -> None:
+        """Cut the file. OSError."""
+        self._doubt()
+        self.file.truncate(size)
+
+    def writing(self, records: Buffer, give_way: GiveWay | None) -> AppendBytes:
+        """Return the operation that writes batches; `wrote` comes next. OSError.
+
+        give_way: see `AppendBytes`.
+        """
+        file = self._file or self.file
+        if give_way is not None:
+            self._doubt()  # files are closed for others meanwhile: not this one
+        return AppendBytes(file, records, give_way)
+
+    def hold(self) -> None:
+        """Keep the file open until it is durable, as it will be written. Leases stay valid."""
+        self._doubt()
+        if self._file is None:
+            self._file = self.files.take(self) or self.files.open(self.directory, self._name)
+            self.files.grows(self)
+
+    def trust(self) -> None:
+        """Take the whole file for durable, as the process before has synced it."""
+        self._durable = self.size
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self._file.size if self._file is not None else self._size
+
+    def measure(self) -> int:
+        """Ask the system for the size, so that no answer promises bytes that are gone. OSError.
+
+        A file that another program has cut is logged as an error; a missing one has no bytes. The
+        active segment is not measured: its size is what this process has appended.
+        """
+        before = self.size
+        if not self.sealed:
+            return before
+        try:
+            there = self.file.measure()
+        except FileNotFoundError:
+            there = 0
+        if there < before:
+            reason = f"{there} bytes, want {before}"
+            self.report("segment file truncated by another program", reason)
+        self._size = there
+        return there
+
+    def report(self, event: str, reason: str) -> None:
+        """Log damage of this segment, each event once."""
+        if event not in self._reported:
+            self._reported += (event,)
+            path = f"{self.directory.path}/{self._name}"
+            _logger.error(event, path=path, reason=reason)
+
+    def trim(self) -> None:
+        """Give back reserved space. OSError."""
+        if self._file is not None:
+            self._file.trim()
+
+    @property
+    def may_be_dirty(self) -> bool:
+        """True if a sync may have something to do."""
+        return self._file is not None or self.sealed or self._durable != self._size
+
+    def settle_file(self) -> None:
+        """Hand a durable file of a sealed segment to `open_files`."""
+        if self._file is not None:
+            self._size = self._file.size
+            self.files.grows_no_more(self)
+            self.files.keep(self, self._file)
+            self._file = None
+
+    def close_file(self) -> None:
+        """Close the file. Its descriptor is closed after the last lease. Idempotent."""
+        if self._file is not None:
+            self._size = self._file.size
+            self._file.close()
+            self._file = None
+        self._doubt()
+        self.files.grows_no_more(self)
+        self.files.close(self)

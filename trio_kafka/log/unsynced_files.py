@@ -1,0 +1,106 @@
+"""Files and names of a log that are not durable yet.
+
+They are kept until a sync has succeeded, so that two syncs at a time cannot each rely on the other.
+"""
+
+from collections.abc import Sequence
+
+from trio_kafka.log.files.checkpoints import replace_file
+from trio_kafka.log.files.descriptor_retry import sync_names
+from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
+from trio_kafka.log.segment import Segment
+from trio_kafka.world.protocols import Directory, File
+
+
+class UnsyncedFiles:
+    """Files of one log to be synced.
+
+    parent: directory in which the name of the log's directory is not durable yet.
+    """
+
+    __slots__ = ("_directory", "_files", "_made", "_owed", "_parent", "_sealed", "_synced")
+
+    def __init__(self, directory: Directory, parent: Directory | None) -> None:
+        self._directory = directory
+        self._parent = parent
+        self._sealed: list[Segment] = []
+        self._files: list[File] = []
+        self._owed = b""
+        self._made = 1
+        self._synced = 0
+
+    @property
+    def new(self) -> bool:
+        """True if the name of the log's directory is not durable yet."""
+        return self._parent is not None
+
+    @property
+    def parent(self) -> Directory | None:
+        """Directory in which the name of the log's directory is not durable yet."""
+        return self._parent
+
+    def sealed(self, segment: Segment) -> None:
+        """Add a segment that was sealed."""
+        self._sealed.append(segment)
+        self._made += 1
+
+    def wrote(self, file: File) -> None:
+        """Add a small file that was written. It is closed after its sync."""
+        self._files.append(file)
+        self._made += 1
+
+    def owes(self, partition_metadata: bytes) -> None:
+        """Let the next sync write `partition.metadata` with this content.
+
+        Source: Kafka writes it in the background, too.
+        """
+        self._owed = partition_metadata
+
+    def forget(self, segment: Segment) -> None:
+        """Remove a segment that was deleted or grows again."""
+        if segment in self._sealed:
+            self._sealed.remove(segment)
+
+    async def sync(self, active: Segment) -> None:
+        """Sync `partition.metadata`, old segments, the active one, then names. OSError."""
+        if self._owed:
+            await replace_file(self._directory, PARTITION_METADATA, self._owed)
+            self._owed = b""
+        made = self._made
+        sealed, files = list(self._sealed), list(self._files)
+        for segment in sealed:
+            await segment.sync()
+        for file in files:
+            await file.sync()
+        await active.sync()  # the indexes too, if a clean stop has written them
+        if made != self._synced:
+            await sync_names(self._directory)
+        if self._parent is not None:
+            await sync_names(self._parent)
+        self._parent = None
+        self._synced = made
+        self._sealed = [segment for segment in self._sealed if segment not in sealed]
+        self._files = [file for file in self._files if file not in files]
+        for file in files:
+            file.close()
+
+    @staticmethod
+    async def sync_new(parent: Directory, logs: "Sequence[UnsyncedFiles]") -> None:
+        """Sync the names of new logs in `parent`, with their `partition.metadata`. OSError."""
+        begun = [(one, one._made) for one in logs]  # noqa: SLF001 - same class
+        inside = [(one._directory, one._owed) for one in logs]  # noqa: SLF001
+        await parent.sync_together(PARTITION_METADATA, inside)
+        for one, made in begun:
+            one._named(made)  # noqa: SLF001
+
+    def _named(self, made: int) -> None:
+        """Note that the names that existed at `made` are durable."""
+        self._owed = b""
+        self._parent = None
+        self._synced = made
+
+    def close(self) -> None:
+        """Close the small files."""
+        for file in self._files:
+            file.close()
+        self._files.clear()

@@ -1,0 +1,140 @@
+"""Dispatch of requests: find the route, decode the request, call the handler.
+
+A plain handler never waits and takes no token; any task that has the request may call it. An async
+handler runs in a handler task, under a token and in a cancel scope of its own. A large request is
+decoded in steps.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+import trio
+
+from trio_kafka.attributes import frozen
+from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.model import code_of
+from trio_kafka.network.reasons import CloseReason
+from trio_kafka.network.request import Request
+from trio_kafka.protocol.errors import ManyItemsError
+from trio_kafka.requests.chunked_codec import LARGE
+from trio_kafka.requests.completions import Completions
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.handler_slot import HandlerSlot, SlotOwner
+from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.replies import Route
+from trio_kafka.requests.routes import API_VERSIONS, Routes
+from trio_kafka.scheduling.chunked_work import Steps, step
+
+
+@frozen(kw_only=True)
+class Dispatcher:
+    """Dispatcher of a handler group. owner: has the tokens of async handlers."""
+
+    routes: Routes
+    parts: Parts
+    completions: Completions
+    owner: SlotOwner
+
+    def perform(self, request: Request) -> bool:
+        """Serve a request by a plain handler. There is no await, so no cancellation in between.
+
+        Returns False, and has done nothing, if the handler is async.
+        """
+        route = request.route = self.routes.get(request.code)
+        if route is None:
+            self._respond_unsupported(request)
+            return True
+        if route.waits:
+            return False
+        if request.frame is not None and len(request.frame) > LARGE:
+            self.completions.in_steps(request, self._perform_in_steps(request, route))
+            return True
+        message = self._decode(request, route)
+        if message is not None:
+            self._handle(request, route, message)
+        return True
+
+    async def perform_async(self, request: Request) -> None:
+        """Serve a request by an async handler, and complete it."""
+        route: Route = request.route
+        request.waits_for = None
+        steps = self._decode_in_steps(request, route)
+        done = step(steps)  # most requests are decoded in one
+        message = done.value if done else await self.completions.run_steps(steps)
+        if message is None:
+            return
+        with trio.CancelScope() as scope:
+            slot = HandlerSlot(self.owner, request, scope.cancel)
+            context = Context(request, self.parts, slot)
+            try:
+                await slot.take()
+                result = await route.handler(message, context)
+            except Exception as error:  # noqa: BLE001 - one request fails, the group continues
+                slot.close()
+                self.completions.fail(request, route, message, error)
+            else:
+                slot.close()
+                self.completions.complete(request, route, message, result, has_yielded=True)
+            finally:
+                slot.close()
+        if scope.cancelled_caught:
+            request.respond(None)  # the peer has disconnected
+
+    def _perform_in_steps(self, request: Request, route: Route) -> Steps[None]:
+        """Decode a large request in steps, then call a plain handler."""
+        message = yield from self._decode_in_steps(request, route)
+        if message is not None:
+            self._handle(request, route, message)
+
+    def _handle(self, request: Request, route: Route, message: Any) -> None:
+        """Call a plain handler and complete the request."""
+        try:
+            result = route.handler(message, Context(request, self.parts))
+        except Exception as error:  # noqa: BLE001 - one request fails, the group continues
+            self.completions.fail(request, route, message, error)
+        else:
+            self.completions.complete(request, route, message, result)
+
+    def _decode(self, request: Request, route: Route) -> Any:
+        """Return the message; None if the request was rejected, or continues in steps."""
+        frame = request.frame
+        if frame is None:
+            return None
+        try:
+            length = request.client_length
+            request.client_id = request.connection.client_id(frame, length)
+            return route.read(frame, length)
+        except ManyItemsError:
+            self.completions.in_steps(request, self._perform_in_steps(request, route))
+            return None
+        except (ProtocolError, UnicodeDecodeError) as error:
+            request.refuse(CloseReason.UNDECODABLE, str(error))
+            return None
+
+    def _decode_in_steps(self, request: Request, route: Route) -> Steps[Any]:
+        """Return the message, in steps if it is large; None if the request was rejected."""
+        frame = request.frame
+        if frame is None:
+            return None
+        try:
+            length = request.client_length
+            request.client_id = request.connection.client_id(frame, length)
+            if len(frame) <= LARGE:
+                with suppress(ManyItemsError):
+                    return route.read(frame, length)
+            return (yield from route.read_in_steps(frame, length))
+        except (ProtocolError, UnicodeDecodeError) as error:
+            request.refuse(CloseReason.UNDECODABLE, str(error))
+            return None
+
+    def _respond_unsupported(self, request: Request) -> None:
+        """Close the connection of an unsupported key or version, unless it is ApiVersions.
+
+        A client cannot know which of its ApiVersions versions the broker supports, so the response
+        has version 0. Source: KIP-511.
+        """
+        route = self.routes.get(code_of(API_VERSIONS, 0)) if request.key == API_VERSIONS else None
+        if route is None:
+            request.refuse(CloseReason.UNKNOWN_API, f"key {request.key} version {request.version}")
+        else:
+            self.completions.fail(request, route, None, KafkaError(ErrorCode.UNSUPPORTED_VERSION))
