@@ -12,7 +12,7 @@ from typing import Final
 _WEIGHED_S: Final = 60.0
 
 
-class Share:
+class RecentShare:
     """Weighted share.
 
     now: seconds of any clock, the same in all calls. total_s: sum so far. value: until the first
@@ -36,7 +36,7 @@ class Share:
         return self.value
 
 
-class Parked:
+class ParkedTime:
     """Parked time of one task, in total and as a share of recent time."""
 
     __slots__ = ("_elapsed", "_share", "_since", "_sum_s")
@@ -45,7 +45,7 @@ class Parked:
         self._elapsed = elapsed
         self._since: float | None = None
         self._sum_s = 0.0
-        self._share = Share(elapsed())
+        self._share = RecentShare(elapsed())
 
     def begin(self) -> None:
         self._since = self._elapsed()
