@@ -5,8 +5,8 @@ from typing import Final
 from trio_kafka.broker.parts.quorum import Metadata
 from trio_kafka.broker.parts.topic_creation import TopicCreation
 from trio_kafka.broker.site import Site
-from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.coordinators.batch_accumulator import Batching
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.coordinators.runtime import CoordinatorDependencies
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
