@@ -13,8 +13,6 @@ EXCEPTIONS = {
     "control-plane",
     "coordinators",
     "interceptors",
-    "large-fetch",
-    "small-produce",
     "turns",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
