@@ -65,9 +65,9 @@ class Job:
         return self._due is not None
 
     def arm(self, delay_s: float | None = None) -> None:
-        """Run after `delay_s` (None: the interval), then every interval.
+        """Run after `delay_s` (the interval, if None), then every interval.
 
-        An earlier pending run stays. Raises ValueError after `cancel`.
+        A run that is due sooner stays. Raises ValueError after `cancel`.
         """
         if not self._scheduler.knows(self):
             raise ValueError(f"job {self.name} was cancelled: add it again instead of arming it")
@@ -173,7 +173,7 @@ class Scheduler:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Run due jobs until cancelled; started at once."""
+        """Run jobs when they are due, until cancelled; started at once."""
         try:
             task_status.started()
             while True:

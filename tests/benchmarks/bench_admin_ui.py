@@ -22,7 +22,7 @@ from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
-from trio_kafka.world.real.limits import raise_descriptor_limit
+from trio_kafka.world.real.process import raise_descriptor_limit
 from trio_kafka_admin.plugin import admin
 from trio_kafka_admin.tree_snapshots import FRESH_S
 

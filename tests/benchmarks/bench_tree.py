@@ -24,7 +24,7 @@ from trio_kafka.testing.planes import running_plane, until
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
-from trio_kafka.world.real.limits import raise_descriptor_limit
+from trio_kafka.world.real.process import raise_descriptor_limit
 from trio_kafka_apis.k18_api_versions import api_versions
 from trio_kafka_apis.k10001_describe_tree import describe_tree
 

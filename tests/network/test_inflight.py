@@ -120,7 +120,7 @@ async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock)
     seen: list[list[tuple[Stage, str]]] = []
     world = simulated_world()
     async with asked_plane(world, [slow]) as (plane, client):
-        plane.turn.elapsed = count().__next__  # each step is too long to be the first of many
+        plane.budget.elapsed = count().__next__  # each step is too long to be the first of many
         await client.ask(WaitRequest(), 0)
 
     assert seen == [[], [(Stage.HANDLER, "turns of the loop")]]

@@ -10,10 +10,8 @@ MOST_LINES = 100
 EXCEPTIONS = {
     "classic-groups",
     "consumer-groups",
-    "control-plane",
     "coordinators",
     "interceptors",
-    "turns",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 

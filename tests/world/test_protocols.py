@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from trio_kafka.world.clock import SkippingClock
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, check_name
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.world import World
@@ -110,3 +110,14 @@ def test_both_worlds_are_worlds_and_say_which():
 
     assert not is_simulated(RealWorld(SkippingClock()))
     assert is_simulated(Universe().machine("m"))
+
+
+@pytest.mark.parametrize("name", ["a", "00000000000000000000.log", ".lock", "t-0.x-delete", "..."])
+def test_a_single_name_is_given_back(name):
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", "a/", "/a", "a/../b", "a\0"])
+def test_what_leads_elsewhere_is_refused(name):
+    with pytest.raises(ValueError, match="want one without slashes"):
+        check_name(name)

@@ -19,8 +19,7 @@ from trio_kafka.log.files.open_files import budget_of
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.real.clock import MachineClock
-from trio_kafka.world.real.limits import raise_descriptor_limit
-from trio_kafka.world.real.process_exit import end_process
+from trio_kafka.world.real.process import end_process, raise_descriptor_limit
 from trio_kafka.world.world import World
 
 _logger: Final = get_logger(__name__)

@@ -17,7 +17,7 @@ from trio_kafka.model import Endpoint, key_of, version_of
 
 @define(eq=False)
 class Origin:
-    """Where requests come from: what is known of a connection, without the connection.
+    """Origin of requests: facts of a connection, without the connection.
 
     number: of the connection, on its processor. software: name and version of the client (KIP-511).
     unlogged: it reads the request log itself, so its requests are not logged.

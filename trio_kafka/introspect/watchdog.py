@@ -27,7 +27,7 @@ _SEARCHED: Final = 200  # frames that are searched for a plugin
 
 
 class Loop(Protocol):
-    """What tells of the loop's passes; `network.turn.Turn` says what each is."""
+    """Passes of the loop, as `scheduling.loop_budget.LoopBudget` describes them."""
 
     elapsed: Callable[[], float]
     passes: int
@@ -38,7 +38,7 @@ class Loop(Protocol):
 
 
 class Verdict(Enum):
-    """What to do after a check; a number instead: rest so many seconds."""
+    """Next action after a check; a number instead: rest so many seconds."""
 
     SLEEP = auto()  # rest until a pass begins
     BLOCKED = auto()

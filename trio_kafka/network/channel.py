@@ -46,7 +46,7 @@ class RequestChannel:
 
     @property
     def idle(self) -> bool:
-        """Whether a handler is idle and nothing is queued.
+        """True if a handler is idle and nothing is queued.
 
         The caller may then serve a plain request in place of that handler.
         """

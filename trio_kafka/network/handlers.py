@@ -1,4 +1,4 @@
-"""What the network plane requires of request handlers, and what its tasks share."""
+"""Interface of request handlers for the network plane, and resources that its tasks share."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -22,7 +22,7 @@ class Handlers(Protocol):
 
     @property
     def size(self) -> int:
-        """How many requests may be served at once (`num.io.threads`)."""
+        """Number of requests that may be served at once (`num.io.threads`)."""
 
     @property
     def names(self) -> Mapping[int, str]:
@@ -47,7 +47,7 @@ class Handlers(Protocol):
 
 @frozen(kw_only=True)
 class PlaneResources:
-    """What the tasks of one plane share. memory: None: requests take as much as they need."""
+    """Resources that the tasks of one plane share. memory: None: unbounded."""
 
     world: World
     channel: RequestChannel

@@ -18,7 +18,7 @@ _NAMED: Final = 4  # keys of a Delayed that are shown
 
 
 class Stage(Enum):
-    """Where a request is."""
+    """Stage of a request in flight."""
 
     ROOM = "waits for room"  # the request channel is full
     QUEUED = "queued"  # neither a handler nor the reader serves it yet

@@ -81,7 +81,7 @@ class Processor:
 
     @property
     def parked(self) -> Parked:
-        """How long the reader has been parked."""
+        """Parked time of the reader."""
         return self.reader.parked
 
     def serve_pending(self) -> bool:

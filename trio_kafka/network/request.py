@@ -20,7 +20,7 @@ IN_STEPS: Final = "turns of the loop"
 
 
 class ConnectionPort(Protocol):
-    """What requests, handlers and parts may know of a connection.
+    """A connection, as requests, handlers and parts may use it.
 
     request: the request in flight, unless its reader serves it at once.
     parked: drops the wait of a parked request when the peer leaves.

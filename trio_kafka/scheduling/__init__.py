@@ -1,4 +1,4 @@
-"""How the event loop is shared: loop budget, deferred batches, chunked work, yield points."""
+"""Sharing of the event loop: loop budget, deferred batches, chunked work, yield points."""
 
 __all__ = [
     "chunked_task",

@@ -1,7 +1,7 @@
 """Deferred batch: calls put off to the end of a round.
 
-A round is what one task serves in one go. Its answers are sent when it ends, so work that only has
-to precede them is done once for all: records of several requests become one batch.
+A round is what one task serves between two checkpoints. Its answers are sent when it ends, so work
+that only has to precede them is done once for all: records of several requests become one batch.
 """
 
 from collections.abc import Callable

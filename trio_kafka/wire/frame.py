@@ -236,7 +236,7 @@ class Framer:
 
     @property
     def pending(self) -> bool:
-        """Whether there are bytes that `done` has not released."""
+        """True if there are bytes that `done` has not released."""
         return self._end > self._start
 
     @property

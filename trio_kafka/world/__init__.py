@@ -1,1 +1,11 @@
-"""The only door to sockets, files, threads, processes, wall time and chance."""
+"""World: the only access to sockets, files, threads, processes, wall time and randomness."""
+
+__all__ = [
+    "clock",
+    "descriptors",
+    "protocols",
+    "real",
+    "scheduling",
+    "simulated",
+    "world",
+]

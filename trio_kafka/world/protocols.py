@@ -21,6 +21,13 @@ PEER_DONE: Final = 0x2000
 PIECE: Final = 128 << 10  # bytes: 0.05 ms, or 0.3 in memory that a host has yet to provide
 
 
+def check_name(name: str) -> str:
+    """Return `name`. Raises ValueError if it would lead to another directory."""
+    if name in {"", ".", ".."} or "/" in name or "\0" in name:
+        raise ValueError(f"file name {name!r}: want one without slashes")
+    return name
+
+
 class RangeCutError(Exception):
     """A truncation removed bytes of a lease: reset the connection instead of closing it."""
 
@@ -235,7 +242,7 @@ class Lease(Protocol):
     def end(self) -> int: ...
     @property
     def cut(self) -> bool:
-        """Whether a truncation reached below `end`, even if the file has grown since."""
+        """True if a truncation reached below `end`, even if the file has grown since."""
 
     async def read(self, start: int, limit: int) -> bytes:
         """Read up to `limit` bytes from `start` in a thread. Raises RangeCutError, OSError."""
@@ -290,7 +297,7 @@ class File(Protocol):
     def lease(self, end: int) -> Lease: ...
     @property
     def leased(self) -> bool:
-        """Whether a lease is held or a thread reads."""
+        """True while a lease is held or a thread reads."""
 
     def close(self) -> None:
         """Close. Idempotent; the descriptor is closed with the last lease."""

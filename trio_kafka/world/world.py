@@ -56,7 +56,7 @@ class World(Protocol):
     def random_bytes(self) -> Callable[[int], bytes]: ...
     @property
     def simulated(self) -> bool:
-        """Whether no thread and no process runs, and no descriptor exists."""
+        """True if no thread and no process runs, and there are no descriptors."""
 
     def buffer(self, size: int) -> memoryview:
         """Return writable zeroed memory whose pages cost when they are written."""

@@ -14,7 +14,7 @@ from trio_kafka.world.protocols import Socket
 
 
 class SlotConnection(Protocol):
-    """What eviction needs of a connection."""
+    """A connection, as far as eviction needs it."""
 
     progress: float
 

@@ -7,8 +7,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.world.file_names import check_name
-from trio_kafka.world.protocols import Buffer, Directory
+from trio_kafka.world.protocols import Buffer, Directory, check_name
 from trio_kafka.world.real.file import RealFile
 from trio_kafka.world.real.volume import Volume
 

@@ -1,4 +1,4 @@
-"""What all machines of one simulated run share: time, links, faults and the trace.
+"""One simulated run: time, links, faults and the trace, shared by all machines.
 
 Each purpose has its own stream of random numbers, so one more draw for one purpose shifts no other.
 """

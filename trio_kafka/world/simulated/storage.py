@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import trio
 
-from trio_kafka.world.file_names import check_name
-from trio_kafka.world.protocols import Buffer, Directory
+from trio_kafka.world.protocols import Buffer, Directory, check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import (
     DirectoryNode,

@@ -8,8 +8,8 @@ import trio
 
 from trio_kafka.world.clock import EPOCH
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.file_names import check_name
 from trio_kafka.world.memory import discard, new_buffer
+from trio_kafka.world.protocols import check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.child import Program, SimulatedChild, start_child
 from trio_kafka.world.simulated.disk import DirectoryNode, Link

@@ -1,10 +1,12 @@
-"""What the system allows this process; put back as it was."""
+"""This process: its limit of descriptors, put back as it was, and its exit."""
 
 import resource
+import subprocess
+import sys
 
 import pytest
 
-from trio_kafka.world.real.limits import raise_descriptor_limit
+from trio_kafka.world.real.process import raise_descriptor_limit
 
 BEFORE = resource.getrlimit(resource.RLIMIT_NOFILE)
 
@@ -41,3 +43,20 @@ def test_a_system_that_refuses_leaves_the_limit_as_it_is(monkeypatch) -> None:
     monkeypatch.undo()
 
     assert found == min(soft, 512)
+
+
+END = """
+import logging, threading
+from trio_kafka.world.real.process import end_process
+threading.Thread(target=threading.Event().wait).start()  # would keep the process
+print("said")
+end_process(7)
+"""
+
+
+def test_a_process_ends_with_its_status_and_what_it_said() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", END], capture_output=True, text=True, timeout=30, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (7, "said\n")
