@@ -28,6 +28,7 @@ from trio_kafka.controller.policies import ConfigsToAlter, TopicToCreate
 from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
 from trio_kafka.controller.quotas import QuotaChange
 from trio_kafka.controller.topics import MOST_PARTITIONS, CreatedTopic, NewTopic
+from trio_kafka.coordinators.groups.administration import GroupFilter, ListedGroup
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     Described,
@@ -38,15 +39,6 @@ from trio_kafka.coordinators.groups.classic.values import (
     Leaving,
     Synced,
     Syncing,
-)
-from trio_kafka.coordinators.groups.clients import client_host
-from trio_kafka.coordinators.groups.commits import (
-    AskedTopic,
-    Commit,
-    FetchedTopic,
-    FetchOffsets,
-    PartitionOffset,
-    TopicOffsets,
 )
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Assignor,
@@ -62,7 +54,15 @@ from trio_kafka.coordinators.groups.consumer.values import (
     OwnedTopic,
 )
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
-from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup
+from trio_kafka.coordinators.groups.java_compat import client_host
+from trio_kafka.coordinators.groups.offset_values import (
+    AskedTopic,
+    Commit,
+    FetchedTopic,
+    FetchOffsets,
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.introspect.families import Family, Kind, MetricsReporter
 from trio_kafka.introspect.levels import logger_levels

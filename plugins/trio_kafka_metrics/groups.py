@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Final
 
-from trio_kafka.coordinators.groups.group import Group
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.groups.protocols import Group
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.requests.parts import Missing, Parts
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
@@ -64,7 +64,7 @@ def read_groups(parts: Parts, collected: MetricValues) -> Steps[None]:
     _collect_states(states, collected)
     collected.set(OFFSETS, sum(machine.offsets.count for machine in coordinator.machines))
     shards = [shard.state for shard in coordinator.runtime.shards.values()]
-    for state in (State.LOADING, State.ACTIVE, State.FAILED):
+    for state in (ShardState.LOADING, ShardState.ACTIVE, ShardState.FAILED):
         collected.set(PARTITIONS, shards.count(state), state.value)
     yield
 

@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, STRANGERS, Stranger, join, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 
@@ -54,6 +54,6 @@ async def test_a_member_is_asked_to_join(autojump_clock: MockClock) -> None:
 async def test_everybody_lives_while_the_group_is_loaded(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        served.broker.groups.shard_of(GROUP).state = State.LOADING
+        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
 
         assert (await served.ask(HeartbeatRequest(GROUP, 1, "m"))).error_code == 0

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, codes, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.protocol.messages.k13_leave_group import (
@@ -64,7 +64,7 @@ async def test_what_is_wrong_with_the_group_is_said_once(
     async with broker() as served:
         await served.serve_groups(GROUP)
         nameless = await served.ask(leaving(version, "ghost", ""), version)
-        served.broker.groups.shard_of(GROUP).state = State.LOADING
+        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
         loading = await served.ask(leaving(version, "ghost"), version)
 
     assert nameless == LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)

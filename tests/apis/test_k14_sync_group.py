@@ -16,7 +16,7 @@ from tests.apis.classic import (
     sync,
 )
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
@@ -95,7 +95,7 @@ async def test_another_protocol_than_the_chosen_one_is_refused(autojump_clock: M
 async def test_what_is_wrong_with_the_shard_is_said(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.serve_groups(GROUP)
-        served.broker.groups.shard_of(GROUP).state = State.LOADING
+        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
 
         answer = await sync(served, JoinGroupResponse(generation_id=1, member_id="m"))
 

@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, METADATA, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from trio_kafka.protocol.messages.k15_describe_groups import (
@@ -96,7 +96,7 @@ async def test_each_group_has_its_own_error_and_its_own_place(autojump_clock: Mo
             for name in map(str, range(100))
             if served.broker.groups.partition_of(name) != served.broker.groups.partition_of(GROUP)
         )
-        served.broker.groups.shard_of(loading).state = State.LOADING
+        served.broker.groups.shard_of(loading).state = ShardState.LOADING
         request = DescribeGroupsRequest([loading, GROUP, loading])
         found = (await served.ask(request)).groups
 

@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, join_request, stable_group
 from tests.apis.kit import broker, stable
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -84,9 +84,9 @@ async def test_no_part_is_taken_for_all(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await three_groups(served)
         shard = served.broker.groups.shard_of(GROUP)
-        shard.state = State.LOADING
+        shard.state = ShardState.LOADING
         loading = await served.ask(ListGroupsRequest())
-        shard.state = State.UNLOADED
+        shard.state = ShardState.UNLOADED
         elsewhere = await listed(served)
 
     assert loading == ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -9,7 +9,7 @@ from trio.testing import MockClock
 from tests.apis.classic import GROUP, join_request, stable_group
 from tests.apis.kit import broker, stable
 from tests.apis.test_k16_list_groups import listed, three_groups
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
@@ -66,7 +66,7 @@ async def test_a_member_that_was_expected_is_not_any_more(autojump_clock: MockCl
 async def test_a_group_that_is_being_loaded_is_not_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await stable_group(served)
-        served.broker.groups.shard_of(GROUP).state = State.LOADING
+        served.broker.groups.shard_of(GROUP).state = ShardState.LOADING
         (row,) = (await served.ask(DeleteGroupsRequest([GROUP]))).results
 
     assert row.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

@@ -6,7 +6,11 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, stable_group
 from tests.apis.test_k09_offset_fetch import asking, commit, told
-from trio_kafka.coordinators.groups.commits import Commit, PartitionOffset, TopicOffsets
+from trio_kafka.coordinators.groups.offset_values import (
+    Commit,
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest

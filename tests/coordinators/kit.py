@@ -2,18 +2,19 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import trio
 
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE, Batching
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.roles import Event
+from trio_kafka.coordinators.pending_reply import NOT_YET, deferred_reply, value_or_raise
+from trio_kafka.coordinators.protocols import Event
 from trio_kafka.coordinators.shard import Shard
-from trio_kafka.coordinators.waiting import answer_of
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.purgatory import Purgatory, Timers
 from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.deferred_batch import DeferredBatch
 
@@ -115,12 +116,25 @@ class KeptBatch:
         return self._log.append(self._records, now_ms)
 
 
+def far_on() -> float:
+    """Time so far on that no budget has any length: each slice is one step."""
+    return 1e18
+
+
+class KitClock:
+    """Trio's time of day, and `elapsed`."""
+
+    waits = None
+
+    def __init__(self, elapsed: Callable[[], float]) -> None:
+        self.elapsed = elapsed
+        self.wall = trio.current_time
+
+
 class Stage:
     """An active shard, and all that it needs."""
 
-    def __init__(
-        self, elapsed: Callable[[], float] | None = None, *, linger_ms: int = ADAPTIVE
-    ) -> None:
+    def __init__(self, elapsed: Callable[[], float] = far_on, *, linger_ms: int = ADAPTIVE) -> None:
         node = Node("test", "broker")
         self.timers = Timers(node)
         self.purgatory = Purgatory("commit", self.timers, node)
@@ -135,12 +149,10 @@ class Stage:
             self.machine,
             self.log,
             self.timers,
-            now_ms=lambda: int(trio.current_time() * 1000),
-            work=self.works.append,
+            clock=KitClock(elapsed),
+            schedule=self.works.append,
             failed=self._failed,
-            elapsed=elapsed,
-            linger_ms=linger_ms,
-            rounds=self.rounds,
+            batching=Batching(linger_ms, self.rounds),
         )
 
     def activate(self, read: int | None = None) -> None:
@@ -168,9 +180,11 @@ class Stage:
     def submit(self, event: Event[Words], timeout_s: float = 5.0) -> Any:
         """The answer; what is delayed is told to `told` in the end."""
         ticket = self.shard.ask(event)
-        found = answer_of(ticket, lambda value: value, self.purgatory, timeout_s)
-        if isinstance(found, Delayed):
-            self.purgatory.watch(found, self.purgatory.look, self.told.append)
+        make = partial(value_or_raise, lambda value: value)
+        if ticket.answer is not NOT_YET:
+            return make(ticket.answer)
+        found = deferred_reply(ticket, make, self.purgatory, timeout_s)
+        self.purgatory.watch(found, self.purgatory.look, self.told.append)
         return found
 
 
@@ -216,7 +230,7 @@ def end_round(stage: Stage) -> None:
 def drain(stage: Stage, ends: float = 0.0) -> None:
     """ends: 0.0: a turn in each slice."""
     while stage.shard.busy:
-        stage.shard.go_on(trio.current_time, ends)
+        stage.shard.go_on(ends)
 
 
 def slowly(_machine: Words, ticket: Ticket, _now_ms: int) -> Steps[Effects]:

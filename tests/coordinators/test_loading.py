@@ -11,7 +11,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import broker
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.loading import Loaded, load
 from trio_kafka.coordinators.stored import decode_record, encode_record

@@ -106,6 +106,7 @@ async def test_what_is_too_large_is_refused_whole_or_parted(autojump_clock: Mock
     async with a_log() as log:
         many = [record(number, 1000) for number in range(25)]
 
+        assert not log.open().add(many, 5)
         for append in (in_steps, at_once):
             with pytest.raises(KafkaError) as error:
                 append(log, many, 5)
@@ -178,7 +179,7 @@ async def test_what_waits_for_its_turn_is_committed_when_it_has_had_it(
 
         queued.result = Appended(0, 0, -1, 0)
         assert not log.committed(written)  # nothing is there yet
-        at_once(log, [record(1)], 5)
+        log.append([record(1)], 5)
         assert log.committed(written)
 
 

@@ -9,14 +9,14 @@ from tests.apis.kit import broker, delete_topic
 from tests.apis.test_k08_offset_commit import commits, part, stored
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.groups.commits import (
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offset_values import (
     Commit,
     FetchOffsets,
     PartitionOffset,
     TopicOffsets,
 )
-from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import NodeId
@@ -70,7 +70,7 @@ async def test_each_partition_that_is_led_here_has_a_shard(autojump_clock: MockC
         await settle()
 
         assert sorted(runtime.shards) == list(range(7))
-        assert {shard.state for shard in runtime.shards.values()} == {State.ACTIVE}
+        assert {shard.state for shard in runtime.shards.values()} == {ShardState.ACTIVE}
         assert runtime.count == 7
 
 
@@ -93,7 +93,7 @@ async def test_partitions_that_are_led_elsewhere_have_none(autojump_clock: MockC
         shard, others = groups.shard_of("g"), len(groups.runtime.shards) - 1
         lead(served, groups.partition_of("g"), by=7)
 
-        assert shard.state is State.UNLOADED
+        assert shard.state is ShardState.UNLOADED
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
             groups.shard_of("g")
         assert len(groups.runtime.shards) == others
@@ -130,7 +130,7 @@ async def test_in_a_new_epoch_it_is_another_shard_with_the_same_groups(
         await commit(served, "g", "t", 0, 7)
         shard = served.broker.groups.shard_of("g")
         lead(served, served.broker.groups.partition_of("g"), by=1)
-        assert shard.state is State.UNLOADED
+        assert shard.state is ShardState.UNLOADED
         await served.serve_groups("g")
 
         assert served.broker.groups.shard_of("g") is not shard
@@ -169,11 +169,11 @@ async def test_one_that_is_led_elsewhere_while_it_is_loaded_does_not_begin(
     async with served_broker(world) as served:
         groups = served.broker.groups
         shard = groups.shard_of("g")
-        assert shard.state is State.LOADING
+        assert shard.state is ShardState.LOADING
         lead(served, groups.partition_of("g"), by=7)
         await settle()
 
-        assert shard.state is State.UNLOADED
+        assert shard.state is ShardState.UNLOADED
         assert shard.figures()["timers"] == 0
 
 
@@ -188,7 +188,7 @@ async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockC
         groups.shard_of("g").fail()
         await trio.sleep(0.1)
 
-        assert groups.shard_of("g").state is State.ACTIVE
+        assert groups.shard_of("g").state is ShardState.ACTIVE
         assert groups.shard_of("g").machine.image is groups.runtime.image
         assert stored(served, "g", "t", 0) == 7
         asked = [FetchOffsets(group_id="g", topics=None)]
@@ -224,7 +224,7 @@ async def test_an_event_that_fails_makes_its_shard_load_anew(
             raise ValueError("a bug")
 
         shard.apply(fail)
-        assert shard.state is State.UNLOADED
+        assert shard.state is ShardState.UNLOADED
         await served.serve_groups("g")
 
         assert served.broker.groups.shard_of("g") is not shard
@@ -245,7 +245,7 @@ async def test_one_that_fails_again_and_again_waits_longer_each_time(
             failed = trio.current_time()
             with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
                 groups.offsets.commit(Commit(group_id="g", topics=[]), list)
-            while groups.shard_of("g").state is not State.ACTIVE:
+            while groups.shard_of("g").state is not ShardState.ACTIVE:
                 await trio.sleep(0.01)
             waits.append(trio.current_time() - failed)
 
@@ -254,7 +254,7 @@ async def test_one_that_fails_again_and_again_waits_longer_each_time(
         await trio.sleep(130)
         groups.shard_of("g").fail()
         await trio.sleep(0.05)
-        assert groups.shard_of("g").state is State.ACTIVE
+        assert groups.shard_of("g").state is ShardState.ACTIVE
 
 
 async def test_one_that_waits_to_be_loaded_begins_at_once_with_a_new_leader_epoch(
@@ -269,15 +269,15 @@ async def test_one_that_waits_to_be_loaded_begins_at_once_with_a_new_leader_epoc
             groups.shard_of("g").fail()
         held = groups.shard_of("g")
         assert groups.runtime.figures()["held"] == 1
-        timers = groups.runtime._ground.timers
+        timers = groups.runtime._dependencies.timers
         due = timers.waiting
 
         lead(served, number, by=1)
         assert timers.waiting == due - 1
         await trio.sleep(0.05)
 
-        assert groups.shard_of("g").state is State.ACTIVE
-        assert (held.state, groups.runtime.figures()["held"]) == (State.UNLOADED, 0)
+        assert groups.shard_of("g").state is ShardState.ACTIVE
+        assert (held.state, groups.runtime.figures()["held"]) == (ShardState.UNLOADED, 0)
         await trio.sleep(100)
         assert groups.runtime.figures()["to_load"] == 0
 

@@ -13,7 +13,7 @@ from tests.apis.test_k09_offset_fetch import commit
 from tests.coordinators.test_runtime import TOPIC, serve, settle
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.groups import Groups
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.model import TopicId, TopicPartition
@@ -57,7 +57,7 @@ async def test_deleting_their_topic_at_any_moment_of_their_load_harms_nothing(
         await commit_all(served, 99)
         assert {stored(served, group, "t", 0) for group in GROUPS} == {99}
         await settle()
-        assert {shard.state for shard in runtime.shards.values()} == {State.ACTIVE}
+        assert {shard.state for shard in runtime.shards.values()} == {ShardState.ACTIVE}
 
 
 async def test_a_partition_that_goes_before_the_coordinator_is_told_of_it_ends_no_broker(
@@ -94,7 +94,7 @@ async def test_a_replica_that_is_there_later_than_the_metadata_say_gets_its_shar
 
         replicas._partitions.update(late)
         await trio.sleep(10)
-        assert {shard.state for shard in runtime.shards.values()} == {State.ACTIVE}
+        assert {shard.state for shard in runtime.shards.values()} == {ShardState.ACTIVE}
         assert sorted(runtime.shards) == [0, 1, 2, 3]
         assert {stored(served, group, "t", 0) for group in GROUPS} == {7}
 
@@ -123,7 +123,7 @@ async def test_a_topic_that_is_made_anew_in_one_change_has_new_shards(
         for _ in runtime.publish(delta, image):
             pass
 
-        assert {shard.state for shard in shards.values()} == {State.UNLOADED}
+        assert {shard.state for shard in shards.values()} == {ShardState.UNLOADED}
         assert sorted(runtime.shards) == [0, 1]
         assert runtime.count == 2
 
@@ -159,7 +159,7 @@ async def test_a_load_that_fails_is_tried_again_until_it_succeeds(
         waits = [later - earlier for earlier, later in pairwise(tries)]
         assert tries[0] - began == pytest.approx(0, abs=0.05)
         assert waits == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6], abs=0.05)
-        assert set(states) == {State.LOADING}
+        assert set(states) == {ShardState.LOADING}
         assert stored(served, "g", "t", 0) == 7
         assert groups.runtime.figures()["failed"] == 0
         await commit(served, "g", "t", 0, 8)

@@ -95,7 +95,7 @@ LIMITS: Final = {
     "offsets.retention.minutes": f"{GROUPS}test_offsets_retention_minutes",
     "group.max.size": f"{GROUPS}test_group_max_size",
     "group.coordinator.append.linger.ms": (
-        "coordinators/test_gathering_broker.py::test_what_comes_before_the_linger_is_over_is_gathered"
+        "coordinators/test_batches_broker.py::test_what_comes_before_the_linger_is_over_is_gathered"
     ),
     "group.consumer.max.size": f"{GROUPS}test_group_consumer_max_size",
     "group.min.session.timeout.ms": f"{GROUPS}test_group_session_timeouts",

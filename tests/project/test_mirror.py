@@ -6,8 +6,9 @@ from tests.project.tree import ROOT, modules, place_of_test
 
 # Modules without a test file of their own, each with what tests them.
 TESTED_ELSEWHERE = {
-    "trio_kafka/coordinators/groups/group.py": "interfaces: held by the groups of each kind",
-    "trio_kafka/coordinators/roles.py": "interfaces: held by the tests of those who have them",
+    "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",
+    "trio_kafka/coordinators/groups/protocols.py": "interfaces: held by the groups of each type",
+    "trio_kafka/coordinators/groups/submitter.py": "an interface, held by the coordinator",
     "trio_kafka/config/known": "tables: tests/config/test_known.py holds all of them to Kafka's",
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",

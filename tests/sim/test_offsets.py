@@ -17,8 +17,8 @@ from tests.sim.lives import (
     stall_now_and_then,
 )
 from trio_kafka.config.load import broker_config
+from trio_kafka.coordinators.batch_accumulator import BatchAccumulator
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.gathering import Gathering
 from trio_kafka.coordinators.partition_log import PartitionLog
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
@@ -122,13 +122,13 @@ def test_offsets_of_one_round_outlive_power_losses(
 
 def count_gathered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many events each batch has that is written from now on."""
-    write, sizes = Gathering.write, []
+    write, sizes = BatchAccumulator.write, []
 
-    def count(gathering: Gathering, now_ms: int) -> Any:
+    def count(gathering: BatchAccumulator, now_ms: int) -> Any:
         sizes.append(len(gathering.effects))
         return write(gathering, now_ms)
 
-    monkeypatch.setattr(Gathering, "write", count)
+    monkeypatch.setattr(BatchAccumulator, "write", count)
     return sizes
 
 
@@ -137,9 +137,9 @@ def test_a_gathered_answer_that_comes_too_early_is_noticed(
     monkeypatch: pytest.MonkeyPatch, lives: Lives
 ) -> None:
     """Before its batch is written."""
-    add = Gathering.add
+    add = BatchAccumulator.add
 
-    def tell(gathering: Gathering, effects: Effects, now_ms: int) -> bool:
+    def tell(gathering: BatchAccumulator, effects: Effects, now_ms: int) -> bool:
         early, effects.answers = effects.answers, []
         added = add(gathering, effects, now_ms)
         if not added:
@@ -148,7 +148,7 @@ def test_a_gathered_answer_that_comes_too_early_is_noticed(
             ticket.give(value)
         return added
 
-    monkeypatch.setattr(Gathering, "add", tell)
+    monkeypatch.setattr(BatchAccumulator, "add", tell)
 
     with pytest.raises(ExceptionGroup) as error:
         for seed in range(40):

@@ -1,10 +1,9 @@
 """What a coordinator's machine wants done after an event: records, answers, timers.
 
 Machines are sans-IO: no clock, no chance, no task. An event is a call with all it needs and the
-time; it returns Effects, or a Sign where it changes nothing; or it raises KafkaError, which is then
-the answer. A shell performs the effects in this order: records are appended as one batch, or
-refused; each is replayed into the machine; answers are given when the records, and all that was
-written before them, are committed.
+time; it returns Effects, or raises KafkaError, which is then the answer. A shell performs the
+effects in this order: records are appended as one batch, or refused; each is replayed into the
+machine; answers are given when the records, and all that was written before them, are committed.
 """
 
 from collections.abc import Callable, Hashable
@@ -54,11 +53,6 @@ class CancelTimer:
     """Forget the timer of this key, if there is one."""
 
     key: TimerKey
-
-
-# Of an event that needs no record: its answer, and the one timer that is set with it, in ms. What
-# nearly every heartbeat comes to: `Effects` of the same meaning take six times as long.
-Sign: TypeAlias = tuple[Any, TimerKey, int]
 
 
 @define(eq=False)
@@ -125,9 +119,3 @@ def no_effects() -> Effects:
 def answered(ticket: Ticket, value: Any) -> Effects:
     """An answer, and no more."""
     return Effects(answers=[(ticket, value)])
-
-
-def effects_of(sign: Sign, ticket: Ticket) -> Effects:
-    """The same in many words."""
-    answer, key, delay_ms = sign
-    return Effects(answers=[(ticket, answer)], timers=[SetTimer(key, delay_ms)])

@@ -18,13 +18,12 @@ from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.coordinators.backoff import FIRST_S, Backoff
+from trio_kafka.coordinators.batch_accumulator import Batching
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.gathering import ADAPTIVE
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
 from trio_kafka.coordinators.partition_log import PartitionLog, Written
-from trio_kafka.coordinators.roles import Machine
+from trio_kafka.coordinators.protocols import Machine, ShardState
 from trio_kafka.coordinators.shard import Shard
-from trio_kafka.coordinators.state import State
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -37,7 +36,6 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
-from trio_kafka.scheduling.deferred_batch import DeferredBatch
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
@@ -67,7 +65,7 @@ M = TypeVar("M", bound=ShardMachine)
 
 
 @frozen(kw_only=True)
-class Ground:
+class CoordinatorDependencies:
     """What shards stand on. buffer: bytes that are read at once; codec: of what is written;
     linger_ms: how long records are gathered, see `Shard`; random_bytes: chance, for ids; rounds: of
     readers, in which events may gather.
@@ -80,8 +78,7 @@ class Ground:
     random_bytes: Callable[[int], bytes]
     buffer: int
     codec: Codec = Codec.NONE
-    linger_ms: int = ADAPTIVE
-    rounds: DeferredBatch = field(factory=DeferredBatch)
+    batching: Batching = field(factory=Batching)
 
 
 class ShardRuntime(Generic[M]):
@@ -89,16 +86,18 @@ class ShardRuntime(Generic[M]):
     is no topic.
     """
 
-    def __init__(self, topic: str, make: Callable[[], M], ground: Ground, node: Node) -> None:
+    def __init__(
+        self, topic: str, make: Callable[[], M], dependencies: CoordinatorDependencies, node: Node
+    ) -> None:
         """make: the machine of a new shard."""
         self.topic = topic
         self.shards: dict[int, Shard[M]] = {}
         self.count: int | None = None
         self.image = MetadataImage()
         self._make = make
-        self._ground = ground
-        self._clock = ground.clock
-        self._replicas = ground.replicas
+        self._dependencies = dependencies
+        self._clock = dependencies.clock
+        self._replicas = dependencies.replicas
         self._node = node
         self._led: dict[int, Led] = {}  # by shard, or by a partition that is to get one
         self._nodes: dict[int, Node] = {}
@@ -131,7 +130,7 @@ class ShardRuntime(Generic[M]):
         if (topic is not None and topic.id in delta.topics) or self.topic in names:
             self._follow(image)
         for shard in tuple(self.shards.values()):
-            if shard.state is State.ACTIVE:
+            if shard.state is ShardState.ACTIVE:
                 for change in shard.machine.image_changed(delta, image, busy=shard.busy):
                     shard.apply(change)
                 yield
@@ -143,7 +142,7 @@ class ShardRuntime(Generic[M]):
             led = {
                 number: (topic.id, state.leader_epoch)
                 for number, state in topic.partitions.items()
-                if state.leader == self._ground.broker
+                if state.leader == self._dependencies.broker
             }
             if self.count is None or topic.id != self._topic_id:
                 self.count = len(topic.partitions)
@@ -157,27 +156,25 @@ class ShardRuntime(Generic[M]):
             if number not in self._led and not self._stopped:
                 self._led[number] = one
                 self._failures[number] = Backoff()
-                self._begin(number, State.LOADING)
+                self._begin(number, ShardState.LOADING)
 
-    def _begin(self, number: int, state: State, wait_s: float = 0.0) -> None:
+    def _begin(self, number: int, state: ShardState, wait_s: float = 0.0) -> None:
         """Make a shard, which is loaded now or, in this state until then, in a while."""
         topic_id, epoch = self._led[number]
         partition = self._replicas.find(topic_id, number)
         if partition is None:  # it is made late, or has gone already: the metadata will tell
             self._begin_later(number)
             return
-        log = PartitionLog(partition, epoch, self._replicas.produce, self._ground.codec)
+        log = PartitionLog(partition, epoch, self._replicas.produce, self._dependencies.codec)
         shard: Shard[M] = Shard(
             f"{self.topic}-{number}",
             self._make(),
             log,
-            self._ground.timers,
-            now_ms=self._now_ms,
-            work=self._work,
+            self._dependencies.timers,
+            clock=self._clock,
+            schedule=self._work,
             failed=lambda _shard: self._begin_anew(number),
-            elapsed=self._clock.elapsed,
-            linger_ms=self._ground.linger_ms,
-            rounds=self._ground.rounds,
+            batching=self._dependencies.batching,
         )
         self.shards[number] = shard
         self._nodes[number] = self._node.add(
@@ -197,18 +194,18 @@ class ShardRuntime(Generic[M]):
 
     def _begin_held(self, number: int) -> None:
         del self._held[number]
-        self._begin(number, State.LOADING)
+        self._begin(number, ShardState.LOADING)
 
     def _hold(self, number: int, wait_s: float, call: Callable[[], None]) -> None:
-        self._held[number] = self._ground.timers.at(trio.current_time() + wait_s, call)
+        self._held[number] = self._dependencies.timers.at(trio.current_time() + wait_s, call)
 
     def _ask_to_load(self, number: int, shard: Shard[M], partition: Partition) -> None:
         self._held.pop(number, None)
-        shard.state = State.LOADING
+        shard.state = ShardState.LOADING
         self._loads.append((number, shard, partition))
         self._asked.set()
 
-    def _begin_anew(self, number: int, state: State = State.LOADING) -> None:
+    def _begin_anew(self, number: int, state: ShardState = ShardState.LOADING) -> None:
         """It has failed: load it again, at once or in a while. state: what clients are told until
         then.
         """
@@ -224,14 +221,14 @@ class ShardRuntime(Generic[M]):
     def _unload(self, number: int) -> None:
         held = self._held.pop(number, None)
         if held is not None:
-            self._ground.timers.cancel(held)
+            self._dependencies.timers.cancel(held)
         del self._failures[number], self._led[number]
         shard = self.shards.pop(number, None)
         if shard is None:
             return
         self._nodes.pop(number).remove()
         self._busy.pop(shard, None)
-        loads = shard.state is State.LOADING and held is None
+        loads = shard.state is ShardState.LOADING and held is None
         shard.unload()
         self._leave(shard.dismiss())
         if not loads:  # else whoever loads it still has it in hand
@@ -280,7 +277,7 @@ class ShardRuntime(Generic[M]):
                 partition.local_log(self._led[number][1]),
                 shard.machine,
                 name=shard.name,
-                buffer=self._ground.buffer,
+                buffer=self._dependencies.buffer,
                 elapsed=self._clock.elapsed,
             )
         except InvariantError:
@@ -293,8 +290,8 @@ class ShardRuntime(Generic[M]):
             self._leave(shard.machine.close())
             return  # it was led elsewhere meanwhile
         if loaded is None:
-            shard.state = State.FAILED
-            self._begin_anew(number, State.FAILED)
+            shard.state = ShardState.FAILED
+            self._begin_anew(number, ShardState.FAILED)
             return
         self._note(shard, loaded)
         shard.machine.image = self.image
@@ -331,7 +328,7 @@ class ShardRuntime(Generic[M]):
             await self._woken.wait()
             while self._busy or self._leaving:
                 if self._busy:
-                    self._go_on(elapsed, elapsed() + SLICE_S)
+                    self._go_on(elapsed() + SLICE_S)
                     await trio.lowlevel.checkpoint()
                 if self._leaving:
                     if advance(self._leaving[0], elapsed, elapsed() + SLICE_S) is not None:
@@ -339,27 +336,22 @@ class ShardRuntime(Generic[M]):
                     await trio.lowlevel.checkpoint()
             self._woken = trio.Event()
 
-    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
+    def _go_on(self, ends: float) -> None:
         """With the next that has something to do: most have done it by themselves."""
         while self._busy:
             shard = next(iter(self._busy))
             del self._busy[shard]
             if shard.busy:
-                shard.go_on(elapsed, ends)
-                if shard.busy:
-                    self._busy[shard] = None  # behind the others
+                shard.go_on(ends)  # queues it behind the others if there is more
                 return
-
-    def _now_ms(self) -> int:
-        return int(self._clock.wall() * 1000)
 
     def figures(self) -> Figures:
         """For the tree."""
         states = [shard.state for shard in self.shards.values()]
         return {
             "shards": len(states),
-            "loading": states.count(State.LOADING),
-            "failed": states.count(State.FAILED),
+            "loading": states.count(ShardState.LOADING),
+            "failed": states.count(ShardState.FAILED),
             "to_load": len(self._loads),
             "held": len(self._held),
             "unloaded": self._unloads,
@@ -375,4 +367,4 @@ class ShardRuntime(Generic[M]):
 def _shard_nodes(shard: Shard[M], parent: Node) -> Iterator[Node]:
     """What its machine shows, and what is due."""
     yield from shard.machine.nodes(parent)
-    yield Node("timers", "part", shard.alarms.figures, parent)
+    yield Node("timers", "part", shard.keyed_timers.figures, parent)

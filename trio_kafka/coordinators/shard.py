@@ -1,46 +1,47 @@
-"""One partition of an internal topic that is led here: its machine, and the one who writes to it.
+"""Shard: the state machine of one partition of an internal topic, and its single writer.
 
-Requests, timers and new metadata are events of the machine; its effects are performed in the order
-of the events, see `writer`. While one event works in steps, or the partition is being loaded,
-others wait for their turn: a shard is one writer. What has queued up by then may be gathered into
-one batch, and so may what comes in one round of a reader. A machine that knows too much, because
-what it has replayed is lost, is loaded anew.
+Requests, timers and new metadata are events of the machine. Every event takes one path:
+
+    event → effects → batch accumulator → append → commit → replies
+
+While one event works in steps, others wait in a queue. Records of a batch that stays open for
+further events are replayed when they are added, so that the next event sees them; otherwise they
+are replayed when they are appended. A shard whose replayed records are lost is loaded again.
+docs/design/coordinators.md has the states.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, Generic, TypeAlias
 
-from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import Effects, TimerKey
-from trio_kafka.coordinators.gathering import ADAPTIVE
-from trio_kafka.coordinators.roles import Event, M, ShardLog
-from trio_kafka.coordinators.state import REFUSALS, State
-from trio_kafka.coordinators.waiting import NOT_YET, Waiting
-from trio_kafka.coordinators.writer import Writer
+from trio_kafka.coordinators.batch_accumulator import (
+    ADAPTIVE,
+    BatchAccumulator,
+    Batching,
+    loss_replies,
+)
+from trio_kafka.coordinators.commit_queue import CommitQueue
+from trio_kafka.coordinators.effects import AT_ONCE, Effects, TimerKey
+from trio_kafka.coordinators.keyed_timers import KeyedTimers
+from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply
+from trio_kafka.coordinators.protocols import REFUSALS, Event, M, ShardLog, ShardState
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.purgatory import Timers
-from trio_kafka.scheduling.chunked_work import Steps, advance, whole
-from trio_kafka.scheduling.deferred_batch import DeferredBatch
+from trio_kafka.scheduling.chunked_work import Steps, advance, in_slices
+from trio_kafka.world.protocols import Clock
 
+FollowUp: TypeAlias = Callable[[int], Effects]  # called with the time, when a batch's fate is known
 _logger: Final = get_logger(__name__)
-_QUEUED: Final = 10_000  # events that wait for their turn, of one shard
-_AT_ONCE_S: Final = 0.001  # of steps, before a task takes the rest
-_ACTIVE: Final = State.ACTIVE  # looked up once: each request asks for it
+_QUEUED: Final = 10_000  # events that wait for their turn
+_AT_ONCE_S: Final = 0.001  # steps of a request that are taken before a task takes the rest
+_ACTIVE: Final = ShardState.ACTIVE  # bound once: each request asks for it
 
 
-@define(eq=False)
-class _Turn:
-    """An event that waits for its turn."""
-
-    event: Event[Any]
-    ticket: Waiting
-
-
-class Shard(Writer[M]):
-    """One writer. `state` tells what it is at."""
+class Shard(Generic[M]):
+    """The shard of one partition. machine: changed only by its events and by replay."""
 
     def __init__(
         self,
@@ -49,255 +50,390 @@ class Shard(Writer[M]):
         log: ShardLog,
         timers: Timers,
         *,
-        now_ms: Callable[[], int],
-        work: "Callable[[Shard[M]], None]",
+        clock: Clock,
+        schedule: "Callable[[Shard[M]], None]",
         failed: "Callable[[Shard[M]], None]",
-        elapsed: Callable[[], float] | None = None,
-        linger_ms: int = ADAPTIVE,
-        rounds: DeferredBatch | None = None,
+        batching: Batching,
     ) -> None:
-        """work: have `go_on` called, in a task. failed: it must be loaded anew. elapsed: seconds;
-        with it the steps of a request are taken at once as long as they are few. linger_ms: how
-        long records are gathered; 0: not at all, ADAPTIVE: those of events that have queued up, and
-        of those that come in one of these rounds.
-        """
-        super().__init__(
-            name, machine, log, timers, now_ms=now_ms, linger_ms=linger_ms, rounds=rounds
-        )
-        self._work = work
+        """schedule: have `go_on` called in a task. failed: the shard must be loaded again."""
+        self.name = name
+        self.machine = machine
+        self.log = log
+        self.state = ShardState.LOADING
+        self.keyed_timers = KeyedTimers(timers, self._timer_due)
+        self._wall, self._elapsed = clock.wall, clock.elapsed
+        self._schedule = schedule
         self._failed = failed
-        self._elapsed = elapsed
-        self._moved = False  # there is something to be looked at, by `go_on`
-        self._turns: deque[_Turn] = deque()
-        self._steps: Steps[None] | None = None
-        self._events = 0
+        self._batching = batching
+        self._accumulator = BatchAccumulator(log, timers, batching.linger_ms, self._wake)
+        self._commits = CommitQueue(log, self._wake)
+        self._is_woken = False  # the log has changed, or the batch is due
+        self._round = 0  # the last round that brought records
+        self._is_in_round = False  # the open batch is written at the end of the round
+        self._turns: deque[tuple[Event[M], PendingReply]] = deque()
+        self._follow_ups: deque[FollowUp] = deque()  # come before the turns
+        self._steps: Steps[None] | None = None  # of the current event
+        self._waiting: dict[PendingReply, None] = {}
+        self._events = self._records = self._refused = 0
 
-    # Requests
+    # Events
 
-    def ask(self, event: Event[M]) -> Waiting:
-        """One request's event: its ticket, with the answer where there is one at once, which may be
-        an error: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR.
+    def ask(self, event: Event[M]) -> PendingReply:
+        """Take the event of a request. The reply has its answer at once if nothing must be awaited.
 
-        An event that fails with what is no answer is logged, and the shard is loaded anew.
+        Errors are answers: what the machine raises, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+        COORDINATOR_NOT_AVAILABLE for a full queue, UNKNOWN_SERVER_ERROR for a bug in the event.
         """
-        ticket = Waiting()
+        reply = PendingReply()
         if self.state is not _ACTIVE:
-            ticket.answer = KafkaError(REFUSALS[self.state], self.name)
-            return ticket
-        if self._steps is None and not self._turns:
-            if not self._take(event, ticket) and ticket.answer is NOT_YET:
-                ticket.answer = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-        elif len(self._turns) < _QUEUED:
-            self._turns.append(_Turn(event, ticket))
-        else:
-            ticket.answer = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy")
-        if ticket.answer is NOT_YET:
-            if self._is_unloaded:  # what this one would have waited for is lost
-                ticket.answer = KafkaError(REFUSALS[self.state], self.name)
-                return ticket
-            self._waiting[ticket] = None
-            ticket.soon = self._gathers_queued and self._gathering is not None
-            self._go_on_at_once()
-        return ticket
+            reply.answer = KafkaError(REFUSALS[self.state], self.name)
+            return reply
+        if len(self._turns) >= _QUEUED:
+            reply.answer = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "busy")
+            return reply
+        self._take_or_queue(event, reply, _AT_ONCE_S)
+        if reply.answer is NOT_YET:
+            if self._is_unloaded:  # with everything that the reply would wait for
+                reply.answer = KafkaError(REFUSALS[self.state], self.name)
+                return reply
+            self._waiting[reply] = None
+            reply.soon = self._is_in_round
+        return reply
 
     def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
-        """An event that nobody waits for: new metadata, a timer. One that fails is logged, and the
-        shard is loaded anew.
+        """Take an event without a reply: new metadata, a timer. The queue has no bound for these,
+        as a lost one would never come again.
         """
-        if self.state is State.ACTIVE:
-            # However many wait: a timer or an image that got lost would never come again.
-            turn = _Turn(lambda machine, _ticket, now_ms: change(machine, now_ms), Waiting())
-            if self._has_turns:
-                self._turns.append(turn)
-            else:
-                self._take(turn.event, turn.ticket)
+        if self.state is _ACTIVE:
+            self._take_or_queue(
+                lambda machine, _reply, now_ms: change(machine, now_ms), PendingReply(), 0.0
+            )
 
-    # Turns
+    def _take_or_queue(self, event: Event[M], reply: PendingReply, budget_s: float) -> None:
+        """Take an event if it is the only one, with its steps for as long as the budget lasts."""
+        if self._steps is not None or self._turns or self._follow_ups:
+            self._turns.append((event, reply))
+            return
+        self._or_reload(self._take, event, reply)
+        if self._has_turns:
+            self.go_on(self._elapsed() + budget_s)
 
-    @property
-    def _has_turns(self) -> bool:
-        """What comes now is not next."""
-        return self._steps is not None or bool(self._turns)
-
-    def _take(self, event: Event[M], ticket: Waiting) -> bool:
-        """Whether it went well. A failure is logged, and the shard is loaded anew."""
-        self._events += 1
-        now_ms = self._now_ms()
-        try:
-            try:
-                effects = event(self.machine, ticket, now_ms)
-            except KafkaError as error:
-                effects = Effects(answers=[(ticket, error.as_value())])
-            if type(effects) is tuple:
-                self._perform_sign(effects, ticket, now_ms)
-            elif type(effects) is Effects:
-                self._perform(effects, now_ms)
-            else:
-                self._begin(self._event_in_steps(effects, ticket))  # type: ignore[arg-type]
-        except InvariantError:
-            raise
-        except Exception:
-            _logger.exception("event failed", shard=self.name)
-            self.fail()
-            return False
-        return True
-
-    def _begin(self, steps: Steps[None]) -> None:
-        """Others wait for their turn until these have come to their end."""
-        self._steps = steps
-        self._work(self)
-
-    def _in_steps(self, steps: Steps[None]) -> None:
-        if self._steps is None:
-            self._begin(steps)
-        else:
-            whole(steps)
-
-    def _follow(self, what: Sequence[Callable[[int], Effects]]) -> None:
-        for committed in reversed(what):
-            self._turns.appendleft(_Turn(_event_of(committed), Waiting()))
-        self._work(self)
-
-    def _event_in_steps(self, steps: Steps[Effects], ticket: Waiting) -> Steps[None]:
-        try:
-            effects = yield from steps
-        except KafkaError as error:
-            effects = Effects(answers=[(ticket, error.as_value())])
-        yield from self._perform_in_steps(effects)
-
-    @property
-    def busy(self) -> bool:
-        """`go_on` has something to do."""
-        return self._moved or self._has_turns
-
-    def _changed(self) -> None:
-        """Whoever changes the log is in the middle of its work: look later."""
-        if not self._moved:
-            self._moved = True
-            self._work(self)
-
-    def go_on(self, elapsed: Callable[[], float], ends: float) -> None:
-        """Give the answers that have become due; work on what takes steps, and on what has waited
-        for it, until `ends`.
-        """
-        self._or_fail(lambda: self._work_until(elapsed, ends))
-
-    def _work_until(self, elapsed: Callable[[], float], ends: float) -> None:
-        if self._moved:
-            self._moved = False
-            self._look()
-            if self._gathered.is_due:
-                self._write_gathered()
-        while self._has_turns:
-            self._go_on(elapsed, ends)
-            if elapsed() >= ends:
-                break
-        self._end_gathering()
-
-    def _or_fail(self, work: Callable[[], None]) -> None:
-        """What goes wrong is logged, and the shard is loaded anew."""
-        try:
-            work()
-        except InvariantError:
-            raise
-        except Exception:
-            _logger.exception("event failed", shard=self.name)
-            self.fail()
-
-    def _end_gathering(self) -> None:
-        """What has queued up, or come in a round, is written."""
-        if self._gathers_queued and self._gathering is not None:
-            self._gathering = None
-            if self._gathered.is_open:
-                self._write_gathered()
-
-    def _end_round(self) -> None:
-        self._writers += self._gathered.writers
-        self._or_fail(self._end_gathering)
-
-    def _go_on_at_once(self) -> None:
-        """With what has just been begun, if nobody else waits: most take few steps."""
-        if self._steps is not None and not self._turns and self._elapsed is not None:
-            self.go_on(self._elapsed, self._elapsed() + _AT_ONCE_S)
-
-    def _go_on(self, elapsed: Callable[[], float], ends: float) -> None:
-        steps = self._steps
-        if steps is None:
-            turn = self._turns.popleft()
-            if self._gathers_queued and self._turns:
-                self._gathering = self._gathered
-            self._take(turn.event, turn.ticket)
-        elif advance(steps, elapsed, ends) is not None and self._steps is steps:
-            self._steps = None  # at its end, and not unloaded
-
-    def _ring(self, key: TimerKey) -> None:
-        """A timer of the machine is due."""
+    def _timer_due(self, key: TimerKey) -> None:
         self.apply(
             lambda machine, now_ms: (
-                machine.timer(key, now_ms) if self.alarms.take(key) else Effects()
+                machine.timer(key, now_ms) if self.keyed_timers.claim(key) else Effects()
             )
         )
 
-    # Life
+    def _wake(self) -> None:
+        """Note that the log has changed or the batch is due. The caller is amid its own work."""
+        if not self._is_woken:
+            self._is_woken = True
+            self._schedule(self)
 
-    def activate(self, read: Any = None) -> None:
-        """All that is stored has been replayed: serve. read: what was replayed last; nobody is
-        told anything before that is committed.
-        """
-        self.state = State.ACTIVE
-        if read is not None and not self._is_committed(read):
-            if self._is_unloaded:
-                return  # it is lost already
-            self._wait(read, Effects())
-        self._begin(self._first_in_steps())
-        self._go_on_at_once()
+    # Work
 
-    def _first_in_steps(self) -> Steps[None]:
+    @property
+    def _has_turns(self) -> bool:
+        return self._steps is not None or bool(self._turns) or bool(self._follow_ups)
+
+    @property
+    def busy(self) -> bool:
+        """True if `go_on` has something to do."""
+        return self._is_woken or self._has_turns
+
+    def go_on(self, ends: float) -> None:
+        """Work until `ends` of `Clock.elapsed`, at least one step; schedule the rest."""
+        self._or_reload(self._work, ends)
+        if self._has_turns:
+            self._schedule(self)
+
+    def _work(self, ends: float) -> None:
+        if self._is_woken:
+            self._is_woken = False
+            self._complete(self._commits.take_committed())
+            if self._accumulator.is_due:
+                self._flush()
+        while self._has_turns:
+            steps = self._steps
+            if steps is not None:
+                if advance(steps, self._elapsed, ends) is None:
+                    break
+                if self._steps is steps:  # else it was unloaded
+                    self._steps = None
+            elif self._follow_ups:
+                self._steps = self._perform(self._follow_ups.popleft()(self._now_ms()))
+            else:
+                self._take(*self._turns.popleft())
+            if self._elapsed() >= ends:
+                break
+        if self._batching.linger_ms == ADAPTIVE and not self._is_in_round:
+            self._flush()
+
+    def _end_round(self) -> None:
+        self._is_in_round = False
+        self._or_reload(self._flush)
+        if self._has_turns:
+            self._schedule(self)
+
+    def _or_reload(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Work, and have the shard loaded again if that fails."""
         try:
-            effects = yield from self.machine.loaded(self._now_ms())
-            yield from self._perform_in_steps(effects)
+            work(*arguments)
+        except InvariantError:
+            raise
+        except KafkaError as error:
+            _logger.warning("records lost", shard=self.name, reason=str(error))
+            self.fail()
+        except Exception:
+            _logger.exception("event failed", shard=self.name)
+            self.fail()
+
+    def _take(self, event: Event[M], reply: PendingReply) -> None:
+        """Have the machine decide, and perform the effects as far as that takes one step."""
+        self._events += 1
+        try:
+            made = event(self.machine, reply, self._now_ms())
+        except KafkaError as error:
+            made = Effects([], [(reply, error.as_value())])
         except InvariantError:
             raise
         except Exception:
-            _logger.exception("shard cannot be begun", shard=self.name)
+            self._answer([(reply, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))])
+            raise
+        if isinstance(made, Effects):
+            self._steps = self._perform(made)
+        else:
+            self._steps = self._take_in_steps(made, reply)
+
+    def _take_in_steps(self, steps: Steps[Effects], reply: PendingReply) -> Steps[None]:
+        try:
+            effects = yield from steps
+        except KafkaError as error:
+            effects = Effects([], [(reply, error.as_value())])
+        except InvariantError:
+            raise
+        except Exception:
+            self._answer([(reply, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))])
+            raise
+        rest = self._perform(effects)
+        if rest is not None:
+            yield from rest
+
+    # Effects
+
+    def _perform(self, effects: Effects) -> Steps[None] | None:
+        """Set the timers, append the records, complete the replies: the one path of all effects.
+
+        Return the steps that are left where there is more than fits into one.
+        """
+        timers = effects.timers
+        if max(len(timers), len(effects.records), len(effects.answers)) > AT_ONCE:
+            return self._perform_large(effects)
+        if timers:
+            self.keyed_timers.apply(timers)
+        records, written = effects.records, None
+        if self._accumulate(effects):
+            return None
+        if records:
+            try:
+                written = self.log.append(records, self._now_ms())
+            except KafkaError as error:
+                self._refuse(effects, error)
+                return None
+            self._replay(effects)
+        if not self._commits.hold(written, effects):
+            self._answer(effects.answers)
+            self._follow(effects)
+        return None
+
+    def _perform_large(self, effects: Effects) -> Steps[None]:
+        """Do the same in chunks. Records that fit into no batch are encoded and written apart."""
+        yield
+        for number, timers in enumerate(in_slices(effects.timers, AT_ONCE)):
+            if number:
+                yield
+            self.keyed_timers.apply(timers)
+        if self._accumulate(effects):
+            return
+        records, written = effects.records, None
+        if records:
+            try:
+                encoded = yield from self.log.encode(records, self._now_ms(), atomic=effects.atomic)
+                written = yield from self.log.write(encoded)
+            except KafkaError as error:
+                self._refuse(effects, error)
+                return
+            self._records += len(records)
+            yield  # one record may be large
+            if effects.replays:
+                for number, record in enumerate(records, 1):
+                    self.machine.replay(record)
+                    if not number % AT_ONCE:
+                        yield
+        if not self._commits.hold(written, effects):
+            for number, answers in enumerate(in_slices(effects.answers, AT_ONCE)):
+                if number:
+                    yield
+                self._answer(answers)
+            self._follow(effects)
+
+    def _accumulate(self, effects: Effects) -> bool:
+        """Add the effects to the batch that stays open for further events, and replay them.
+
+        Return False if there is no such batch, or if it has no room for them: it is written then.
+        """
+        accumulator = self._accumulator
+        if not (accumulator.is_open or (effects.records and self._is_lingering())):
+            return False
+        try:
+            while not accumulator.add(effects, self._now_ms()):
+                if not accumulator.is_open:
+                    return False
+                self._flush()
+                if self._is_unloaded:
+                    return True
+        except KafkaError as error:
+            self._refuse(effects, error)
+            return True
+        self._replay(effects)
+        if accumulator.is_full:
+            self._flush()
+        return True
+
+    def _is_lingering(self) -> bool:
+        """True if a new batch stays open for further events.
+
+        The first event of a round is written by itself: mostly no other one follows, and a batch
+        for one event costs more. Where appends may be refused later (a slow directory), each event
+        is written by itself: its refusal then costs no other event.
+        """
+        batching = self._batching
+        if batching.linger_ms != ADAPTIVE:
+            return batching.linger_ms > 0
+        if not self.log.is_calm:
+            return False
+        if self._turns:
+            return True
+        rounds = batching.rounds
+        if rounds.calls is None:
+            return False
+        if self._round != rounds.number:
+            self._round = rounds.number
+            return False
+        rounds.defer(self._end_round)
+        self._is_in_round = True
+        return True
+
+    def _flush(self) -> None:
+        """Write the open batch, if there is one, and complete the replies of its events."""
+        accumulator = self._accumulator
+        if not accumulator.is_open:
+            return
+        effects, now_ms = accumulator.effects, self._now_ms()
+        try:
+            written = accumulator.write(now_ms)
+        except KafkaError as error:
+            self._refused += len(effects)
+            _logger.warning("batch refused", shard=self.name, reason=str(error))
+            self._answer(loss_replies(effects, error.as_value(), now_ms).items())
             self.fail()
+            return
+        self._complete(one for one in effects if not self._commits.hold(written, one))
+
+    def _replay(self, effects: Effects) -> None:
+        self._records += len(effects.records)
+        if effects.replays:
+            replay = self.machine.replay
+            for record in effects.records:
+                replay(record)
+
+    def _refuse(self, effects: Effects, error: KafkaError) -> None:
+        """The records of one event are not in the log and were not replayed."""
+        self._refused += 1
+        _logger.warning("records refused", shard=self.name, reason=str(error))
+        if effects.refused is not None:
+            self._follow_ups.append(partial(effects.refused, error.as_value()))
+        else:
+            self._answer([(reply, error.as_value()) for reply, _ in effects.answers])
+
+    def _complete(self, committed: Iterable[Effects]) -> None:
+        """Reply to each before the next is asked for: a loss may end the iteration."""
+        for effects in committed:
+            self._answer(effects.answers)
+            self._follow(effects)
+
+    def _follow(self, effects: Effects) -> None:
+        if effects.committed is not None:
+            self._follow_ups.append(effects.committed)
+
+    def _answer(self, answers: Iterable[tuple[Any, Any]]) -> None:
+        """Complete replies. The tickets of a shard are instances of PendingReply."""
+        for reply, value in answers:
+            self._waiting.pop(reply, None)
+            reply.give(value)
+
+    def _now_ms(self) -> int:
+        return int(self._wall() * 1000)
+
+    # Life
+
+    @property
+    def _is_unloaded(self) -> bool:
+        """True if unloaded. Recheck after every call of the log or of the machine."""
+        return self.state is ShardState.UNLOADED
+
+    def activate(self, read: Any = None) -> None:
+        """Serve: everything stored has been replayed.
+
+        read: what was replayed last. No reply is completed before that is committed.
+        """
+        self.state = ShardState.ACTIVE
+        self._steps = self._begin(read)
+        self.go_on(self._elapsed() + _AT_ONCE_S)
+
+    def _begin(self, read: Any) -> Steps[None]:
+        if read is not None:
+            self._commits.hold(read, Effects())
+        effects = yield from self.machine.loaded(self._now_ms())
+        rest = self._perform(effects)
+        if rest is not None:
+            yield from rest
 
     def fail(self) -> None:
-        """What was replayed may be lost: the shard is loaded anew."""
-        if self.state is State.ACTIVE:
+        """Have the shard loaded again: replayed records may be lost."""
+        if self.state is ShardState.ACTIVE:
             self.unload()
             self._failed(self)
 
     def unload(self) -> None:
-        """It is led elsewhere, or no more: nothing of it is performed or told any more, but what
-        `dismiss` tells. Idempotent.
-        """
-        self.state = State.UNLOADED
-        self.log.unwatch()
-        self._uncommitted.clear()
+        """Stop serving; idempotent. `dismiss` completes the replies that are left."""
+        self.state = ShardState.UNLOADED
+        self._commits.close()
+        self._accumulator.close()
         self._turns.clear()
-        self._gathered.close()
-        self._steps, self._moved = None, False
+        self._follow_ups.clear()
+        self._steps, self._is_woken, self._is_in_round = None, False, False
 
     def dismiss(self) -> Steps[None]:
-        """Once it is unloaded: leave no timer, and tell whoever waits NOT_COORDINATOR."""
-        yield from self.alarms.clear()
+        """Cancel all timers of an unloaded shard, and answer what waits with NOT_COORDINATOR."""
+        yield from self.keyed_timers.clear()
         waiting, self._waiting = self._waiting, {}
-        for ticket in waiting:
-            ticket.give(KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
+        for reply in waiting:
+            reply.give(KafkaError(ErrorCode.NOT_COORDINATOR, self.name))
             yield
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Figures for the tree."""
         return {
             "state": self.state.value,
             "events": self._events,
             "turns": len(self._turns),
             "turns_bound": _QUEUED,
-            **super().figures(),
+            "records": self._records,
+            "refused": self._refused,
+            **self._accumulator.figures(),
+            "uncommitted": len(self._commits),
+            "waiting": len(self._waiting),
+            "timers": len(self.keyed_timers),
         }
-
-
-def _event_of(committed: Callable[[int], Effects]) -> Event[Any]:
-    """What follows when records are committed, as an event that nobody waits for."""
-    return lambda _machine, _ticket, now_ms: committed(now_ms)

@@ -17,9 +17,8 @@ from trio_kafka.coordinators.effects import (
     SetTimer,
     Ticket,
     TimerKey,
-    effects_of,
 )
-from trio_kafka.coordinators.roles import Event, M
+from trio_kafka.coordinators.protocols import Event, M
 from trio_kafka.coordinators.stored import decode_record, encode_record
 from trio_kafka.errors import KafkaError
 from trio_kafka.scheduling.chunked_work import Steps, whole
@@ -58,8 +57,7 @@ class MachineDriver(Generic[M]):
         """One request; its answer, if it is there yet, stands in `answers`."""
         ticket = next(self._tickets)
         try:
-            made = event(self.machine, ticket, self.now_ms)
-            effects = effects_of(made, ticket) if isinstance(made, tuple) else _whole(made)
+            effects = _whole(event(self.machine, ticket, self.now_ms))
         except KafkaError as error:
             effects = Effects(answers=[(ticket, error)])
         self._perform(effects)

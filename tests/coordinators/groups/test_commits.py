@@ -4,7 +4,9 @@ import pytest
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.commits import (
+from trio_kafka.coordinators.groups.commits import commit, delete, fetch
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offset_values import (
     AskedTopic,
     Commit,
     FetchedOffset,
@@ -12,11 +14,7 @@ from trio_kafka.coordinators.groups.commits import (
     FetchOffsets,
     PartitionOffset,
     TopicOffsets,
-    commit,
-    delete,
-    fetch,
 )
-from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue

@@ -9,9 +9,9 @@ from tests.apis.kit import broker
 from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.java_compat import partition_of
 from trio_kafka.coordinators.groups.offsets_service import LOOKUPS
-from trio_kafka.coordinators.groups.placing import partition_of
-from trio_kafka.coordinators.state import State
+from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -44,7 +44,7 @@ async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> No
         for name in ("a", "b"):
             await commit(served, name, "t", 0, 7)
         groups = served.broker.groups
-        groups.shard_of("c").state = State.LOADING
+        groups.shard_of("c").state = ShardState.LOADING
 
         one, other, error = groups.submit_many(
             LOOKUPS, [(name, names) for name in ("a", "b", "c")], list

@@ -1,10 +1,12 @@
 """Groups are deleted with all that is stored of them, or not at all."""
 
+from functools import partial
+
 import pytest
 
 from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
-from trio_kafka.coordinators.groups.deleting import delete_group
+from trio_kafka.coordinators.groups.administration import delete_group
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import (
     GroupMetadataKey,
@@ -14,7 +16,7 @@ from trio_kafka.protocol.stored.groups.classic import (
 
 
 def delete(kit: ClassicKit, group_id: str = GROUP) -> None:
-    assert kit.driver.ask(lambda groups, t, now: delete_group(groups, group_id, t, now)) is None
+    assert kit.driver.ask(partial(delete_group, group_id)) is None
 
 
 def commit(kit: ClassicKit, *partitions: int) -> None:

@@ -16,9 +16,12 @@ from tests.coordinators.groups.test_commits import (
 )
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
-from trio_kafka.coordinators.groups.commits import Commit, commit
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
+from trio_kafka.coordinators.groups.commits import commit
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offset_values import (
+    Commit,
+)
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta

@@ -7,8 +7,8 @@ import pytest
 
 from tests.coordinators.groups.test_commits import simple
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
-from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
+from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import KafkaError
@@ -23,9 +23,10 @@ from trio_kafka.protocol.stored.groups.classic import (
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
 
-class Kind:
+class Submachine:
     """A kind that notes what it is told."""
 
+    group_type = classic_adapter = None
     timers = frozenset({"mine"})
 
     def __init__(self, _groups: Groups) -> None:
@@ -45,10 +46,10 @@ class Kind:
         return Effects()
 
 
-def machine() -> tuple[Groups, Kind]:
-    groups = Groups((Kind,), simple=simple)
-    (_, kind) = groups.kinds
-    assert isinstance(kind, Kind)
+def machine() -> tuple[Groups, Submachine]:
+    groups = Groups((Submachine,), simple=simple)
+    (_, kind) = groups.submachines
+    assert isinstance(kind, Submachine)
     return groups, kind
 
 
@@ -140,7 +141,7 @@ def test_as_many_groups_as_can_be_shown_have_nodes() -> None:
 def test_a_machine_that_is_closed_waits_for_no_collector() -> None:
     groups = Groups([ClassicGroups, ConsumerGroups], simple=simple)
     groups.known("g")
-    known = weakref.ref(groups), weakref.ref(groups.kinds[-1])
+    known = weakref.ref(groups), weakref.ref(groups.submachines[-1])
     gc.collect()
     gc.disable()
     try:

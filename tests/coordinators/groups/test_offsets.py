@@ -5,9 +5,12 @@ from hypothesis import strategies as st
 
 from tests.coordinators.groups.test_commits import AskedTopic, ask, one, simple, store
 from trio_kafka.coordinators.effects import CoordinatorRecord
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups
-from trio_kafka.coordinators.groups.commits import Commit, commit, delete
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
+from trio_kafka.coordinators.groups.commits import commit, delete
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offset_values import (
+    Commit,
+)
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID

@@ -4,7 +4,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
-from trio_kafka.coordinators.groups.commits import (
+from trio_kafka.coordinators.groups.offset_values import (
     AskedTopic,
     Commit,
     FetchOffsets,

@@ -5,8 +5,9 @@ from typing import Final
 from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.parts.quorum import Metadata
 from trio_kafka.broker.parts.topic_creation import TopicCreation
+from trio_kafka.coordinators.batch_accumulator import Batching
 from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
-from trio_kafka.coordinators.runtime import Ground
+from trio_kafka.coordinators.runtime import CoordinatorDependencies
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.records.compression import Codec
@@ -20,7 +21,7 @@ def make_groups(
     context: BuildContext, replicas: ReplicaManager, creation: TopicCreation
 ) -> GroupCoordinator:
     """Make the group coordinator; it serves no requests before `start_groups`."""
-    dependencies = Ground(
+    dependencies = CoordinatorDependencies(
         broker=context.node_id,
         replicas=replicas,
         timers=context.timers,
@@ -28,8 +29,7 @@ def make_groups(
         random_bytes=context.world.random_bytes,
         buffer=context.config.offsets_load_buffer_size,
         codec=Codec(context.config.offsets_topic_compression_codec),
-        linger_ms=context.config.group_coordinator_append_linger_ms,
-        rounds=context.deferred,
+        batching=Batching(context.config.group_coordinator_append_linger_ms, context.deferred),
     )
     return GroupCoordinator(
         context.config, dependencies, context.node, lambda: creation.want([CONSUMER_OFFSETS])

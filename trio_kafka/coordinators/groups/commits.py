@@ -5,97 +5,31 @@ of the group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.groups.expiry import NO_EXPIRY
-from trio_kafka.coordinators.groups.group import Group
+from trio_kafka.coordinators.groups.expiry import NO_EXPIRY, schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offset_values import (
+    DEFAULT_RETENTION,
+    GROUP_ID_SINCE,
+    AskedTopic,
+    Commit,
+    FetchedOffset,
+    FetchedTopic,
+    FetchOffsets,
+    TopicOffsets,
+)
 from trio_kafka.coordinators.groups.offsets import tombstone
+from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
-NO_OFFSET: Final = -1
-NO_EPOCH: Final = -1
-DEFAULT_RETENTION: Final = -1
 _WRITTEN, _WITH_EXPIRY = 4, 1  # versions of a value; the second is the last that knows an expiry
 _A_STEP: Final = 200  # partitions that are looked at without letting others run: 0.8 ms
-GROUP_ID_SINCE: Final = 9  # of OffsetCommit: clients know GROUP_ID_NOT_FOUND
 _LAST_MS: Final = (1 << 63) - 1  # that can be stored; Kafka counts beyond it, to before 1970
-
-
-class PartitionOffset(NamedTuple):
-    """What is committed for a partition. metadata: the client's own words."""
-
-    partition: int
-    offset: int
-    leader_epoch: int
-    metadata: str | None
-
-
-class TopicOffsets(NamedTuple):
-    """Of one topic. topic_id: zero where the client did not say it."""
-
-    topic: str
-    topic_id: bytes
-    partitions: Sequence[PartitionOffset]
-
-
-@define  # made for each request, and by names of fields that takes three times as long
-class Commit:
-    """epoch: the generation, or the member's epoch; negative for who is no member. version: of
-    OffsetCommit. retention_ms: -1 leaves it to the broker. Never changed; see `CoordinatorRecord`.
-    """
-
-    group_id: str
-    topics: Sequence[TopicOffsets]
-    member_id: str = ""
-    instance_id: str | None = None
-    epoch: int = NO_EPOCH
-    version: int = GROUP_ID_SINCE
-    retention_ms: int = DEFAULT_RETENTION
-
-
-class FetchedOffset(NamedTuple):
-    """The answer for a partition: an offset of -1 where none is stored."""
-
-    partition: int
-    offset: int = NO_OFFSET
-    leader_epoch: int = NO_EPOCH
-    metadata: str = ""
-    error: ErrorCode = ErrorCode.NONE
-
-
-class FetchedTopic(NamedTuple):
-    """The answer for a topic; partitions in the order in which they were asked for."""
-
-    topic: str
-    topic_id: bytes
-    partitions: list[FetchedOffset]
-
-
-class AskedTopic(NamedTuple):
-    """Partitions of a topic that somebody wants to know of, or to delete."""
-
-    topic: str
-    topic_id: bytes
-    partitions: Sequence[int]
-
-
-@frozen(kw_only=True)
-class FetchOffsets:
-    """topics: None is all that there are. require_stable: what transactions may change is not
-    told.
-    """
-
-    group_id: str
-    member_id: str | None = None
-    epoch: int = NO_EPOCH
-    topics: Sequence[AskedTopic] | None
-    require_stable: bool = False
 
 
 # Commit
@@ -116,7 +50,7 @@ def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effect
         asked.member_id, asked.instance_id, asked.epoch, asked.version, topics
     )
     if is_new:
-        groups.offsets.look_for_expired(effects)
+        schedule_expiry(effects, groups.settings)
     count = len(topics)
     for topic in topics:
         count += len(topic[2])

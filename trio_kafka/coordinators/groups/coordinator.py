@@ -16,32 +16,34 @@ from uuid import UUID
 import trio
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.administration import (
+    GroupFilter,
+    ListedGroup,
+    delete_group,
+    list_groups,
+)
 from trio_kafka.coordinators.groups.classic.service import ClassicService
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.service import ConsumerService
-from trio_kafka.coordinators.groups.deleting import delete_group
-from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.groups import Event, Groups
+from trio_kafka.coordinators.groups.java_compat import partition_of
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
-from trio_kafka.coordinators.groups.listing import GroupFilter, ListedGroup, list_groups
 from trio_kafka.coordinators.groups.offsets_service import COMMITS, LOOKUPS, OffsetsService
-from trio_kafka.coordinators.groups.placing import partition_of
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
     group_settings,
     own_group_settings,
 )
-from trio_kafka.coordinators.runtime import Ground, ShardRuntime
-from trio_kafka.coordinators.shard import Shard
-from trio_kafka.coordinators.state import State
-from trio_kafka.coordinators.waiting import (
+from trio_kafka.coordinators.pending_reply import (
     NOT_YET,
-    Waiting,
-    answer_of,
-    answer_of_all,
-    told_later,
+    PendingReply,
+    deferred_reply,
+    joint_reply,
+    value_or_raise,
 )
+from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.coordinators.runtime import CoordinatorDependencies, ShardRuntime
+from trio_kafka.coordinators.shard import Shard
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.delta import MetadataDelta
@@ -76,21 +78,27 @@ class GroupCoordinator:
     """
 
     def __init__(
-        self, config: BrokerConfig, ground: Ground, node: Node, want_topic: Callable[[], None]
+        self,
+        config: BrokerConfig,
+        dependencies: CoordinatorDependencies,
+        node: Node,
+        want_topic: Callable[[], None],
     ) -> None:
         """want_topic: have `__consumer_offsets` created."""
         self.settings = group_settings(config)
         self.own_settings: dict[str, GroupSettings] = {}
         self.timeout_s = config.offsets_commit_timeout_ms / 1000
         self._config = config
-        self._ground = ground
+        self._dependencies = dependencies
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
-        self.purgatories = {wait: Purgatory(wait, ground.timers, self._node) for wait in WAITS}
+        self.purgatories = {
+            wait: Purgatory(wait, dependencies.timers, self._node) for wait in WAITS
+        }
         self.classic = ClassicService(self)
         self.offsets = OffsetsService(self)
-        self.consumer = ConsumerService(self, ground.random_bytes)
-        self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, ground, self._node)
+        self.consumer = ConsumerService(self, dependencies.random_bytes)
+        self.runtime = ShardRuntime(CONSUMER_OFFSETS, self._groups, dependencies, self._node)
 
     def _groups(self) -> Groups:
         return Groups(
@@ -150,11 +158,8 @@ class GroupCoordinator:
         Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
         """
-        ticket = self.shard_of(group_id).ask(event)
-        answer = ticket.answer
-        if answer is not NOT_YET and type(answer) is not KafkaError:  # nearly always
-            return make(answer)
-        return answer_of(ticket, make, self.purgatories[wait], timeout_s)
+        reply = self.shard_of(group_id).ask(event)
+        return self._answer(wait, reply, partial(value_or_raise, make), timeout_s)
 
     def submit_told(
         self,
@@ -166,13 +171,14 @@ class GroupCoordinator:
         timeout_s: float = inf,
     ) -> Any:
         """As `submit`, but errors are told to `make`, as any answer."""
-        try:
-            ticket = self.shard_of(group_id).ask(event)
-        except KafkaError as error:
-            return make(error.as_value())
-        if ticket.answer is not NOT_YET:
-            return make(ticket.answer)
-        return told_later(ticket, make, self.purgatories[wait], timeout_s)
+        return self._answer(wait, self._ask(group_id, event), make, timeout_s)
+
+    def _answer(
+        self, wait: str, reply: PendingReply, make: Callable[[Any], T], timeout_s: float
+    ) -> Any:
+        if reply.answer is not NOT_YET:
+            return make(reply.answer)
+        return deferred_reply(reply, make, self.purgatories[wait], timeout_s)
 
     def submit_many(
         self,
@@ -189,12 +195,12 @@ class GroupCoordinator:
         tickets = [self._ask(group_id, event) for group_id, event in islice(rest, _AT_ONCE)]
         if len(tickets) == _AT_ONCE:
             return self._submit_rest(wait, tickets, rest, make, timeout_s)
-        return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        return joint_reply(tickets, make, self.purgatories[wait], timeout_s)
 
     def _submit_rest(
         self,
         wait: str,
-        tickets: list[Waiting],
+        tickets: list[PendingReply],
         rest: Iterable[tuple[str, Event]],
         make: Callable[[list[Any]], T],
         timeout_s: float,
@@ -203,7 +209,7 @@ class GroupCoordinator:
             yield
             tickets += [self._ask(group_id, event) for group_id, event in some]
         yield
-        answer = answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        answer = joint_reply(tickets, make, self.purgatories[wait], timeout_s)
         return (yield from answer) if isinstance(answer, GeneratorType) else answer
 
     def submit_everywhere(
@@ -211,25 +217,25 @@ class GroupCoordinator:
     ) -> Any:
         """The same for every shard here; one that is being loaded answers with its error."""
         tickets = [shard.ask(event) for shard in self.runtime.shards.values()]
-        return answer_of_all(tickets, make, self.purgatories[wait], timeout_s)
+        return joint_reply(tickets, make, self.purgatories[wait], timeout_s)
 
-    def _ask(self, group_id: str, event: Event) -> Waiting:
+    def _ask(self, group_id: str, event: Event) -> PendingReply:
         try:
             return self.shard_of(group_id).ask(event)
         except KafkaError as error:
-            return Waiting(error.as_value())
+            return PendingReply(error.as_value())
 
     # Groups
 
     def new_id(self) -> str:
         """What a new member's id ends in: a UUID."""
-        return str(UUID(bytes=self._ground.random_bytes(16), version=4))
+        return str(UUID(bytes=self._dependencies.random_bytes(16), version=4))
 
     def list_groups(
         self, wanted: GroupFilter, make: Callable[[list[list[ListedGroup] | KafkaError]], T]
     ) -> Any:
         """Those of all shards here, shard by shard: see `listing.list_groups`."""
-        event = partial(_list, wanted)
+        event = partial(list_groups, wanted)
         return self.submit_everywhere("ListGroups", event, make, timeout_s=self.timeout_s)
 
     def delete_groups(
@@ -237,20 +243,20 @@ class GroupCoordinator:
     ) -> Any:
         """See `deleting.delete_group`; as `submit_many`."""
         events: Iterator[tuple[str, Event]] = (
-            (name, partial(_delete_group, name)) for name in group_ids
+            (name, partial(delete_group, name)) for name in group_ids
         )
         return self.submit_many("DeleteGroups", events, make, timeout_s=self.timeout_s)
 
     def lags(self, group_id: str) -> list[Lag]:
         """How far a group is behind, as this broker knows. Raises KafkaError as `shard_of`."""
         machine = self.shard_of(group_id).machine
-        return list(lags(machine, group_id, ends_of(self._ground.replicas)))
+        return list(lags(machine, group_id, ends_of(self._dependencies.replicas)))
 
     @property
     def machines(self) -> list[Groups]:
         """The groups of all shards that serve, for whoever looks."""
         shards = self.runtime.shards.values()
-        return [shard.machine for shard in shards if shard.state is State.ACTIVE]
+        return [shard.machine for shard in shards if shard.state is ShardState.ACTIVE]
 
     # Life
 
@@ -308,11 +314,3 @@ class GroupCoordinator:
             "groups": sum(len(machine.by_id) for machine in machines),
             "offsets": sum(machine.offsets.count for machine in machines),
         }
-
-
-def _list(wanted: GroupFilter, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:
-    return list_groups(groups, wanted, ticket, now_ms)
-
-
-def _delete_group(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Effects:
-    return delete_group(groups, group_id, ticket, now_ms)

@@ -8,10 +8,11 @@ Sans-IO.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
-from trio_kafka.coordinators.groups.group import Group, Kind, Replay
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
+from trio_kafka.coordinators.groups.expiry import OffsetExpiry
+from trio_kafka.coordinators.groups.inspection import group_nodes
 from trio_kafka.coordinators.groups.offsets import Offsets
-from trio_kafka.coordinators.groups.seen import group_nodes
+from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -20,8 +21,10 @@ from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
 from trio_kafka.scheduling.chunked_work import Steps, emptied
 
-MakeKind: TypeAlias = "Callable[[Groups], Kind]"
+MakeSubmachine: TypeAlias = "Callable[[Groups], Submachine]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
+# One request to the groups of a shard. Steps where it takes longer than 2 ms.
+Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
 Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 
 
@@ -32,7 +35,7 @@ class Groups:
 
     def __init__(
         self,
-        kinds: Sequence[MakeKind] = (),
+        submachines: Sequence[MakeSubmachine] = (),
         *,
         simple: MakeGroup,
         settings: GroupSettings = DEFAULT_GROUP_SETTINGS,
@@ -47,13 +50,16 @@ class Groups:
             {} if own_settings is None else own_settings
         )
         self.offsets = Offsets(self)
-        self.kinds: list[Kind] = [self.offsets, *(make(self) for make in kinds)]
+        self.submachines: list[Submachine] = [
+            OffsetExpiry(self, self.offsets),
+            *(make(self) for make in submachines),
+        ]
         self._simple = simple
         self._replays: dict[type[Any], Replay] = {}
-        self._timers: dict[str, Kind] = {}
-        for kind in self.kinds:
-            self._replays.update(kind.replays)
-            self._timers.update(dict.fromkeys(kind.timers, kind))
+        self._timers: dict[str, Submachine] = {}
+        for one in self.submachines:
+            self._replays.update(one.replays)
+            self._timers.update(dict.fromkeys(one.timers, one))
 
     def group(self, group_id: str) -> Group:
         """Raises KafkaError(GROUP_ID_NOT_FOUND)."""
@@ -77,7 +83,7 @@ class Groups:
 
     def replay(self, record: CoordinatorRecord) -> None:
         """Take a record that was written, here or by whoever led this partition before. One whose
-        kind is not served here is left alone.
+        one is not served here is left alone.
         """
         replay = self._replays.get(type(record.key))
         if replay is not None:
@@ -101,8 +107,8 @@ class Groups:
     def loaded(self, now_ms: int) -> Steps[Effects]:
         """All that is stored has been replayed."""
         effects = Effects()
-        for kind in self.kinds:
-            effects.join((yield from kind.loaded(now_ms)))
+        for one in self.submachines:
+            effects.join((yield from one.loaded(now_ms)))
         return effects
 
     def image_changed(
@@ -122,8 +128,8 @@ class Groups:
             return []
         changes: list[Change] = [take]
         changes += [
-            lambda _groups, now_ms, kind=kind: kind.image_changed(delta, now_ms)  # type: ignore[misc]
-            for kind in self.kinds
+            lambda _groups, now_ms, one=one: one.image_changed(delta, now_ms)  # type: ignore[misc]
+            for one in self.submachines
         ]
         return changes
 
@@ -137,9 +143,9 @@ class Groups:
         """Nobody asks any more. The parts know one another: they would wait for the collector."""
         yield from emptied(self.by_id)
         yield from emptied(self.offsets.by_group)
-        for part in self.kinds:
+        for part in (*self.submachines, self.offsets):
             vars(part).clear()
-        for table in (self.kinds, self._replays, self._timers):
+        for table in (self.submachines, self._replays, self._timers):
             table.clear()
 
     # For whoever looks

@@ -6,38 +6,29 @@ replayed. What a transaction commits is pending until its marker. A value is kep
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
-from trio_kafka.coordinators.groups.expiry import expire, forget_topics
-from trio_kafka.coordinators.groups.group import Replay
-from trio_kafka.coordinators.groups.pending import Pending
-from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.pending_offsets import PendingOffsets
+from trio_kafka.coordinators.groups.protocols import GroupTable, Replay
 from trio_kafka.protocol.stored.groups.classic import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
     OffsetCommitKey,
     OffsetCommitValue,
 )
-from trio_kafka.scheduling.chunked_work import Steps
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.groups import Groups
 
 OffsetsOfGroup: TypeAlias = dict[str, dict[int, OffsetCommitValue]]
 NO_OFFSETS: Final[Mapping[str, Mapping[int, OffsetCommitValue]]] = {}
-EXPIRY: Final = "expire-group-metadata"
 
 
 class Offsets:
     """by_group: what is committed. pending: what transactions have not ended yet. count: of all."""
 
-    timers = frozenset({EXPIRY})
-
-    def __init__(self, groups: "Groups") -> None:
+    def __init__(self, groups: GroupTable) -> None:
         self._groups = groups
         self.by_group: dict[str, OffsetsOfGroup] = {}
-        self.pending = Pending(self)
+        self.pending = PendingOffsets(self.put)
         self.count = 0
         self.replays: Mapping[type, Replay] = {
             OffsetCommitKey: self.replay,
@@ -105,7 +96,7 @@ class Offsets:
             self.put(key, value)
         else:
             partitions[key.partition] = value
-        if self.pending.by_place:
+        if self.pending.by_key:
             self.pending.overtake(key)
 
     def _replay_legacy(
@@ -120,34 +111,6 @@ class Offsets:
                 value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp
             ),
         )
-
-    # Life, as of a kind of groups
-
-    def loaded(self, now_ms: int) -> Steps[Effects]:
-        """Expired offsets are looked for from now on, if there is a group."""
-        del now_ms
-        yield from ()
-        effects = Effects()
-        if self._groups.by_id:
-            self.look_for_expired(effects)
-        return effects
-
-    def look_for_expired(self, effects: Effects) -> None:
-        """From now on: there is a group, or there will be one when these effects are performed.
-        Whoever makes one says so, as nobody looks where there is none.
-        """
-        interval_ms = self._groups.settings.retention_check_interval_ms
-        effects.set_timer((EXPIRY,), interval_ms, keep=True)
-
-    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
-        """Offsets of topics that were deleted go."""
-        del now_ms
-        return forget_topics(self, delta.deleted_topics) if delta.deleted_topics else Effects()
-
-    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
-        """Time to look for what has expired."""
-        del key
-        return expire(self._groups, now_ms)
 
 
 def tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:

@@ -6,15 +6,13 @@ Delayed. Raises KafkaError as `GroupCoordinator.submit`.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from trio_kafka.coordinators.groups import commits
-from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.waiting import answer_of
+from trio_kafka.coordinators.groups import offset_values as values
+from trio_kafka.coordinators.groups.groups import Event
+from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 
 T = TypeVar("T")
 LOOKUPS: Final = "OffsetFetch"
@@ -24,22 +22,18 @@ COMMITS: Final = "OffsetCommit"
 class OffsetsService:
     """See above."""
 
-    def __init__(self, coordinator: "GroupCoordinator") -> None:
+    def __init__(self, coordinator: Submitter) -> None:
         self._coordinator = coordinator
 
-    def commit(self, asked: commits.Commit, make: Callable[[list[int]], T]) -> Any:
+    def commit(self, asked: values.Commit, make: Callable[[list[int]], T]) -> Any:
         """Store offsets: see `commits.commit`."""
-        groups = self._coordinator
-        ticket = groups.shard_of(asked.group_id).ask(partial(commits.commit, asked))
-        answer = ticket.answer
-        if type(answer) is list:  # nearly always: it is there, and no error
-            return make(answer)
-        return answer_of(ticket, make, groups.purgatories[COMMITS], groups.timeout_s)
+        event, groups = partial(commits.commit, asked), self._coordinator
+        return groups.submit(COMMITS, asked.group_id, event, make, timeout_s=groups.timeout_s)
 
     def fetch(
         self,
-        asked: Iterable[commits.FetchOffsets],
-        make: Callable[[list[list[commits.FetchedTopic] | KafkaError]], T],
+        asked: Iterable[values.FetchOffsets],
+        make: Callable[[list[list[values.FetchedTopic] | KafkaError]], T],
     ) -> Any:
         """Offsets of several groups: see `commits.fetch`; as `GroupCoordinator.submit_many`."""
         events: Iterator[tuple[str, Event]] = (
@@ -51,7 +45,7 @@ class OffsetsService:
     def delete(
         self,
         group_id: str,
-        topics: Sequence[commits.AskedTopic],
+        topics: Sequence[values.AskedTopic],
         make: Callable[[list[int]], T],
     ) -> Any:
         """Forget offsets: see `commits.delete`. INVALID_GROUP_ID for no name: only commits of old

@@ -8,8 +8,8 @@ from attrs import define
 
 from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.classic.requests import heartbeat, join, leave, sync
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     GroupProtocol,

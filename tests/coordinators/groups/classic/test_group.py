@@ -12,8 +12,8 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
     subscription,
 )
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.coordinators.groups.classic.values import Described, DescribedMember, GroupProtocol
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
@@ -31,7 +31,7 @@ def commits(kit: ClassicKit, **how: Any) -> ErrorCode:
 
 
 def ended(kit: ClassicKit) -> ClassicGroup:
-    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
     return kit.group
 
 

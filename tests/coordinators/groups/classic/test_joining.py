@@ -13,8 +13,8 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
     subscription,
 )
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
 from trio_kafka.coordinators.groups.classic.joining import NEW_MEMBER_TIMEOUT_MS
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, JoinedMember
 from trio_kafka.errors import ErrorCode
 
@@ -26,7 +26,7 @@ def test_a_new_member_is_given_an_id_to_come_back_with() -> None:
 
     assert asked.answer == Joined(member_id="app-1", error=ErrorCode.MEMBER_ID_REQUIRED)
     assert kit.state == "Empty"
-    assert kit.group.roster.pending == {"app-1"}
+    assert kit.group.membership.pending == {"app-1"}
 
 
 def test_an_id_that_nobody_comes_back_with_is_forgotten_after_the_session_timeout() -> None:
@@ -35,7 +35,7 @@ def test_an_id_that_nobody_comes_back_with_is_forgotten_after_the_session_timeou
 
     kit.wait(7000)
 
-    assert not kit.group.roster.pending
+    assert not kit.group.membership.pending
     assert kit.join(member).code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -45,7 +45,7 @@ def test_old_versions_join_at_once() -> None:
     asked = kit.join(version=3)
 
     assert asked.waits
-    assert "client-1" in kit.group.roster
+    assert "client-1" in kit.group.membership
 
 
 def test_the_leader_alone_is_told_the_members() -> None:
@@ -109,7 +109,7 @@ def test_who_came_in_an_earlier_first_rebalance_does_not_lengthen_the_next_one()
     kit.joining(1, rebalance_ms=DELAY_MS)
     kit.joining(1, rebalance_ms=DELAY_MS)  # there is no time left to wait for more
     kit.wait(DELAY_MS)
-    kit.leave(*[member.member_id for member in kit.group.roster])
+    kit.leave(*[member.member_id for member in kit.group.membership])
     assert kit.state == "Empty"
     [asked] = kit.joining(1)
 
@@ -190,7 +190,7 @@ def test_a_protocol_that_is_named_twice_counts_once() -> None:
     [member] = kit.stable(1, protocols=(*RANGE, *RANGE))
 
     assert kit.group.protocol_name == "range"
-    assert member in kit.group.roster
+    assert member in kit.group.membership
 
 
 def test_a_member_that_joins_again_gets_its_generation_while_the_leader_assigns() -> None:
@@ -264,7 +264,7 @@ def test_who_joins_twice_is_answered_twice() -> None:
     assert again.waits
     kit.join(second)
     assert again.joined.generation == 2
-    assert kit.group.roster.joined == 0
+    assert kit.group.membership.joined == 0
 
 
 def test_a_new_member_that_waits_is_given_up_after_five_minutes() -> None:
@@ -310,7 +310,7 @@ def test_an_id_that_is_pending_is_of_no_static_member() -> None:
     asked = kit.join(member, instance="i")
 
     assert asked.code is ErrorCode.UNKNOWN_SERVER_ERROR
-    assert kit.group.roster.pending == {member}
+    assert kit.group.membership.pending == {member}
 
 
 def test_a_full_group_turns_new_members_away() -> None:
@@ -333,7 +333,7 @@ def test_while_members_join_only_those_that_wait_count() -> None:
     late = kit.join(second)
 
     assert late.answer == Joined(member_id="", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
-    assert second not in kit.group.roster
+    assert second not in kit.group.membership
     assert kit.state == "CompletingRebalance"
 
 
@@ -343,13 +343,13 @@ def test_a_member_that_is_pending_is_turned_away_too() -> None:
     kit.join(first)
 
     assert kit.join(second).code is ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert not kit.group.roster.pending
+    assert not kit.group.membership.pending
 
 
 def test_a_group_that_has_ended_lets_nobody_in() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
-    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
 
     assert kit.join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert kit.join(member).answer == Joined(

@@ -1,7 +1,7 @@
 """LeaveGroup: members leave, alone or many at once, and administrators remove static ones."""
 
 from tests.coordinators.groups.classic.kit import DELAY_MS, GROUP, ClassicKit
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.coordinators.groups.classic.values import Joined, Leaving
 from trio_kafka.errors import ErrorCode, KafkaError
 
@@ -61,7 +61,7 @@ def test_many_leave_with_one_rebalance_and_each_has_its_own_answer() -> None:
     )
 
     assert answer == [NONE, UNKNOWN, NONE, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN]
-    assert [member.member_id for member in kit.group.roster] == [second, third]
+    assert [member.member_id for member in kit.group.membership] == [second, third]
     assert kit.group.rebalances[-1].cause == (
         f"members have left: {first}, {static.joined.member_id}"
     )
@@ -113,7 +113,7 @@ def test_one_that_waits_to_sync_is_told() -> None:
 def test_a_first_rebalance_waits_out_its_delay_without_one_that_left() -> None:
     kit = ClassicKit()
     first, second = kit.joining(2)
-    members = [member.member_id for member in kit.group.roster]
+    members = [member.member_id for member in kit.group.membership]
 
     kit.leave(members[0])
 
@@ -128,7 +128,7 @@ def test_a_group_that_is_not_there_or_has_ended_says_so() -> None:
 
     missing = kit.leave("ghost")
     kit.stable(1)
-    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
     ended = kit.leave("ghost")
 
     assert isinstance(missing, KafkaError)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.coordinators.groups.classic.test_roster import member
+from tests.coordinators.groups.classic.test_membership import member
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, JoinedMember
 
 

@@ -56,7 +56,7 @@ class Groups(RuleBasedStateMachine):
     @rule(member=ids, said=says, session_ms=sessions, rebalance_ms=rebalances)
     def join(self, member: str, said: str, session_ms: int, rebalance_ms: int) -> None:
         one = One(session_ms, rebalance_ms, said, None)
-        known = self.kit.group.roster.get(member)
+        known = self.kit.group.membership.get(member)
         instance = known.instance_id if known else None
 
         asked = self.kit.join(
@@ -72,7 +72,7 @@ class Groups(RuleBasedStateMachine):
     @rule(target=ids, instance=instances, session_ms=sessions, rebalance_ms=rebalances)
     def a_static_member_joins(self, instance: str, session_ms: int, rebalance_ms: int) -> str:
         one = One(session_ms, rebalance_ms, "range", instance)
-        old = self.kit.group.roster.of_instance(instance)
+        old = self.kit.group.membership.of_instance(instance)
         room = self.model.has_room("")
 
         asked = self.kit.join(instance=instance, session_ms=session_ms, rebalance_ms=rebalance_ms)
@@ -90,7 +90,7 @@ class Groups(RuleBasedStateMachine):
 
     def _new_static(self, asked: Asked, instance: str) -> str:
         if asked.waits:
-            return self.kit.group.roster.of_instance(instance) or ""
+            return self.kit.group.membership.of_instance(instance) or ""
         return asked.joined.member_id
 
     @rule(member=ids, behind=st.sampled_from([0, 0, 0, 1]))
@@ -146,8 +146,8 @@ class Groups(RuleBasedStateMachine):
     def both_agree(self) -> None:
         group, model = self.kit.group, self.model
         assert (group.state, group.generation) == (model.phase, model.generation)
-        assert [member.member_id for member in group.roster] == list(model.members)
-        assert (group.leader, group.roster.pending) == (model.leader, model.pending)
+        assert [member.member_id for member in group.membership] == list(model.members)
+        assert (group.leader, group.membership.pending) == (model.leader, model.pending)
         assert group.syncs_due == model.unsynced
         names = {"classic-session": 2, "classic-join": 0, "classic-sync": 0}
         found = {
@@ -160,15 +160,15 @@ class Groups(RuleBasedStateMachine):
     @invariant()
     def each_request_waits_where_it_should(self) -> None:
         group = self.kit.group
-        joins = [member.joining for member in group.roster if member.joining is not None]
-        syncs = [member.syncing for member in group.roster if member.syncing is not None]
+        joins = [member.joining for member in group.membership if member.joining is not None]
+        syncs = [member.syncing for member in group.membership if member.syncing is not None]
         self.waiting = [asked for asked in self.waiting if asked.waits]
         assert {asked.ticket for asked in self.waiting} == {*joins, *syncs}
         assert len(self.waiting) == len(joins) + len(syncs)
-        assert group.roster.joined == len(joins)
+        assert group.membership.joined == len(joins)
         assert not joins or group.phase is ClassicState.PREPARING_REBALANCE
         assert not syncs or group.phase is ClassicState.COMPLETING_REBALANCE
-        assert group.is_empty == (not len(group.roster) and group.state == "Empty")
+        assert group.is_empty == (not len(group.membership) and group.state == "Empty")
 
     @invariant()
     def what_is_stored_is_what_is_stable(self) -> None:
@@ -177,7 +177,7 @@ class Groups(RuleBasedStateMachine):
             again = self.kit.driver.reload().machine.by_id[GROUP]
             before = self.kit.group
             assert [vars_of(member) for member in again.members()] == [
-                vars_of(member) for member in before.roster
+                vars_of(member) for member in before.membership
             ]
             assert again.described() == before.described()  # type: ignore[attr-defined]
 

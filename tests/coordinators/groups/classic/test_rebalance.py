@@ -15,7 +15,7 @@ from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.classic.group import JOIN, REMEMBERED, ClassicGroup
 from trio_kafka.coordinators.groups.classic.requests import join, sync
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joining, Syncing
-from trio_kafka.coordinators.groups.group import Event
+from trio_kafka.coordinators.groups.groups import Event
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import step
 
@@ -112,7 +112,7 @@ def test_a_timer_that_comes_late_does_nothing() -> None:
     kit.driver.apply(lambda groups, now_ms: groups.timer(("classic-sync", GROUP), now_ms))
 
     assert kit.state == "Stable"
-    assert member in kit.group.roster
+    assert member in kit.group.membership
 
 
 MANY = 2000
@@ -124,9 +124,9 @@ def taken_in_steps(kit: ClassicKit, event: Event) -> tuple[Effects, list[int]]:
     assert not isinstance(steps, Effects)
     found, done = None, []
     while found is None:
-        before = kit.group.roster.joined
+        before = kit.group.membership.joined
         found = step(steps)
-        done.append(before - kit.group.roster.joined)
+        done.append(before - kit.group.membership.joined)
     effects = found.value
     kit.driver.submit(lambda *_: effects)
     return effects, done
@@ -191,4 +191,4 @@ def test_the_generation_of_many_members_is_stored_in_steps() -> None:
     assert kit.state == "Stable"
     stored = kit.driver.reload().machine.by_id[GROUP]
     assert isinstance(stored, ClassicGroup)
-    assert {one.member_id: one.assignment for one in stored.roster} == given
+    assert {one.member_id: one.assignment for one in stored.membership} == given

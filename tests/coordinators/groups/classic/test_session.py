@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.errors import ErrorCode
 
 
@@ -34,7 +34,7 @@ def test_the_others_rebalance_without_one_that_is_silent() -> None:
     assert kit.beat(follower) is ErrorCode.REBALANCE_IN_PROGRESS
     asked = kit.join(follower)
     assert asked.joined.leader == follower
-    assert leader not in kit.group.roster
+    assert leader not in kit.group.membership
 
 
 def test_heartbeats_are_welcome_while_the_leader_assigns() -> None:
@@ -65,7 +65,7 @@ def test_a_group_that_is_not_there_or_has_ended_says_so() -> None:
 
     assert kit.beat("ghost", generation=1) is ErrorCode.UNKNOWN_MEMBER_ID
     [member] = kit.stable(1)
-    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
     assert kit.beat(member) is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
@@ -79,7 +79,7 @@ def test_one_that_waits_is_not_silent() -> None:
         kit.beat(follower)
 
     assert asked.waits
-    assert leader in kit.group.roster
+    assert leader in kit.group.membership
 
 
 def test_the_last_one_that_is_missing_holds_nobody_up_once_it_is_given_up() -> None:
@@ -99,4 +99,4 @@ def test_a_silent_member_has_no_timer_left() -> None:
     kit.wait(SESSION_MS)
 
     assert not [key for key in kit.driver.timers if GROUP in key]
-    assert member not in kit.group.roster
+    assert member not in kit.group.membership

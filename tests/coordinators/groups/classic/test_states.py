@@ -12,9 +12,9 @@ from tests.coordinators.groups.classic.kit import (
     SESSION_MS,
     ClassicKit,
 )
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
 EMPTY, PREPARING, STABLE, DEAD = "Empty", "PreparingRebalance", "Stable", "Dead"
@@ -41,11 +41,11 @@ def stable(kit: ClassicKit) -> None:
 
 
 def ids(kit: ClassicKit) -> list[str]:
-    return [member.member_id for member in kit.group.roster]
+    return [member.member_id for member in kit.group.membership]
 
 
 def end(kit: ClassicKit) -> None:
-    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
 
 
 def a_new_member_joins(kit: ClassicKit) -> None:

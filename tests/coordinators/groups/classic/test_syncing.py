@@ -11,7 +11,7 @@ from tests.coordinators.groups.classic.kit import (
     SESSION_MS,
     ClassicKit,
 )
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.coordinators.groups.classic.values import Synced
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataValue
@@ -83,7 +83,7 @@ def test_a_rebalance_that_comes_before_the_commit_wins() -> None:
     assert own.code is ErrorCode.REBALANCE_IN_PROGRESS
     assert waiting.code is ErrorCode.UNKNOWN_MEMBER_ID
     assert kit.state == "PreparingRebalance"
-    assert kit.group.roster[leader].assignment == b""
+    assert kit.group.membership[leader].assignment == b""
 
 
 def test_a_later_generation_is_not_made_stable_by_the_commit_of_an_earlier_one() -> None:
@@ -170,7 +170,7 @@ def test_an_empty_group_and_one_that_is_not_there_know_nobody() -> None:
 def test_a_group_that_has_ended_says_so() -> None:
     kit = ClassicKit()
     [member] = kit.stable(1)
-    kit.driver.apply(lambda _, now_ms: dismiss(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
+    kit.driver.apply(lambda _, now_ms: end_group(kit.group, ErrorCode.NOT_COORDINATOR, now_ms))
 
     assert kit.sync(member).code is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -197,7 +197,7 @@ def test_a_session_begins_anew_when_the_assignment_is_given() -> None:
 
     kit.sync(leader, {})
 
-    assert follower in kit.group.roster
+    assert follower in kit.group.membership
     assert kit.driver.timers[("classic-session", GROUP, follower)] == SESSION_MS
 
 
@@ -211,12 +211,12 @@ def test_who_has_not_synced_in_time_is_removed() -> None:
     assert kit.state == "Stable"
 
     for _ in range(REBALANCE_MS // 5000):
-        assert follower in kit.group.roster
+        assert follower in kit.group.membership
         kit.beat(follower)
         kit.beat(leader)
         kit.wait(5000)
 
-    assert follower not in kit.group.roster
+    assert follower not in kit.group.membership
     assert kit.group.session_timer(follower) not in kit.driver.timers
     assert kit.state == "PreparingRebalance"
     assert kit.beat(leader) is ErrorCode.REBALANCE_IN_PROGRESS

@@ -17,7 +17,7 @@ from trio_kafka.coordinators.groups.classic.values import (
     Synced,
     Syncing,
 )
-from trio_kafka.coordinators.groups.consumer.embedded import read_assignment
+from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.stored.consumer_protocol import (

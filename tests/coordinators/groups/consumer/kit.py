@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from trio_kafka.coordinators.effects import TimerKey
-from trio_kafka.coordinators.groups.classic.kind import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.heartbeat import alive, heartbeat
-from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     HeartbeatAnswer,
@@ -190,8 +191,14 @@ class Scene:
         return found
 
     @property
-    def kind(self) -> ConsumerGroups:
-        return ConsumerGroups.of(self.driver.machine)
+    def state(self) -> ConsumerShardState:
+        return ConsumerShardState.of(self.driver.machine)
+
+    @property
+    def submachine(self) -> ConsumerGroups:
+        found = self.driver.machine.submachines[-1]
+        assert isinstance(found, ConsumerGroups)
+        return found
 
     def has(self, member: str) -> dict[str, list[int]]:
         """What the coordinator says that it owns and keeps, by topic's name."""

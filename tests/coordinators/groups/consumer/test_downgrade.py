@@ -8,6 +8,7 @@ from trio_kafka.coordinators.groups.consumer.downgrade import (
     can_go_on_classic,
     can_replace_classic,
 )
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 
 REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
@@ -43,7 +44,7 @@ def test_when_the_last_one_of_kip_848_leaves_the_others_rebalance_as_a_classic_g
     assert group.protocol_name == "range"
     assert group.topics == {"a"}
     assert scene.due == {}
-    assert scene.kind.readers == {}
+    assert scene.state.readers == {}
     assert had == {"a": [2, 3]}
     assert one.beat() is REBALANCE
     joined = one.answer(one.ask_join())
@@ -59,7 +60,7 @@ def test_it_is_a_classic_group_after_a_restart_with_what_everybody_had() -> None
 
     group = classic_group(scene)
     assert group.state == "Stable"
-    assert next(iter(group.roster)).member_id == one.member_id
+    assert next(iter(group.membership)).member_id == one.member_id
     assert one.sync() == {"a": [2, 3]}
 
 
@@ -93,16 +94,16 @@ def test_a_group_that_would_be_too_large_stays() -> None:
     one = mixed(scene)
     two = Member(scene, ["a"])
     two.join(asks_for_id=False, fresh="two")
-    act = scene.kind.act(scene.group, scene.driver.now_ms)
+    transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     new = scene.group.by_id["new"]
 
-    assert not can_go_on_classic(act, [new])
-    assert not can_go_on_classic(act, [])
-    assert not can_go_on_classic(act, scene.group.members())
-    assert not can_replace_classic(act, new)
+    assert not can_go_on_classic(transition, [new])
+    assert not can_go_on_classic(transition, [])
+    assert not can_go_on_classic(transition, scene.group.members())
+    assert not can_replace_classic(transition, new)
     two.leave()
-    assert can_go_on_classic(act, [new])
-    assert not can_replace_classic(act, scene.group.by_id[one.member_id])
+    assert can_go_on_classic(transition, [new])
+    assert not can_replace_classic(transition, scene.group.by_id[one.member_id])
 
 
 def test_a_classic_member_in_the_place_of_the_last_other_one_keeps_what_that_had() -> None:
@@ -154,7 +155,7 @@ def test_where_nothing_can_be_written_it_stays_a_consumer_group() -> None:
     scene.driver.refuse = None
 
     assert scene.group is before
-    assert scene.kind.readers == {"a": {GROUP: None}}
+    assert scene.state.readers == {"a": {GROUP: None}}
     assert one.beat() is ErrorCode.NONE
     assert len(scene.due) == 2
     assert all("classic" not in str(key[0]) for key in scene.driver.timers)

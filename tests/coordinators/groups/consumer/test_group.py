@@ -7,8 +7,11 @@ from attrs import evolve
 
 from tests.coordinators.groups.consumer.kit import UNKNOWN, Scene, refusal, topic_id
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
-from trio_kafka.coordinators.groups.commits import PartitionOffset, TopicOffsets
 from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member
+from trio_kafka.coordinators.groups.offset_values import (
+    PartitionOffset,
+    TopicOffsets,
+)
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import ZERO_TOPIC_ID
 
@@ -120,7 +123,7 @@ def test_tombstones_end_a_group_with_all_that_it_has() -> None:
         scene.driver.machine.replay(record)
 
     assert scene.driver.machine.by_id == {}
-    assert scene.kind.readers == {}
+    assert scene.state.readers == {}
 
 
 def test_it_tells_figures(scene: Scene) -> None:

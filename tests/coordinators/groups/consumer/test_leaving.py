@@ -9,8 +9,14 @@ from tests.coordinators.groups.consumer.kit import (
     refusal,
     topic_id,
 )
-from trio_kafka.coordinators.groups.consumer.act import JOIN, REBALANCE, SESSION, SYNC
 from trio_kafka.coordinators.groups.consumer.leaving import NOBODY, fence, remove
+from trio_kafka.coordinators.groups.consumer.transition import (
+    JOIN,
+    REBALANCE,
+    SESSION,
+    SYNC,
+    Transition,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import whole
 
@@ -39,7 +45,7 @@ def test_the_last_member_leaves_an_empty_group() -> None:
     assert (group.state, group.epoch, group.assignment_epoch) == ("Empty", 3, 3)
     assert (group.assigned_ms, group.metadata_hash) == (0, 0)
     assert (group.targets, group.owners, group.epochs) == ({}, {}, {})
-    assert scene.kind.readers == {}
+    assert scene.state.readers == {}
     assert scene.due == {}
 
 
@@ -93,7 +99,7 @@ def test_a_rebalance_timeout_is_of_one_epoch() -> None:
     scene.join("m1", "a")
     scene.join("m2", "a")
     scene.beat("m1")
-    scene.kind.revoking[REBALANCE, GROUP, "m1"] = 1
+    scene.state.revoking[REBALANCE, GROUP, "m1"] = 1
 
     scene.wait(REBALANCE_MS)
 
@@ -132,10 +138,10 @@ def test_who_could_not_be_fenced_is_fenced_later() -> None:
 def test_who_is_gone_already_is_not_fenced() -> None:
     scene = Scene({"a": 2})
     scene.join("m1", "a")
-    act = scene.kind.act(scene.group, scene.driver.now_ms)
+    transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
 
-    assert fence(act, "m2", "why not").records == []  # type: ignore[union-attr]
-    assert whole(remove(act, [], NOBODY, None)).records == []
+    assert fence(transition, "m2", "why not").records == []  # type: ignore[union-attr]
+    assert whole(remove(transition, [], NOBODY, None)).records == []
 
 
 def test_nothing_of_a_member_that_left_is_due() -> None:
@@ -143,13 +149,13 @@ def test_nothing_of_a_member_that_left_is_due() -> None:
     scene.join("m1", "a")
     scene.join("m2", "a")
     scene.beat("m1")
-    scene.kind.joining.add((JOIN, GROUP, "m1"))
+    scene.state.joining.add((JOIN, GROUP, "m1"))
 
     scene.leave("m1")
 
     assert {key[2] for key in scene.due} == {"m2"}
-    assert scene.kind.joining == set()
-    assert scene.kind.revoking == {}
+    assert scene.state.joining == set()
+    assert scene.state.revoking == {}
     assert (SYNC, GROUP, "m1") not in scene.due
 
 

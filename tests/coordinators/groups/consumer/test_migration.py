@@ -53,7 +53,7 @@ def test_a_consumer_group_becomes_a_classic_group_where_it_may(
     scene.leave("new")
 
     if downgrades:
-        assert [member.member_id for member in classic_group(scene).roster] == [one.member_id]
+        assert [member.member_id for member in classic_group(scene).membership] == [one.member_id]
     else:
         assert scene.group.by_id.keys() == {one.member_id}
     kept = scene.driver.reload().machine.group(GROUP)

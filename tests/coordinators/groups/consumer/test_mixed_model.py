@@ -17,7 +17,7 @@ from tests.coordinators.groups.consumer.model import Consumer, Partition
 from trio_kafka.coordinators.effects import Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.values import Joined, JoinedMember
-from trio_kafka.coordinators.groups.consumer.embedded import read_subscription
+from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_subscription
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.errors import ErrorCode, KafkaError
 
@@ -79,7 +79,7 @@ class ClassicConsumer:
                 self.member.leave()
         self.die()
 
-    def act(self) -> None:
+    def transition(self) -> None:
         """One step: what the answer asks for, or a sign of life."""
         if not self.alive:
             return
@@ -146,7 +146,7 @@ class ClassicConsumer:
 
 EVENTS: Final = st.one_of(
     st.tuples(st.sampled_from(("beat", "beat", "give_back")), st.sampled_from(NAMES)),
-    st.tuples(st.sampled_from(("act", "act", "act")), st.sampled_from(NAMES)),
+    st.tuples(st.sampled_from(("transition", "transition", "transition")), st.sampled_from(NAMES)),
     st.tuples(st.sampled_from(("begin", "leave", "die")), st.sampled_from(range(6))),
     st.tuples(st.just("want"), st.sampled_from(range(6))),
     st.tuples(st.just("wait"), st.sampled_from((10, 4_000, 12_000, 46_000))),
@@ -178,8 +178,8 @@ class Story:
         match what:
             case "beat" | "give_back":
                 getattr(self.new[which], what)()
-            case "act":
-                self.old[which].act()
+            case "transition":
+                self.old[which].transition()
             case "begin":
                 if not member.alive:
                     member.begin()
@@ -215,7 +215,7 @@ class Story:
                 consumer.beat()
                 self.check()
         for one in self.old:
-            one.act()
+            one.transition()
             self.check()
 
     def _live(self, ms: int) -> None:
@@ -243,8 +243,8 @@ class Story:
         assert (again and again.type) == (group and group.type)
         if isinstance(group, ClassicGroup) and group.state == "Stable":
             assert isinstance(again, ClassicGroup)
-            assert {one.member_id for one in again.roster} == {
-                one.member_id for one in group.roster
+            assert {one.member_id for one in again.membership} == {
+                one.member_id for one in group.membership
             }
 
     def check_end(self) -> None:
@@ -272,7 +272,7 @@ class Story:
 
 
 @settings(deadline=None)
-@example([("wait", 46_000), ("leave", 0), ("act", 1), ("leave", 2), ("killed", 0)])
+@example([("wait", 46_000), ("leave", 0), ("transition", 1), ("leave", 2), ("killed", 0)])
 @given(st.lists(EVENTS, max_size=40))
 def test_a_group_of_both_protocols_reads_everything_once(events: list[tuple[str, int]]) -> None:
     story = Story()

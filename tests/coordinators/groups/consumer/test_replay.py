@@ -57,7 +57,7 @@ def test_any_record_makes_the_group_and_its_tombstone_undoes_it(
         scene.driver.machine.replay(tombstone)
 
     assert scene.driver.machine.by_id == {}
-    assert scene.kind.readers == {}
+    assert scene.state.readers == {}
 
 
 def told(group: ConsumerGroup) -> object:

@@ -6,8 +6,8 @@ from typing import Any
 from attrs import Factory, define
 
 from tests.coordinators.groups.consumer.kit import Scene, refusal
-from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.service import ConsumerService
+from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.values import Heartbeat
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -101,5 +101,5 @@ def test_all_shards_have_the_same_assignors() -> None:
     kind = one.kind(Scene().driver.machine)
 
     assert isinstance(kind, ConsumerGroups)
-    assert kind.assignors is one.assignors
+    assert kind.state.assignors is one.assignors
     assert one.assignors.names == ("range",)

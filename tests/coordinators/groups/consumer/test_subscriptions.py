@@ -1,4 +1,4 @@
-"""Counts of subscribers, by names and by expressions."""
+"""Counts of subscribers, by names and by topic_regexes."""
 
 from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.subscriptions import (

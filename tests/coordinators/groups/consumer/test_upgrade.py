@@ -13,8 +13,8 @@ from tests.coordinators.groups.consumer.classic import (
 )
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
-from trio_kafka.coordinators.groups.consumer.act import SESSION
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.transition import SESSION
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
@@ -147,8 +147,8 @@ def test_what_cannot_be_taken_over_stays_classic(given: bytes) -> None:
     scene = Scene({"a": 4})
     one, other = two(scene)
     group = classic_group(scene)
-    group.roster[other.member_id].assignment = given
-    group.roster[one.member_id].assignment = assignment({"a": [0]})
+    group.membership[other.member_id].assignment = given
+    group.membership[one.member_id].assignment = assignment({"a": [0]})
 
     with refusal(NOT_FOUND):
         scene.join("new", "a")

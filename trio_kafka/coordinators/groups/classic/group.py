@@ -9,26 +9,24 @@ Source: ClassicGroup of Apache Kafka 4.4.0.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.coordinators.groups.classic.member import Member
-from trio_kafka.coordinators.groups.classic.roster import Roster
+from trio_kafka.coordinators.groups.classic.membership import Membership
 from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
 from trio_kafka.coordinators.groups.classic.values import (
     Described,
     GroupProtocol,
     JoinedMember,
 )
-from trio_kafka.coordinators.groups.group import GroupType
+from trio_kafka.coordinators.groups.offset_values import TopicOffsets
+from trio_kafka.coordinators.groups.protocols import GroupType
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.commits import TopicOffsets
 
 CONSUMER: Final = "consumer"  # the protocol type of consumers
 SESSION: Final = "classic-session"  # ends a member, or an id that is pending
@@ -73,7 +71,7 @@ class ClassicGroup:
     protocol_type: str = ""
     protocol_name: str | None = None
     leader: str | None = None
-    roster: Roster = field(factory=Roster)
+    membership: Membership = field(factory=Membership)
     syncs_due: set[str] = field(factory=set)
     topics: frozenset[str] | None = None
     initial: InitialDelay | None = None
@@ -95,10 +93,10 @@ class ClassicGroup:
     @property
     def is_simple(self) -> bool:
         """It has never had members: somebody only commits offsets under its name."""
-        return not self.protocol_type and self.is_empty and not self.roster.pending
+        return not self.protocol_type and self.is_empty and not self.membership.pending
 
     def members(self) -> Sequence[Member]:
-        return list(self.roster)
+        return list(self.membership)
 
     # Timers
 
@@ -115,7 +113,7 @@ class ClassicGroup:
 
     def timers(self) -> list[TimerKey]:
         """All that may be set."""
-        ids = [*self.roster.pending, *(member.member_id for member in self.roster)]
+        ids = [*self.membership.pending, *(member.member_id for member in self.membership)]
         return [self.join_timer, self.sync_timer, *map(self.session_timer, ids)]
 
     # Changes
@@ -128,19 +126,19 @@ class ClassicGroup:
 
     def add(self, member: Member) -> None:
         """The first one leads, and says what type of protocols the group speaks."""
-        if not self.roster:
+        if not self.membership:
             self.protocol_type = member.protocol_type
         if self.leader is None:
             self.leader = member.member_id
-        self.roster.add(member)
+        self.membership.add(member)
 
     def remove(self, member_id: str) -> None:
         """Forget a member, or an id that is pending; somebody else leads if it did. A generation is
         left with its members: who still has to sync is forgotten by the rebalance that follows.
         """
-        self.roster.remove(member_id)
+        self.membership.remove(member_id)
         if self.leader == member_id:
-            self.leader = next((member.member_id for member in self.roster), None)
+            self.leader = next((member.member_id for member in self.membership), None)
 
     # What it offers to members
 
@@ -148,7 +146,7 @@ class ClassicGroup:
         """Whether somebody who knows these protocols could be a member."""
         if self.phase is ClassicState.EMPTY:
             return bool(protocol_type and protocols)
-        return self.protocol_type == protocol_type and self.roster.agrees(protocols)
+        return self.protocol_type == protocol_type and self.membership.agrees(protocols)
 
     def accepts(self, member_id: str, max_size: int) -> bool:
         """Whether there is room for whoever joins under this id.
@@ -156,14 +154,14 @@ class ClassicGroup:
         While members join, those count that wait: the last ones of a group that has become too
         large are turned away.
         """
-        phase, roster = self.phase, self.roster
+        phase, membership = self.phase, self.membership
         if phase is ClassicState.PREPARING_REBALANCE:
-            if roster.joined < max_size:
+            if membership.joined < max_size:
                 return True
-            member = roster.get(member_id)
+            member = membership.get(member_id)
             return member is not None and member.joining is not None
         if phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
-            return len(roster) < max_size or member_id in roster
+            return len(membership) < max_size or member_id in membership
         return True
 
     def leads(self, member_id: str) -> bool:
@@ -171,7 +169,7 @@ class ClassicGroup:
 
     def told(self) -> tuple[JoinedMember, ...]:
         """All members, as the leader is told of them."""
-        return tuple(member.told(self.protocol_name) for member in self.roster)
+        return tuple(member.told(self.protocol_name) for member in self.membership)
 
     # Checks
 
@@ -180,12 +178,12 @@ class ClassicGroup:
         is another member by now.
         """
         if instance_id is not None:
-            current = self.roster.of_instance(instance_id)
+            current = self.membership.of_instance(instance_id)
             if current is None:
                 raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
             if current != member_id:
                 raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
-        member = self.roster.get(member_id)
+        member = self.membership.get(member_id)
         if member is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         return member
@@ -200,7 +198,7 @@ class ClassicGroup:
         instance_id: str | None,
         epoch: int,
         version: int,
-        topics: "Sequence[TopicOffsets]",
+        topics: Sequence[TopicOffsets],
     ) -> Effects:
         """See `Group`. Whoever is no member may commit only while there is none."""
         del version, topics
@@ -267,7 +265,7 @@ class ClassicGroup:
             state=self.state,
             protocol_type=self.protocol_type,
             protocol_name=protocol or "",
-            members=tuple(member.described(protocol) for member in self.roster),
+            members=tuple(member.described(protocol) for member in self.membership),
         )
 
     def describe(self) -> Mapping[str, Any]:
@@ -277,9 +275,9 @@ class ClassicGroup:
             "generation": self.generation,
             "protocol": self.protocol_name,
             "leader": self.leader,
-            "members": len(self.roster),
-            "joined": self.roster.joined,
-            "pending": len(self.roster.pending),
+            "members": len(self.membership),
+            "joined": self.membership.joined,
+            "pending": len(self.membership.pending),
             "syncs_due": len(self.syncs_due),
         }
         for number, one in enumerate(reversed(self.rebalances), 1):  # the last one first

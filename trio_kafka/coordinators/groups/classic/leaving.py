@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.classic.act import Act
 from trio_kafka.coordinators.groups.classic.rebalance import (
     complete_if_joined,
     prepare_or_complete,
 )
 from trio_kafka.coordinators.groups.classic.session import remove
 from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Leaving
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -18,42 +18,42 @@ from trio_kafka.introspect.log import get_logger
 _logger: Final = get_logger(__name__)
 
 
-def leave(act: Act, members: Sequence[Leaving], ticket: Ticket) -> Effects:
+def leave(transition: Transition, members: Sequence[Leaving], ticket: Ticket) -> Effects:
     """Answered with a list of ErrorCode, one for each: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
-    group = act.group
+    group = transition.group
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     found, left = [], list[str]()
     for leaving in members:
         try:
-            left.append(_leave(act, leaving))
+            left.append(_leave(transition, leaving))
             found.append(ErrorCode.NONE)
         except KafkaError as error:
             found.append(error.code)
-    act.effects.answer(ticket, found)
+    transition.effects.answer(ticket, found)
     if left and group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(act, f"members have left: {', '.join(left)}")
+        prepare_or_complete(transition, f"members have left: {', '.join(left)}")
     elif left:
-        complete_if_joined(act)
-    return act.effects
+        complete_if_joined(transition)
+    return transition.effects
 
 
-def _leave(act: Act, leaving: Leaving) -> str:
+def _leave(transition: Transition, leaving: Leaving) -> str:
     """The id of the member that has left."""
-    group, member_id = act.group, leaving.member_id
+    group, member_id = transition.group, leaving.member_id
     if member_id == NO_MEMBER_ID:
         instance_id = leaving.instance_id
-        current = None if instance_id is None else group.roster.of_instance(instance_id)
+        current = None if instance_id is None else group.membership.of_instance(instance_id)
         if current is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         member_id = current
-    elif member_id in group.roster.pending:
+    elif member_id in group.membership.pending:
         group.remove(member_id)
-        act.unwatch(member_id)
+        transition.unwatch(member_id)
         return member_id
     else:
         group.validate_member(member_id, leaving.instance_id)
-    remove(act, member_id)
+    remove(transition, member_id)
     _logger.info(
         "member leaves",
         group=group.group_id,

@@ -4,16 +4,16 @@ Each is an event of the machine of a shard; the answers are those of the modules
 """
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-from trio_kafka.coordinators.effects import Effects, Sign, Ticket
+from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic import joining as joins
 from trio_kafka.coordinators.groups.classic import leaving as leaves
 from trio_kafka.coordinators.groups.classic import session
 from trio_kafka.coordinators.groups.classic import syncing as syncs
-from trio_kafka.coordinators.groups.classic.act import Act
+from trio_kafka.coordinators.groups.classic.creation import open_group
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.opening import open_group
+from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
     Beating,
@@ -23,30 +23,28 @@ from trio_kafka.coordinators.groups.classic.values import (
     Syncing,
 )
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.scheduling.chunked_work import Steps
 
 
-class ClassicDoor(Protocol):
-    """What a group of another kind offers to members that speak the classic protocol: a consumer
-    group has it, so that members can be upgraded one by one. Answers are those of a classic group:
-    see `joining`, `syncing`, `session`, `leaving`.
+class ClassicAdapter(Protocol):
+    """Serves members that speak the classic protocol in groups of another type.
+
+    Consumer groups have one, so that members can be upgraded one by one. The answers are those of
+    a classic group: see `joining`, `syncing`, `session`, `leaving`.
     """
 
-    def classic_join(
-        self, groups: Groups, joining: Joining, ticket: Ticket, now_ms: int
+    def join(
+        self, group: Any, joining: Joining, ticket: Ticket, now_ms: int
     ) -> Effects | Steps[Effects]: ...
 
-    def classic_sync(
-        self, groups: Groups, syncing: Syncing, ticket: Ticket, now_ms: int
-    ) -> Effects | Steps[Effects]: ...
+    def sync(self, group: Any, syncing: Syncing, ticket: Ticket, now_ms: int) -> Effects: ...
 
-    def classic_heartbeat(
-        self, groups: Groups, beating: Beating, ticket: Ticket, now_ms: int
-    ) -> Effects | Steps[Effects]: ...
+    def heartbeat(self, group: Any, beating: Beating, ticket: Ticket, now_ms: int) -> Effects: ...
 
-    def classic_leave(
-        self, groups: Groups, members: Sequence[Leaving], ticket: Ticket, now_ms: int
+    def leave(
+        self, group: Any, members: Sequence[Leaving], ticket: Ticket, now_ms: int
     ) -> Effects | Steps[Effects]: ...
 
 
@@ -56,15 +54,15 @@ def join(
     """Answer: Joined, when the next generation begins. Makes the group for one who is new."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        act = _act(groups, group, now_ms)
-        joins.join(act, joining, ticket)
-        return act.done
+        transition = _act(groups, group, now_ms)
+        joins.join(transition, joining, ticket)
+        return transition.done
     if group is not None and not group.is_empty:
-        door = _door(groups, group_id)
-        if door is None:
+        adapter = _adapter(groups, group)
+        if adapter is None:
             error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
             return Effects().answer(ticket, Joined(member_id=NO_MEMBER_ID, error=error))
-        return door.classic_join(groups, joining, ticket, now_ms)
+        return adapter.join(group, joining, ticket, now_ms)
     if joining.member_id != NO_MEMBER_ID:
         error = ErrorCode.UNKNOWN_MEMBER_ID
         return Effects().answer(ticket, Joined(member_id=joining.member_id, error=error))
@@ -77,22 +75,22 @@ def sync(
     """Answer: Synced, when the leader has brought the assignments."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        act = _act(groups, group, now_ms)
-        syncs.sync(act, syncing, ticket)
-        return act.done
+        transition = _act(groups, group, now_ms)
+        syncs.sync(transition, syncing, ticket)
+        return transition.done
     if group is None or group.is_empty:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    return _required_door(groups, group_id).classic_sync(groups, syncing, ticket, now_ms)
+    return _required_adapter(groups, group_id).sync(group, syncing, ticket, now_ms)
 
 
 def heartbeat(
     group_id: str, beating: Beating, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Sign | Steps[Effects]:
+) -> Effects | Steps[Effects]:
     """Answer: None; or REBALANCE_IN_PROGRESS."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        return session.heartbeat(group, beating)
-    return _required_door(groups, group_id).classic_heartbeat(groups, beating, ticket, now_ms)
+        return session.heartbeat(group, beating, ticket)
+    return _required_adapter(groups, group_id).heartbeat(group, beating, ticket, now_ms)
 
 
 def leave(
@@ -101,25 +99,36 @@ def leave(
     """Answer: an ErrorCode for each member, in the order of the request."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
-        act = _act(groups, group, now_ms)
-        leaves.leave(act, members, ticket)
-        return act.done
-    return _required_door(groups, group_id).classic_leave(groups, members, ticket, now_ms)
+        transition = _act(groups, group, now_ms)
+        leaves.leave(transition, members, ticket)
+        return transition.done
+    return _required_adapter(groups, group_id).leave(group, members, ticket, now_ms)
 
 
-def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Act:
-    return Act(group, groups.own_settings.get(group.group_id, groups.settings), now_ms)
+def describe(group_id: str, groups: Groups, ticket: Ticket, now_ms: int) -> Effects:
+    """Answer with Described. Raises KafkaError(GROUP_ID_NOT_FOUND) for a group of another type."""
+    del now_ms
+    group = groups.group(group_id)
+    if not isinstance(group, ClassicGroup):
+        text = f"Group {group_id} is not a classic group."
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+    return Effects().answer(ticket, group.described())
 
 
-def _door(groups: Groups, group_id: str) -> ClassicDoor | None:
+def _act(groups: Groups, group: ClassicGroup, now_ms: int) -> Transition:
+    return Transition(group, groups.own_settings.get(group.group_id, groups.settings), now_ms)
+
+
+def _adapter(groups: Groups, group: Group) -> ClassicAdapter | None:
+    for one in groups.submachines:
+        if one.group_type == group.type:
+            return cast("ClassicAdapter | None", one.classic_adapter)
+    return None
+
+
+def _required_adapter(groups: Groups, group_id: str) -> ClassicAdapter:
     group = groups.by_id.get(group_id)
-    if group is None or not hasattr(group, "classic_join"):
-        return None
-    return cast("ClassicDoor", group)
-
-
-def _required_door(groups: Groups, group_id: str) -> ClassicDoor:
-    door = _door(groups, group_id)
-    if door is None:
+    adapter = None if group is None else _adapter(groups, group)
+    if adapter is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {group_id} not found.")
-    return door
+    return adapter

@@ -5,12 +5,11 @@ Delayed. An error is an answer as well, for the answers of this protocol say err
 own: `make` gets it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import inf
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from trio_kafka.coordinators.groups.classic import describing, requests
+from trio_kafka.coordinators.groups.classic import requests
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     Described,
@@ -20,43 +19,17 @@ from trio_kafka.coordinators.groups.classic.values import (
     Synced,
     Syncing,
 )
-from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.coordinators.groups.groups import Event
+from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
 
 
-class Submits(Protocol):
-    """Who has shards take events: the group coordinator."""
-
-    settings: GroupSettings
-    timeout_s: float  # how long the log may take for what does not wait for other members
-
-    def submit_told(
-        self,
-        wait: str,
-        group_id: str,
-        event: Event,
-        make: Callable[[Any], T],
-        *,
-        timeout_s: float = inf,
-    ) -> Any: ...
-
-    def submit_many(
-        self,
-        wait: str,
-        events: Iterable[tuple[str, Event]],
-        make: Callable[[list[Any]], T],
-        *,
-        timeout_s: float = inf,
-    ) -> Any: ...
-
-
 class ClassicService:
     """See above."""
 
-    def __init__(self, groups: Submits) -> None:
+    def __init__(self, groups: Submitter) -> None:
         self._groups = groups
 
     def join(
@@ -112,14 +85,10 @@ class ClassicService:
     ) -> Any:
         """See `describing.describe`; of many groups, in their order."""
         events: Iterator[tuple[str, Event]] = (
-            (group_id, _describe(group_id)) for group_id in group_ids
+            (group_id, partial(requests.describe, group_id)) for group_id in group_ids
         )
         timeout_s = self._groups.timeout_s
         return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
-
-
-def _describe(group_id: str) -> Event:
-    return lambda groups, ticket, now_ms: describing.describe(groups, group_id, ticket, now_ms)
 
 
 def _no_group() -> KafkaError:

@@ -7,17 +7,12 @@ member that joined or left, wins: then all who wait are asked to join again.
 from typing import Final
 
 from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.classic.act import Act
-from trio_kafka.coordinators.groups.classic.assigning import (
-    give_out,
-    synced,
-    take_back,
-)
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.rebalance import A_STEP, prepare_or_complete
+from trio_kafka.coordinators.groups.classic.records import group_record, group_record_in_steps
 from trio_kafka.coordinators.groups.classic.states import ClassicState
-from trio_kafka.coordinators.groups.classic.stored import group_record, group_record_in_steps
+from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import Syncing
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -26,27 +21,27 @@ from trio_kafka.scheduling.chunked_work import Steps
 _logger: Final = get_logger(__name__)
 
 
-def sync(act: Act, syncing: Syncing, ticket: Ticket) -> Effects:
+def sync(transition: Transition, syncing: Syncing, ticket: Ticket) -> Effects:
     """Answered with Synced, when the leader has come.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
     """
-    group = act.group
+    group = transition.group
     member = _validate(group, syncing)
     if group.phase is ClassicState.PREPARING_REBALANCE:
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
     group.syncs_due.discard(member.member_id)
     if not group.syncs_due:
-        act.effects.cancel_timer(group.sync_timer)
+        transition.effects.cancel_timer(group.sync_timer)
     if group.phase is ClassicState.STABLE:
-        return act.effects.answer(ticket, synced(act, member.assignment))
+        return transition.effects.answer(ticket, transition.synced(member.assignment))
     if member.syncing is not None:  # one that asks again has given up its request before
-        act.answer_sync(member, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
+        transition.answer_sync(member, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
     member.syncing = ticket
     if group.leads(member.member_id):
-        _store(act, syncing)
-    return act.effects
+        _store(transition, syncing)
+    return transition.effects
 
 
 def _validate(group: ClassicGroup, syncing: Syncing) -> Member:
@@ -64,9 +59,9 @@ def _validate(group: ClassicGroup, syncing: Syncing) -> Member:
     return member
 
 
-def _store(act: Act, syncing: Syncing) -> None:
-    group, effects, later = act.group, act.effects, act.later
-    without = [m.member_id for m in group.roster if m.member_id not in syncing.assignments]
+def _store(transition: Transition, syncing: Syncing) -> None:
+    group, effects, later = transition.group, transition.effects, transition.later
+    without = [m.member_id for m in group.membership if m.member_id not in syncing.assignments]
     if without:
         _logger.info("members without assignment", group=group.group_id, members=without)
 
@@ -76,26 +71,26 @@ def _store(act: Act, syncing: Syncing) -> None:
         return waits and group.generation == syncing.generation
 
     def committed(now_ms: int) -> Effects:
-        act = later(now_ms)
+        transition = later(now_ms)
         if is_current():
-            give_out(act, syncing.assignments)
+            transition.give_out(syncing.assignments)
             group.enter(ClassicState.STABLE, now_ms)
-        return act.effects
+        return transition.effects
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
-        act = later(now_ms)
+        transition = later(now_ms)
         if is_current():
-            take_back(act, error.code)
-            prepare_or_complete(act, f"{error.code.name} when the assignments were stored")
-        return act.effects
+            transition.take_back(error.code)
+            prepare_or_complete(transition, f"{error.code.name} when the assignments were stored")
+        return transition.effects
 
     effects.replays, effects.committed, effects.refused = False, committed, refused
-    if len(group.roster) > A_STEP:
-        act.rest = _write(act, syncing)
+    if len(group.membership) > A_STEP:
+        transition.rest = _write(transition, syncing)
     else:
         effects.records.append(group_record(group, syncing.assignments))
 
 
-def _write(act: Act, syncing: Syncing) -> Steps[None]:
-    record = yield from group_record_in_steps(act.group, syncing.assignments)
-    act.effects.records.append(record)
+def _write(transition: Transition, syncing: Syncing) -> Steps[None]:
+    record = yield from group_record_in_steps(transition.group, syncing.assignments)
+    transition.effects.records.append(record)

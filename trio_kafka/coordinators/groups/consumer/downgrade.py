@@ -9,15 +9,15 @@ from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic import rebalance
-from trio_kafka.coordinators.groups.classic.act import Act as ClassicAct
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
+from trio_kafka.coordinators.groups.classic.records import group_record, subscribed_topics
 from trio_kafka.coordinators.groups.classic.states import ClassicState
-from trio_kafka.coordinators.groups.classic.stored import group_record, subscribed_topics
+from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
 from trio_kafka.coordinators.groups.consumer import records
-from trio_kafka.coordinators.groups.consumer.act import Act
-from trio_kafka.coordinators.groups.consumer.embedded import version_of, write_assignment
+from trio_kafka.coordinators.groups.consumer.embedded_protocol import version_of, write_assignment
 from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.protocol.errors import DecodeError
@@ -26,9 +26,9 @@ DOWNGRADES: Final = frozenset({"downgrade", "bidirectional"})
 _logger: Final = get_logger(__name__)
 
 
-def can_go_on_classic(act: Act, leaving: Collection[Member]) -> bool:
+def can_go_on_classic(transition: Transition, leaving: Collection[Member]) -> bool:
     """Whether the group is a classic one without these members."""
-    group, settings = act.group, act.settings
+    group, settings = transition.group, transition.settings
     left = len(group.by_id) - len(leaving)
     return (
         group.all_classic_without(leaving)
@@ -38,9 +38,9 @@ def can_go_on_classic(act: Act, leaving: Collection[Member]) -> bool:
     )
 
 
-def can_replace_classic(act: Act, replaced: Member) -> bool:
+def can_replace_classic(transition: Transition, replaced: Member) -> bool:
     """Whether the group is a classic one when a classic member takes this one's place."""
-    group, settings = act.group, act.settings
+    group, settings = transition.group, transition.settings
     return (
         replaced.classic is None
         and group.classic == len(group.by_id) - 1
@@ -50,7 +50,7 @@ def can_replace_classic(act: Act, replaced: Member) -> bool:
 
 
 def downgrade(
-    act: Act,
+    transition: Transition,
     *,
     leaving: Sequence[Member] = (),
     replaced: Member | None = None,
@@ -63,7 +63,7 @@ def downgrade(
     rebalance; None: everybody has what it shall have.
     Raises KafkaError(GROUP_ID_NOT_FOUND) where a member has said what cannot be read.
     """
-    group, kind = act.group, act.kind
+    group, state = transition.group, transition.state
     gone = {member.member_id for member in leaving}
     members = [one for one in group.by_id.values() if one.member_id not in gone]
     if joining is not None and replaced is not None:
@@ -72,37 +72,39 @@ def downgrade(
         group_id=group.group_id,
         phase=ClassicState.STABLE,
         before=ClassicState.COMPLETING_REBALANCE,
-        since_ms=act.now_ms,
+        since_ms=transition.now_ms,
         generation=group.epoch,
         protocol_type=CONSUMER,
     )
     for member in members:
         classic.add(_classic_member(member))
-    classic.protocol_name = classic.roster.elected_protocol()
+    classic.protocol_name = classic.membership.elected_protocol()
     classic.topics = subscribed_topics(classic)
     try:
-        for one in classic.roster:
+        for one in classic.membership:
             old = replaced if joining is not None and one.member_id == joining.member_id else None
-            _give(act, classic, one, one.member_id if old is None else old.member_id)
+            _give(transition, classic, one, one.member_id if old is None else old.member_id)
     except DecodeError as error:
         raise KafkaError(
             ErrorCode.GROUP_ID_NOT_FOUND,
             f"Cannot downgrade the classic group {group.group_id}: {error}.",
         ) from error
-    act.write(*_tombstones(act, replaced, joining))
-    act.write(group_record(classic, {one.member_id: one.assignment for one in classic.roster}))
+    transition.write(*_tombstones(transition, replaced, joining))
+    transition.write(
+        group_record(classic, {one.member_id: one.assignment for one in classic.membership})
+    )
     for member in group.by_id.values():
-        act.unwatch(member.member_id)
-    kind.forget(group)
-    kind.groups.by_id[group.group_id] = classic
+        transition.unwatch(member.member_id)
+    state.forget(group)
+    state.groups.by_id[group.group_id] = classic
     _logger.info("consumer group becomes a classic group", group=group.group_id, cause=cause)
-    return _rebalanced(act, classic, cause)
+    return _rebalanced(transition, classic, cause)
 
 
-def _rebalanced(act: Act, classic: ClassicGroup, cause: str | None) -> Effects:
-    group, kind = act.group, act.kind
-    later = ClassicAct(classic, act.settings, act.now_ms, act.effects)
-    for one in classic.roster:
+def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None) -> Effects:
+    group, state = transition.group, transition.state
+    later = ClassicTransition(classic, transition.settings, transition.now_ms, transition.effects)
+    for one in classic.membership:
         later.watch(one)
     if cause is not None:
         rebalance.prepare(
@@ -112,20 +114,20 @@ def _rebalanced(act: Act, classic: ClassicGroup, cause: str | None) -> Effects:
     def refused(error: KafkaError, now_ms: int) -> Effects:
         """It is a consumer group still."""
         _logger.warning("group stays", group=group.group_id, reason=str(error))
-        kind.groups.by_id[group.group_id] = group
-        kind.remember(group)
-        again = kind.act(group, now_ms)
+        state.groups.by_id[group.group_id] = group
+        state.remember(group)
+        again = Transition.begin(state, group, now_ms)
         for key in classic.timers():
             again.effects.cancel_timer(key)
         for member in group.by_id.values():
             again.watch(member.member_id)
             again.follow(member)
-        for ticket, _ in act.effects.answers:
+        for ticket, _ in transition.effects.answers:
             again.effects.answer(ticket, error)
         return again.effects
 
-    act.effects.replays, act.effects.refused = False, refused
-    return act.effects
+    transition.effects.replays, transition.effects.refused = False, refused
+    return transition.effects
 
 
 def _classic_member(member: Member) -> ClassicMember:
@@ -143,18 +145,20 @@ def _classic_member(member: Member) -> ClassicMember:
     )
 
 
-def _give(act: Act, classic: ClassicGroup, member: ClassicMember, of_member: str) -> None:
+def _give(
+    transition: Transition, classic: ClassicGroup, member: ClassicMember, of_member: str
+) -> None:
     """What the target gives, in the version that the member speaks."""
     version = version_of(member.metadata(classic.protocol_name))
-    target = act.group.targets.get(of_member, {})
-    member.assignment = write_assignment(target, version, act.kind.image)
+    target = transition.group.targets.get(of_member, {})
+    member.assignment = write_assignment(target, version, transition.state.image)
 
 
 def _tombstones(
-    act: Act, replaced: Member | None, joining: Member | None
+    transition: Transition, replaced: Member | None, joining: Member | None
 ) -> list[CoordinatorRecord]:
     """Of all members that have records; the replaced one's are gone, its successor's are there."""
-    group = act.group
+    group = transition.group
     ids = list(group.by_id)
     if replaced is not None and joining is not None:
         ids = [joining.member_id if one == replaced.member_id else one for one in ids]

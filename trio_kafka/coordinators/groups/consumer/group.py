@@ -6,13 +6,13 @@ at again) may be lost without harm. Source: ModernGroup, ConsumerGroup of Apache
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.groups.consumer import checks, records
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
+from trio_kafka.coordinators.groups.consumer import records, validation
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned, same_partitions
 from trio_kafka.coordinators.groups.consumer.subscriptions import (
@@ -20,16 +20,10 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import (
     add_one,
     homogeneous,
 )
-from trio_kafka.coordinators.groups.group import GroupType
+from trio_kafka.coordinators.groups.offset_values import TopicOffsets
+from trio_kafka.coordinators.groups.protocols import GroupType
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicId
-from trio_kafka.scheduling.chunked_work import Steps
-
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.classic.values import Beating, Joining, Leaving, Syncing
-    from trio_kafka.coordinators.groups.commits import TopicOffsets
-    from trio_kafka.coordinators.groups.consumer.door import Door
-    from trio_kafka.coordinators.groups.groups import Groups
 
 FIRST_EPOCH: Final = 1
 DELETED_EPOCH: Final = -1  # of a target, between its tombstone and the group's
@@ -44,12 +38,11 @@ class ConsumerGroup:
     targets: what members shall have; owners: the same by partition. epochs: of the members that own
     partitions, which are free without one. classic: how many speak the classic protocol.
     refresh_ms: when topics are to be looked at again, as of `refresh_epoch`.
-    topic_id_of: of a topic's name, where it exists. door: for members of the classic protocol.
+    topic_id_of: of a topic's name, where it exists.
     """
 
     group_id: str
-    topic_id_of: checks.TopicIdOf
-    door: "Door"
+    topic_id_of: validation.TopicIdOf
     epoch: int = FIRST_EPOCH
     metadata_hash: int = 0
     assignment_epoch: int = FIRST_EPOCH
@@ -101,30 +94,30 @@ class ConsumerGroup:
         instance_id: str | None,
         epoch: int,
         version: int,
-        topics: "Sequence[TopicOffsets]",
+        topics: Sequence[TopicOffsets],
     ) -> Effects:
         """See `Group`. No sign of life: sessions are kept by heartbeats."""
         del instance_id  # the member id says who it is
         if epoch < 0 and self.is_empty:
             return Effects()
         member = self.member(member_id)
-        checks.check_commit(member, epoch, version, topics, self.topic_id_of)
+        validation.check_commit(member, epoch, version, topics, self.topic_id_of)
         return Effects()
 
     def validate_transactional_commit(
-        self, member_id: str, instance_id: str | None, epoch: int, topics: "Sequence[TopicOffsets]"
+        self, member_id: str, instance_id: str | None, epoch: int, topics: Sequence[TopicOffsets]
     ) -> None:
         """As `validate_commit`, for TxnOffsetCommit, whose old versions do not say who commits."""
         nobody = epoch == -1 and not member_id and instance_id is None
         if nobody or (epoch < 0 and self.is_empty):
             return
         member = self.member(member_id)
-        checks.check_commit_epoch(member, epoch, topics, self.topic_id_of)
+        validation.check_commit_epoch(member, epoch, topics, self.topic_id_of)
 
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
         if member_id is None and epoch < 0:
             return
-        checks.check_epoch(self.member(member_id or ""), epoch)
+        validation.check_epoch(self.member(member_id or ""), epoch)
 
     def validate_offset_delete(self) -> None:
         """Offsets of topics that nobody reads may go."""
@@ -152,28 +145,6 @@ class ConsumerGroup:
             "classic members": self.classic,
             "topics": len(self.subscriptions.topics),
         }
-
-    # What members of the classic protocol ask: see `ClassicDoor`
-
-    def classic_join(
-        self, groups: "Groups", joining: "Joining", ticket: Ticket, now_ms: int
-    ) -> Effects | Steps[Effects]:
-        return self.door.join(groups, self, joining, ticket, now_ms)
-
-    def classic_sync(
-        self, groups: "Groups", syncing: "Syncing", ticket: Ticket, now_ms: int
-    ) -> Effects:
-        return self.door.sync(groups, self, syncing, ticket, now_ms)
-
-    def classic_heartbeat(
-        self, groups: "Groups", beating: "Beating", ticket: Ticket, now_ms: int
-    ) -> Effects:
-        return self.door.heartbeat(groups, self, beating, ticket, now_ms)
-
-    def classic_leave(
-        self, groups: "Groups", members: "Sequence[Leaving]", ticket: Ticket, now_ms: int
-    ) -> Effects | Steps[Effects]:
-        return self.door.leave(groups, self, members, ticket, now_ms)
 
     # Questions
 

@@ -9,11 +9,10 @@ Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, Sign, Ticket
-from trio_kafka.coordinators.groups.consumer import checks, expressions, records
-from trio_kafka.coordinators.groups.consumer.act import SESSION, Act
+from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.leaving import leave
 from trio_kafka.coordinators.groups.consumer.member import (
     Member,
@@ -21,7 +20,7 @@ from trio_kafka.coordinators.groups.consumer.member import (
     partitions_of,
     same_partitions,
 )
-from trio_kafka.coordinators.groups.consumer.progress import (
+from trio_kafka.coordinators.groups.consumer.member_steps import (
     Target,
     advance,
     check_room,
@@ -29,8 +28,10 @@ from trio_kafka.coordinators.groups.consumer.progress import (
     static_member,
     target_for,
 )
-from trio_kafka.coordinators.groups.consumer.targets import may_assign, preferred_assignor
-from trio_kafka.coordinators.groups.consumer.upgrade import seal
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.target_assignment import may_assign, preferred_assignor
+from trio_kafka.coordinators.groups.consumer.transition import SESSION, Transition
+from trio_kafka.coordinators.groups.consumer.upgrade import seal, upgrade
 from trio_kafka.coordinators.groups.consumer.values import (
     JOIN_EPOCH,
     SAME,
@@ -39,6 +40,7 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Living,
     OwnedTopic,
 )
+from trio_kafka.coordinators.groups.expiry import schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
@@ -48,8 +50,8 @@ _logger: Final = get_logger(__name__)
 
 def heartbeat(
     asked: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Sign | Steps[Effects]:
-    """Answer: HeartbeatAnswer. The request has been through `checks.check_heartbeat`.
+) -> Effects | Steps[Effects]:
+    """Answer: HeartbeatAnswer. The request has been through `validation.check_heartbeat`.
 
     Raises KafkaError: GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
     FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION,
@@ -66,26 +68,26 @@ def heartbeat(
             is not None
         ):
             return found
-    kind = ConsumerGroups.of(groups)
+    state = ConsumerShardState.of(groups)
     if asked.epoch < JOIN_EPOCH:
-        return leave(kind.act(kind.existing(asked.group_id), now_ms), asked, ticket)
+        return leave(Transition.begin(state, state.existing(asked.group_id), now_ms), asked, ticket)
     if asked.epoch == JOIN_EPOCH:
-        act = kind.open(asked.group_id, now_ms)
+        transition = open_group(state, asked.group_id, now_ms)
     else:
-        act = kind.act(kind.existing(asked.group_id, "Consumer group"), now_ms)
-    check_room(act, asked.member_id, asked.instance_id)
-    before = _subscribed(act, asked)
+        transition = Transition.begin(
+            state, state.existing(asked.group_id, "Consumer group"), now_ms
+        )
+    check_room(transition, asked.member_id, asked.instance_id)
+    before = _subscribed(transition, asked)
     after = before.heard(asked)
-    if after is not before or act.effects.records:
-        return _change(act, asked, before, after, ticket)
-    if _is_quiet(act, before):
-        return _reached(act, before, before, ticket, wants_all=_wants_all(asked))
-    return _change(act, asked, before, after, ticket)
+    if after is not before or transition.effects.records:
+        return _change(transition, asked, before, after, ticket)
+    if _is_quiet(transition, before):
+        return _reached(transition, before, before, ticket, wants_all=_wants_all(asked))
+    return _change(transition, asked, before, after, ticket)
 
 
-def alive(
-    who: Living, groups: Groups, ticket: Ticket, now_ms: int
-) -> Effects | Sign | Steps[Effects]:
+def alive(who: Living, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
     """A heartbeat that says no more than that a member lives: nearly every one, so this is to be
     quick. As `heartbeat`; the ids are not empty, the epoch is above 0.
     """
@@ -141,92 +143,95 @@ def _go_on(
     now_ms: int,
     *,
     owned: Sequence[OwnedTopic] | None,
-) -> Effects | Sign | None:
+) -> Effects | None:
     """It only takes its next step, if there is one; None: the group is to be assigned first."""
     settings = groups.own_settings.get(group.group_id, groups.settings)
     epoch, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
     if is_assigned and member.epoch == epoch and member.state is MemberState.STABLE:
         answer = HeartbeatAnswer(member.member_id, epoch, settings.consumer_heartbeat_interval_ms)
         key = SESSION, group.group_id, member.member_id
-        return answer, key, settings.consumer_session_timeout_ms
-    act = Act(group.door.kind, group, settings, now_ms)
-    if not is_assigned and may_assign(act):
+        timer = SetTimer(key, settings.consumer_session_timeout_ms)
+        return Effects([], [(ticket, answer)], [timer])
+    transition = Transition(ConsumerShardState.of(groups), group, settings, now_ms)
+    if not is_assigned and may_assign(transition):
         return None
     target = Target(epoch, group.target_of(member))
-    reached = advance(act, member, target, resubscribed=False, owned=owned)
-    return _reached(act, member, reached, ticket, wants_all=False)
+    reached = advance(transition, member, target, resubscribed=False, owned=owned)
+    return _reached(transition, member, reached, ticket, wants_all=False)
 
 
-def _subscribed(act: Act, asked: Heartbeat) -> Member:
+def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
     """The member as it is, or as it begins."""
-    group, member_id = act.group, asked.member_id or asked.fresh
+    group, member_id = transition.group, asked.member_id or asked.fresh
     joins = asked.epoch == JOIN_EPOCH
     if asked.instance_id is not None:
         static = group.static_member(asked.instance_id)
         if joins:
-            return static_member(act, asked.instance_id, static, member_id, is_classic=False)
-        static = checks.check_known_static(static, asked.instance_id)
-        checks.check_not_fenced(static, member_id, asked.instance_id)
-        checks.check_heartbeat_epoch(static, asked.epoch, asked.owned)
+            return static_member(transition, asked.instance_id, static, member_id, is_classic=False)
+        static = validation.check_known_static(static, asked.instance_id)
+        validation.check_not_fenced(static, member_id, asked.instance_id)
+        validation.check_heartbeat_epoch(static, asked.epoch, asked.owned)
         return static
     if joins:
         _logger.info("member joins", group=group.group_id, member=member_id)
         return group.by_id.get(member_id) or Member(member_id=member_id)
     member = group.member(member_id)
-    checks.check_heartbeat_epoch(member, asked.epoch, asked.owned)
+    validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
     return member
 
 
-def _is_quiet(act: Act, member: Member) -> bool:
+def _is_quiet(transition: Transition, member: Member) -> bool:
     """Nothing is to be done for this member, nor for its group."""
-    group = act.group
+    group = transition.group
     return (
         group.epoch <= group.assignment_epoch
         and member.is_reconciled(group.assignment_epoch)
-        and not group.needs_refresh(act.now_ms)
+        and not group.needs_refresh(transition.now_ms)
         and not (
-            group.subscriptions.regexes and expressions.is_due(act, group.subscriptions.regexes)
+            group.subscriptions.regexes
+            and topic_regexes.is_due(transition, group.subscriptions.regexes)
         )
     )
 
 
 def _change(
-    act: Act, asked: Heartbeat, before: Member, after: Member, ticket: Ticket
+    transition: Transition, asked: Heartbeat, before: Member, after: Member, ticket: Ticket
 ) -> Steps[Effects]:
-    group_id = act.group.group_id
+    group_id = transition.group.group_id
     if after is not before:
-        act.write(records.subscription(group_id, after))
-    regex = expressions.update(act, before, after, asked.may_describe)
+        transition.write(records.subscription(group_id, after))
+    regex = topic_regexes.update(transition, before, after, asked.may_describe)
     renamed = before.topics != after.topics
-    counts = act.group.assignors
+    counts = transition.group.assignors
     bump = (
         renamed
-        or regex is expressions.Change.RESOLVED
-        or preferred_assignor(act, before, after) != act.kind.assignors.preferred(counts)
+        or regex is topic_regexes.Change.RESOLVED
+        or preferred_assignor(transition, before, after)
+        != transition.state.assignors.preferred(counts)
     )
-    plan = yield from look_at_topics(act, before, after, bump=bump)
-    target = yield from target_for(act, plan, before, after)
-    resubscribed = renamed or regex is not expressions.Change.NONE
-    reached = advance(act, after, target, resubscribed=resubscribed, owned=asked.owned)
-    seal(act)
-    return _reached(act, before, reached, ticket, wants_all=_wants_all(asked))
+    plan = yield from look_at_topics(transition, before, after, bump=bump)
+    target = yield from target_for(transition, plan, before, after)
+    resubscribed = renamed or regex is not topic_regexes.Change.NONE
+    reached = advance(transition, after, target, resubscribed=resubscribed, owned=asked.owned)
+    seal(transition)
+    return _reached(transition, before, reached, ticket, wants_all=_wants_all(asked))
 
 
 def _reached(
-    act: Act, before: Member, reached: Member, ticket: Ticket, *, wants_all: bool
+    transition: Transition, before: Member, reached: Member, ticket: Ticket, *, wants_all: bool
 ) -> Effects:
     """Its session begins anew, and it is told how far it has got, with what it has if that is new
     to it, or if it wants to know.
     """
-    act.watch(reached.member_id)
+    transition.watch(reached.member_id)
     tells = wants_all or not same_partitions(before.assigned, reached.assigned)
     answer = HeartbeatAnswer(
         reached.member_id,
         reached.epoch,
-        act.settings.consumer_heartbeat_interval_ms,
+        transition.settings.consumer_heartbeat_interval_ms,
         partitions_of(reached.assigned) if tells else None,
     )
-    return act.effects.answer(ticket, answer)
+    return transition.effects.answer(ticket, answer)
 
 
 def _wants_all(asked: Heartbeat) -> bool:
@@ -236,3 +241,28 @@ def _wants_all(asked: Heartbeat) -> bool:
         and (asked.topics is not None or asked.regex is not None)
         and asked.owned is not None
     )
+
+
+def open_group(state: ConsumerShardState, group_id: str, now_ms: int) -> Transition:
+    """The group for one who joins, made where there is none. A classic group makes room if it
+    is empty, and becomes a consumer group if it may. Replay will have it so: what is here made
+    new is not in `groups` yet.
+
+    Raises KafkaError(GROUP_ID_NOT_FOUND).
+    """
+    found = state.groups.by_id.get(group_id)
+    if isinstance(found, ConsumerGroup):
+        return Transition.begin(state, found, now_ms)
+    if found is None:
+        transition = Transition.begin(state, state.new(group_id), now_ms)
+        schedule_expiry(transition.effects, state.groups.settings)
+        return transition
+    if not isinstance(found, ClassicGroup):
+        return Transition.begin(state, state.existing(group_id), now_ms)
+    if not found.is_empty:
+        return upgrade(state, found, now_ms)
+    transition = Transition.begin(state, state.new(group_id), now_ms)
+    transition.write(*found.tombstones())
+    for key in found.timers():
+        transition.effects.cancel_timer(key)
+    return transition

@@ -12,7 +12,7 @@ from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer.group import DELETED_EPOCH, ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member, Step
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
-from trio_kafka.coordinators.groups.group import Group, Replay
+from trio_kafka.coordinators.groups.protocols import Group, Replay
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.groups.consumer import (

@@ -20,15 +20,14 @@ from trio_kafka.coordinators.groups.consumer.values import (
     HeartbeatAnswer,
     Living,
 )
-from trio_kafka.coordinators.groups.group import Event
-from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.groups import Event, Groups
+from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
-    from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+    from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 
 T = TypeVar("T")
 HEARTBEAT: Final = "ConsumerGroupHeartbeat"
@@ -44,7 +43,7 @@ class ConsumerService:
 
     def __init__(
         self,
-        coordinator: "GroupCoordinator",
+        coordinator: Submitter,
         random_bytes: Callable[[int], bytes],
     ) -> None:
         """random_bytes: for ids of members that have none."""
@@ -55,7 +54,7 @@ class ConsumerService:
 
     def kind(self, groups: Groups) -> "ConsumerGroups":
         """The consumer groups of one shard."""
-        made: ConsumerGroups = _machine("kind").ConsumerGroups(groups, self.assignors)
+        made: ConsumerGroups = _machine("submachine").ConsumerGroups(groups, self.assignors)
         return made
 
     def follow(self, image: MetadataImage) -> None:
@@ -79,7 +78,7 @@ class ConsumerService:
         if not self.is_served:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         names = () if asked.assignor is None else self.assignors.names
-        _machine("checks").check_heartbeat(asked, names)
+        _machine("validation").check_heartbeat(asked, names)
         if not asked.member_id:
             asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
         event, groups = partial(_machine("heartbeat").heartbeat, asked), self._coordinator
@@ -113,5 +112,5 @@ def _as_text(raw: bytes) -> str:
 def _describe(group_id: str, groups: Groups, ticket: Any, now_ms: int) -> Steps[Effects]:
     if not group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    effects: Steps[Effects] = _machine("describing").describe(groups, group_id, ticket, now_ms)
+    effects: Steps[Effects] = _machine("description").describe(groups, group_id, ticket, now_ms)
     return effects

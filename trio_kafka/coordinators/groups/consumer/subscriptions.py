@@ -45,7 +45,7 @@ def _ignore(_topic: str) -> None:
 @define(eq=False)
 class Subscriptions:
     """topics: those that anybody subscribes to. regexes: members by expression. resolved: what is
-    known of expressions.
+    known of topic_regexes.
 
     appeared, vanished: told of topics with a first subscriber, and of those whose last one is gone.
     """

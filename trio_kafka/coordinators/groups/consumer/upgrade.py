@@ -4,51 +4,49 @@ The first member that heartbeats does it: the others go on in the classic protoc
 have, and are moved over one by one. Source: convertToConsumerGroup, ConsumerGroup.fromClassicGroup.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from trio_kafka.coordinators.effects import Effects
-from trio_kafka.coordinators.groups.classic.act import Act as ClassicAct
-from trio_kafka.coordinators.groups.classic.farewell import dismiss
 from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
+from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
+from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.coordinators.groups.consumer import records
-from trio_kafka.coordinators.groups.consumer.act import Act
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
-from trio_kafka.coordinators.groups.consumer.embedded import (
+from trio_kafka.coordinators.groups.consumer.embedded_protocol import (
     assigned_partitions,
     read_assignment,
     read_subscription,
 )
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.hashing import metadata_hash
 from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member, since
+from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.scheduling.chunked_work import whole
 
-if TYPE_CHECKING:
-    from trio_kafka.coordinators.groups.consumer.kind import ConsumerGroups
-
 UPGRADES: Final = frozenset({"upgrade", "bidirectional"})
 _logger: Final = get_logger(__name__)
 
 
-def upgrade(kind: "ConsumerGroups", classic: ClassicGroup, now_ms: int) -> Act:
+def upgrade(state: ConsumerShardState, classic: ClassicGroup, now_ms: int) -> Transition:
     """The group as it will be, with the records that make it; more follow in the same batch, and
     `seal` at its end: until then the classic group is as it was.
 
     Raises KafkaError(GROUP_ID_NOT_FOUND) where it cannot be.
     """
-    _check(kind, classic)
+    _check(state, classic)
     try:
-        group = _consumer_group(kind, classic)
+        group = _consumer_group(state, classic)
     except DecodeError as error:
         raise _refusal(classic, "the embedded consumer protocol is malformed") from error
-    act = kind.act(group, now_ms)
-    act.upgraded = classic
-    act.write(
+    transition = Transition.begin(state, group, now_ms)
+    transition.upgraded = classic
+    transition.write(
         *classic.tombstones(),
         *records.whole_group(
             group.group_id,
@@ -57,43 +55,43 @@ def upgrade(kind: "ConsumerGroups", classic: ClassicGroup, now_ms: int) -> Act:
             group.metadata_hash,
         ),
     )
-    return act
+    return transition
 
 
-def seal(act: Act) -> None:
+def seal(transition: Transition) -> None:
     """If a classic group was upgraded it ends: those who wait in it are told to join again."""
-    classic = act.upgraded
+    classic = transition.upgraded
     if classic is None:
         return
     phase, before, since_ms = classic.phase, classic.before, classic.since_ms
-    farewell = dismiss(classic, ErrorCode.REBALANCE_IN_PROGRESS, act.now_ms)
+    farewell = end_group(classic, ErrorCode.REBALANCE_IN_PROGRESS, transition.now_ms)
     told = [ticket for ticket, _ in farewell.answers]
-    act.effects.join(farewell)
+    transition.effects.join(farewell)
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
         """It is classic still; whoever waited comes again."""
         _logger.warning("group stays classic", group=classic.group_id, reason=str(error))
         classic.phase, classic.before, classic.since_ms = phase, before, since_ms
-        later = ClassicAct(classic, act.settings, now_ms)
-        for member in classic.roster:
+        later = ClassicTransition(classic, transition.settings, now_ms)
+        for member in classic.membership:
             later.watch(member)
-        for ticket, answer in act.effects.answers:
+        for ticket, answer in transition.effects.answers:
             later.effects.answer(ticket, answer if ticket in told else error)
         return later.effects
 
-    act.effects.refused = refused
-    for member in classic.roster:
-        act.watch(member.member_id, member.session_timeout_ms)
+    transition.effects.refused = refused
+    for member in classic.membership:
+        transition.watch(member.member_id, member.session_timeout_ms)
     _logger.info("classic group becomes a consumer group", group=classic.group_id)
 
 
-def _check(kind: "ConsumerGroups", classic: ClassicGroup) -> None:
-    settings = kind.settings_of(classic.group_id)
+def _check(state: ConsumerShardState, classic: ClassicGroup) -> None:
+    settings = state.settings_of(classic.group_id)
     if settings.consumer_migration_policy not in UPGRADES:
         raise _refusal(classic, "online upgrade is disabled")
     if classic.protocol_type != CONSUMER:
         raise _refusal(classic, "the group does not use the consumer embedded protocol")
-    if len(classic.roster) > settings.consumer_max_size:
+    if len(classic.membership) > settings.consumer_max_size:
         raise _refusal(classic, "the group size exceeds the consumer group maximum size")
 
 
@@ -103,12 +101,12 @@ def _refusal(classic: ClassicGroup, reason: str) -> KafkaError:
     return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
 
-def _consumer_group(kind: "ConsumerGroups", classic: ClassicGroup) -> ConsumerGroup:
-    group = kind.new(classic.group_id)
+def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> ConsumerGroup:
+    group = state.new(classic.group_id)
     group.epoch = group.assignment_epoch = classic.generation
     taken: set[tuple[TopicId, int]] = set()
-    for one in classic.roster:
-        partitions = _given(kind, classic, one)
+    for one in classic.membership:
+        partitions = _given(state, classic, one)
         of_member = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
         if not taken.isdisjoint(of_member):
             raise DecodeError(f"{one.member_id} was given what others have")
@@ -116,11 +114,11 @@ def _consumer_group(kind: "ConsumerGroups", classic: ClassicGroup) -> ConsumerGr
         group.set_target(one.member_id, partitions)
         group.put(_member(classic, one, partitions))
     topics = group.subscriptions.topics
-    group.metadata_hash = whole(metadata_hash(topics, kind.image, kind.hashes))
+    group.metadata_hash = whole(metadata_hash(topics, state.image, state.hashes))
     return group
 
 
-def _given(kind: "ConsumerGroups", classic: ClassicGroup, member: ClassicMember) -> Partitions:
+def _given(state: ConsumerShardState, classic: ClassicGroup, member: ClassicMember) -> Partitions:
     if not member.assignment:
         return {}
     assignment = read_assignment(member.assignment)
@@ -131,7 +129,7 @@ def _given(kind: "ConsumerGroups", classic: ClassicGroup, member: ClassicMember)
             "unsupported custom assignor is in use. Please refer to the documentation or switch to "
             "a default assignor before re-attempting the upgrade.",
         )
-    return assigned_partitions(assignment, kind.image)
+    return assigned_partitions(assignment, state.image)
 
 
 def _member(classic: ClassicGroup, member: ClassicMember, partitions: Partitions) -> Member:

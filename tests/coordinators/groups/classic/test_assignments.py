@@ -1,0 +1,36 @@
+"""What becomes of assignments."""
+
+from tests.coordinators.groups.classic.kit import ClassicKit
+from trio_kafka.coordinators.groups.classic.transition import Transition
+from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS
+from trio_kafka.errors import ErrorCode
+
+
+def test_those_who_are_not_named_get_nothing() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    transition = Transition(kit.group, DEFAULT_GROUP_SETTINGS, 1)
+
+    transition.give_out({leader: b"all"})
+
+    assert (kit.group.membership[leader].assignment, kit.group.membership[follower].assignment) == (
+        b"all",
+        b"",
+    )
+    assert not transition.effects.answers  # nobody waits
+    assert not transition.effects.timers
+
+
+def test_what_is_taken_back_is_nobodys() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.completing()
+    waiting = kit.sync(follower)
+    kit.group.membership[leader].assignment = b"all"
+    transition = Transition(kit.group, DEFAULT_GROUP_SETTINGS, 1)
+
+    transition.take_back(ErrorCode.REBALANCE_IN_PROGRESS)
+
+    assert kit.group.membership[leader].assignment == b""
+    [(ticket, error)] = transition.effects.answers
+    assert (ticket, error.code) == (waiting.ticket, ErrorCode.REBALANCE_IN_PROGRESS)
+    assert len(transition.effects.timers) == 1

@@ -1,0 +1,111 @@
+"""A join makes the group that it is for."""
+
+import pytest
+from attrs import define
+
+from tests.coordinators.groups.classic.kit import DELAY_MS, GROUP, ClassicKit
+from trio_kafka.coordinators.effects import CoordinatorRecord
+from trio_kafka.coordinators.groups.classic.values import Joined
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey, GroupMetadataValue
+from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
+
+
+@define
+class OtherGroup:
+    """One of another kind, as far as it matters here."""
+
+    is_empty: bool
+    type: str = "consumer"
+    state: str = "Empty"
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        return [CoordinatorRecord(ConsumerGroupMetadataKey(GROUP))]
+
+
+def test_a_new_group_is_stored_before_anybody_is_told() -> None:
+    kit = ClassicKit()
+    kit.driver.hold = True
+
+    asked = kit.join()
+    assert asked.waits
+    kit.driver.commit()
+
+    assert asked.code is ErrorCode.MEMBER_ID_REQUIRED
+    [record] = kit.driver.records
+    assert record.key == GroupMetadataKey(GROUP)
+    assert record.value == GroupMetadataValue(
+        protocol_type="",
+        generation=0,
+        protocol=None,
+        leader=None,
+        current_state_timestamp=1_000_000,
+    )
+
+
+def test_what_is_stored_does_not_undo_the_join() -> None:
+    kit = ClassicKit()
+
+    asked = kit.join(version=3)
+
+    assert asked.waits
+    assert kit.state == "PreparingRebalance"
+    assert len(kit.group.membership) == 1
+
+
+@pytest.mark.parametrize("version", [3, 9])
+def test_a_group_that_cannot_be_stored_is_not_there(version: int) -> None:
+    kit = ClassicKit()
+    kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    asked = kit.join(version=version)
+
+    assert asked.answer == Joined(member_id="", error=ErrorCode.NOT_COORDINATOR)
+    assert kit.state == "none"
+    assert not [key for key in kit.driver.timers if GROUP in key]
+    kit.wait(2 * DELAY_MS)
+    assert kit.driver.log == []
+
+
+def test_an_empty_group_of_another_kind_makes_room() -> None:
+    kit = ClassicKit()
+    kit.driver.machine.by_id[GROUP] = OtherGroup(is_empty=True)  # type: ignore[assignment]
+
+    asked = kit.join(version=3)
+
+    assert asked.waits
+    assert [type(record.key) for record in kit.driver.records] == [
+        ConsumerGroupMetadataKey,
+        GroupMetadataKey,
+    ]
+    assert kit.driver.records[0].value is None
+    assert kit.group.type == "classic"
+
+
+def test_it_is_back_where_the_new_one_cannot_be_stored() -> None:
+    kit = ClassicKit()
+    other = OtherGroup(is_empty=True)
+    kit.driver.machine.by_id[GROUP] = other  # type: ignore[assignment]
+    kit.driver.refuse = KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    kit.join()
+
+    found: object = kit.driver.machine.by_id[GROUP]
+    assert found is other
+
+
+def test_nobody_makes_a_group_by_coming_back() -> None:
+    kit = ClassicKit()
+
+    assert kit.join("ghost").code is ErrorCode.UNKNOWN_MEMBER_ID
+    assert kit.driver.log == []
+
+
+def test_a_group_that_only_has_offsets_is_joined_as_it_is() -> None:
+    kit = ClassicKit()
+    kit.driver.machine.known(GROUP)
+
+    kit.join(version=3)
+
+    assert kit.driver.log == []
+    assert kit.state == "PreparingRebalance"

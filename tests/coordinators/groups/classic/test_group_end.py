@@ -1,0 +1,35 @@
+"""A group ends while members wait."""
+
+from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
+from trio_kafka.coordinators.groups.classic.transition import end_group
+from trio_kafka.coordinators.groups.classic.values import Joined
+from trio_kafka.errors import ErrorCode
+
+
+def end(kit: ClassicKit) -> None:
+    kit.driver.apply(
+        lambda _, now_ms: end_group(kit.group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
+    )
+
+
+def test_those_who_join_are_told() -> None:
+    kit = ClassicKit()
+    leader, _ = kit.stable()
+    kit.new_id()
+    asked = kit.join(leader)
+
+    end(kit)
+
+    assert asked.answer == Joined(member_id=leader, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    assert kit.state == "Dead"
+    assert not [key for key in kit.driver.timers if GROUP in key]
+
+
+def test_those_who_sync_are_told() -> None:
+    kit = ClassicKit()
+    _, follower = kit.completing()
+    asked = kit.sync(follower)
+
+    end(kit)
+
+    assert asked.code is ErrorCode.REBALANCE_IN_PROGRESS

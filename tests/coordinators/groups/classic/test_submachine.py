@@ -1,0 +1,138 @@
+"""What is stored of classic groups is read again; timers find groups as they are by then."""
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import GROUP, SESSION_MS, ClassicKit
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.expiry import EXPIRY
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
+from trio_kafka.testing.machines import MachineDriver
+
+
+def reloaded(kit: ClassicKit) -> ClassicKit:
+    again = ClassicKit()
+    again.driver = kit.driver.reload()
+    return again
+
+
+def test_members_go_on_after_a_crash() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+
+    kit = reloaded(kit)
+
+    assert kit.state == "Stable"
+    assert (kit.group.generation, kit.group.leader) == (1, leader)
+    assert kit.beat(follower) is ErrorCode.NONE
+    assert kit.sync(follower).synced == follower.encode()
+    assert kit.group.topics == frozenset("t")
+
+
+def test_members_that_are_gone_after_a_crash_time_out() -> None:
+    kit = ClassicKit()
+    kit.stable()
+
+    kit = reloaded(kit)
+    kit.wait(SESSION_MS)
+
+    assert kit.state == "Empty"
+
+
+def test_a_rebalance_that_was_under_way_is_forgotten() -> None:
+    kit = ClassicKit()
+    leader, follower = kit.stable()
+    kit.join(leader)
+
+    kit = reloaded(kit)
+
+    assert kit.state == "Stable"
+    assert kit.beat(follower) is ErrorCode.NONE
+    assert kit.join(leader).waits
+
+
+@pytest.mark.parametrize(("size", "state"), [(3, "PreparingRebalance"), (2, "Stable")])
+def test_a_group_that_is_too_large_after_a_crash_rebalances(size: int, state: str) -> None:
+    kit = ClassicKit()
+    kit.stable(size)
+    settings = GroupSettings(max_size=2)
+
+    def make() -> Groups:
+        groups = Groups([ClassicGroups], simple=simple_group, settings=settings)
+        for record in kit.driver.records:
+            groups.replay(record)
+        return groups
+
+    driver = MachineDriver(make)
+
+    assert driver.machine.by_id[GROUP].state == state
+
+
+def test_a_tombstone_ends_a_group() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.leave(member)
+
+    kit.driver.apply(lambda groups, _: Effects(records=groups.by_id[GROUP].tombstones()))
+
+    assert kit.state == "none"
+    assert reloaded(kit).state == "none"
+
+
+def test_a_tombstone_is_of_its_own_kind_alone() -> None:
+    """An upgrade writes it after the group has become a consumer group."""
+    kit = ClassicKit()
+    other = object()
+    kit.driver.machine.by_id[GROUP] = other  # type: ignore[assignment]
+
+    kit.driver.machine.replay(CoordinatorRecord(GroupMetadataKey(GROUP)))
+
+    assert kit.driver.machine.by_id[GROUP] is other
+
+
+def test_timers_of_a_group_that_is_gone_do_nothing() -> None:
+    kit = ClassicKit()
+    kit.join(version=3)
+    del kit.driver.machine.by_id[GROUP]
+
+    kit.wait(2 * 300_000)
+
+    assert kit.state == "none"
+
+
+def test_a_simple_group_is_empty_and_has_no_record() -> None:
+    group = simple_group("g")
+
+    assert isinstance(group, ClassicGroup)
+    assert group.is_simple
+    assert group.is_empty
+    assert (group.type, group.protocol_type) == ("classic", "")
+
+
+@pytest.mark.parametrize("phase", ["joining", "completing", "stable"])
+def test_a_group_in_which_somebody_is_does_not_expire(phase: str) -> None:
+    kit = ClassicKit()
+    getattr(kit, phase)(1)
+    before = kit.state
+
+    kit.driver.apply(lambda groups, now_ms: groups.timer((EXPIRY,), now_ms))
+
+    assert kit.state == before
+
+
+def test_an_empty_group_without_offsets_expires() -> None:
+    kit = ClassicKit()
+    [member] = kit.stable(1)
+    kit.leave(member)
+    expected = kit.new_id()  # somebody who is only expected does not keep it
+
+    kit.driver.apply(lambda groups, now_ms: groups.timer((EXPIRY,), now_ms))
+
+    assert kit.state == "none"
+    assert kit.join(expected).code is ErrorCode.UNKNOWN_MEMBER_ID
+    kit.wait(SESSION_MS)
+    assert reloaded(kit).state == "none"

@@ -1,0 +1,310 @@
+"""Members of the classic protocol in a consumer group."""
+
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.consumer.classic import (
+    CLASSIC_SESSION_MS,
+    Member,
+    protocols,
+)
+from tests.coordinators.groups.consumer.kit import (
+    GROUP,
+    REBALANCE_MS,
+    UNKNOWN,
+    Scene,
+    refusal,
+)
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Leaving
+from trio_kafka.coordinators.groups.consumer.member import MemberState
+from trio_kafka.coordinators.groups.consumer.transition import JOIN, SESSION, SYNC
+from trio_kafka.errors import ErrorCode, KafkaError
+
+REBALANCE = ErrorCode.REBALANCE_IN_PROGRESS
+INCONSISTENT = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+ILLEGAL = ErrorCode.ILLEGAL_GENERATION
+
+
+def scene_with_new(**topics: int) -> Scene:
+    scene = Scene(topics or {"a": 4})
+    scene.join("new", "a")
+    return scene
+
+
+def test_who_joins_is_given_an_id_first_and_then_an_epoch() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+
+    asked = one.answer(one.ask_join())
+    assert (asked.error, asked.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "fresh")
+    assert "fresh" not in scene.group.by_id
+    one.member_id = asked.member_id
+    joined = one.join()
+
+    assert (joined.generation, joined.protocol_type, joined.protocol_name) == (
+        3,
+        "consumer",
+        "range",
+    )
+    assert (joined.leader, joined.members) == ("", ())
+    assert scene.due[SESSION, GROUP, "fresh"] == CLASSIC_SESSION_MS
+    assert scene.due[SYNC, GROUP, "fresh"] == REBALANCE_MS
+    assert one.sync() == {}
+    assert (SYNC, GROUP, "fresh") not in scene.due
+
+
+def test_it_is_told_to_join_again_when_what_it_is_to_have_is_free() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    one.sync()
+
+    assert scene.group.by_id["fresh"].state is MemberState.UNRELEASED_PARTITIONS
+    assert one.beat() is ErrorCode.NONE, "it has nothing to do yet"
+    scene.say_owned("new")
+    scene.say_owned("new")
+    assert one.beat() is REBALANCE
+    assert scene.due[JOIN, GROUP, "fresh"] == REBALANCE_MS
+    one.join()
+    assert (JOIN, GROUP, "fresh") not in scene.due
+    assert one.sync() == {"a": [2, 3]}
+    assert one.beat() is ErrorCode.NONE
+    assert scene.group.state == "Stable"
+
+
+def test_its_session_begins_anew_when_it_syncs() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    scene.wait(REBALANCE_MS // 2)
+
+    one.sync()
+
+    assert scene.due[SESSION, GROUP, "fresh"] == CLASSIC_SESSION_MS
+
+
+def test_it_gives_back_by_joining_without_what_it_is_not_to_have() -> None:
+    scene = Scene({"a": 4})
+    scene.join("new", "a")
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    one.sync()
+    for _ in range(3):
+        scene.say_owned("new")
+        one.live()
+    scene.join("new2", "a")
+    assert one.beat() is REBALANCE
+
+    one.join()
+    given = one.sync()
+
+    assert scene.group.by_id["fresh"].state is MemberState.UNREVOKED_PARTITIONS
+    assert len(given["a"]) == 1
+    assert one.beat() is REBALANCE, "it is to join again, without the rest"
+    one.join()
+    assert one.sync() == given
+    assert scene.group.by_id["fresh"].epoch == scene.group.epoch
+
+
+def test_whoever_has_a_step_to_take_cannot_sync() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    one.sync()
+    scene.join("new2", "a")
+
+    with refusal(REBALANCE):
+        one.sync()
+
+    assert scene.due[JOIN, GROUP, "fresh"] == REBALANCE_MS
+    scene.wait(5_000)
+    assert one.beat() is REBALANCE
+    assert scene.due[JOIN, GROUP, "fresh"] == REBALANCE_MS - 5_000, "since the first time"
+
+
+@pytest.mark.parametrize("step", ["join", "sync"])
+def test_who_does_not_take_its_step_is_a_member_no_longer(step: str) -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    if step == "join":
+        one.sync()
+        scene.join("new2", "a")
+        assert one.beat() is REBALANCE
+
+    scene.wait(REBALANCE_MS - 1)
+    assert "fresh" in scene.group.by_id
+    if step == "join":
+        one.beat()
+    scene.wait(1)
+
+    assert "fresh" not in scene.group.by_id
+    with refusal(UNKNOWN):
+        one.beat()
+
+
+def test_who_is_silent_for_its_own_session_is_a_member_no_longer() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    one.sync()
+
+    scene.wait(CLASSIC_SESSION_MS)
+
+    assert "fresh" not in scene.group.by_id
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"protocol_type": "connect"},
+        {"protocols": ()},
+        {"protocols": protocols(["a"], names=("cooperative-sticky",))},
+    ],
+    ids=lambda said: next(iter(said)),
+)
+def test_protocols_that_the_others_do_not_know_are_refused(said: dict[str, Any]) -> None:
+    scene = scene_with_new()
+    Member(scene, ["a"]).join(asks_for_id=False)
+    other = Member(scene, ["a"])
+
+    with refusal(INCONSISTENT, "Member x's protocols are not supported."):
+        other.join(asks_for_id=False, fresh="x", **said)
+
+
+def test_one_protocol_that_all_know_is_enough() -> None:
+    scene = scene_with_new()
+    Member(scene, ["a"], names=("range", "sticky")).join(asks_for_id=False)
+    other = Member(scene, ["a"], names=("roundrobin", "sticky"))
+
+    assert other.join(asks_for_id=False, fresh="x").protocol_name == "roundrobin"
+
+
+def test_what_it_says_must_be_a_consumers() -> None:
+    scene = scene_with_new()
+
+    with refusal(ErrorCode.UNKNOWN_SERVER_ERROR):
+        Member(scene, ["a"]).join(asks_for_id=False, protocols=(GroupProtocol("range", b""),))
+
+
+def test_migration_can_be_forbidden() -> None:
+    scene = Scene({"a": 1}, consumer_migration_policy="disabled")
+    scene.join("new", "a")
+    message = (
+        "Cannot join the consumer group g with the classic protocol because the group migration "
+        "is disabled."
+    )
+
+    with refusal(INCONSISTENT, message):
+        Member(scene, ["a"]).join(asks_for_id=False)
+
+
+def test_a_full_group_takes_nobody() -> None:
+    scene = Scene({"a": 1}, consumer_max_size=1)
+    scene.join("new", "a")
+
+    with refusal(ErrorCode.GROUP_MAX_SIZE_REACHED):
+        Member(scene, ["a"]).join(asks_for_id=False)
+
+
+def test_it_is_checked_like_a_classic_member() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"], instance="i")
+    one.join()
+    one.sync()
+
+    with refusal(UNKNOWN, "Member new does not use the classic protocol."):
+        one.beat(member_id="new", instance_id=None)
+    with refusal(UNKNOWN, "Member x is not a member of group g."):
+        one.beat(member_id="x", instance_id=None)
+    with refusal(UNKNOWN, "Member with instance id j is not a member of group g."):
+        one.beat(instance_id="j")
+    with refusal(ErrorCode.FENCED_INSTANCE_ID):
+        one.beat(member_id="x")
+    with refusal(
+        ILLEGAL, "The request generation id 9 is not equal to the member epoch 3 of member fresh."
+    ):
+        one.beat(generation=9)
+    with refusal(ILLEGAL):
+        one.sync(generation=9)
+    with refusal(INCONSISTENT):
+        one.sync(protocol_type="connect")
+    with refusal(INCONSISTENT):
+        one.sync(protocol_name="sticky")
+    assert one.sync(protocol_type=None, protocol_name=None) == {}
+    with refusal(UNKNOWN):
+        one.join(member_id="x", instance_id="j")
+    with refusal(ErrorCode.FENCED_INSTANCE_ID):
+        one.join(member_id="x")
+
+
+def test_members_leave_together_and_each_is_told_for_itself() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"], instance="i")
+    one.join()
+
+    told = one.leave(
+        Leaving(member_id="x"),
+        Leaving(member_id="", instance_id="j"),
+        Leaving(member_id="x", instance_id="i"),
+        Leaving(member_id="", instance_id="i"),
+        Leaving(member_id="fresh", instance_id="i"),
+    )
+
+    assert told == [
+        UNKNOWN,
+        UNKNOWN,
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.NONE,
+        ErrorCode.NONE,
+    ]
+    assert list(scene.group.by_id) == ["new"]
+
+
+def test_where_nobody_leaves_nothing_is_written() -> None:
+    scene = scene_with_new()
+    written = len(scene.driver.log)
+
+    assert Member(scene, ["a"]).leave(Leaving(member_id="x")) == [UNKNOWN]
+
+    assert len(scene.driver.log) == written
+
+
+def test_a_join_that_could_not_be_written_leaves_nothing_due() -> None:
+    scene = scene_with_new()
+    scene.driver.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    with refusal(ErrorCode.NOT_ENOUGH_REPLICAS):
+        Member(scene, ["a"]).join(asks_for_id=False)
+
+    assert list(scene.due) == [(SESSION, GROUP, "new")]
+    assert list(scene.group.by_id) == ["new"]
+
+
+def test_who_joins_again_with_the_same_writes_nothing() -> None:
+    scene = scene_with_new()
+    one = Member(scene, ["a"])
+    one.join(asks_for_id=False)
+    one.join()
+    written = len(scene.driver.log)
+
+    assert one.join().generation == 3
+
+    assert len(scene.driver.log) == written
+
+
+def test_a_member_of_kip_848_may_go_back_and_gives_its_expression_up() -> None:
+    scene = Scene({"a": 1, "b": 1})
+    scene.join("new", "a")
+    scene.join("other", regex="b", instance_id="i")
+    scene.wait(0)
+    scene.settle()
+    scene.leave("other", epoch=-2, instance_id="i")
+
+    one = Member(scene, ["b"], instance="i")
+    one.join(fresh="two")
+
+    assert scene.group.subscriptions.regexes == {}
+    assert scene.group.by_id["two"].topics == ("b",)
+    assert one.sync() == {"b": [0]}

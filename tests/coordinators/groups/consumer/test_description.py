@@ -1,0 +1,61 @@
+"""A group as tools see it."""
+
+from typing import Any
+
+from tests.coordinators.groups.consumer.classic import Member
+from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal, topic_id
+from trio_kafka.coordinators.groups.consumer.description import describe
+from trio_kafka.coordinators.groups.consumer.values import DescribedGroup, DescribedTopic
+from trio_kafka.errors import ErrorCode
+
+
+def described(scene: Scene, group_id: str = GROUP) -> DescribedGroup:
+    found: Any = scene.driver.ask(
+        lambda groups, ticket, now_ms: describe(groups, group_id, ticket, now_ms)
+    )
+    assert isinstance(found, DescribedGroup)
+    return found
+
+
+def test_what_a_member_is_to_give_back_it_still_has() -> None:
+    scene = Scene({"a": 4, "b": 1})
+    scene.join("m1", "a", "b", rack_id="r", assignor="range")
+    scene.join("m2", "a", instance_id="i")
+    scene.beat("m1")
+
+    group = described(scene)
+
+    assert (group.state, group.epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
+    assert group.assignor == "range"
+    one, two = group.members
+    a, b = topic_id("a"), topic_id("b")
+    assert one.assigned == [DescribedTopic(a, "a", [0, 1, 2, 3]), DescribedTopic(b, "b", [0])]
+    assert two.assigned == []
+    assert (one.rack_id, two.instance_id) == ("r", "i")
+    assert (one.epoch, two.epoch) == (2, 3)
+    assert sorted(
+        number for member in (one, two) for topic in member.target for number in topic.partitions
+    ) == [0, 0, 1, 2, 3]
+    assert not one.classic
+
+
+def test_topics_that_are_gone_are_left_out_and_classic_members_are_told_apart() -> None:
+    scene = Scene({"a": 2})
+    scene.join("m1", "a")
+    Member(scene, ["a"]).join(asks_for_id=False)
+    scene.delete("a")
+
+    one, other = described(scene).members
+
+    assert (one.assigned, one.target) == ([], [])
+    assert other.classic
+
+
+def test_what_is_no_consumer_group_is_not_found() -> None:
+    scene = Scene()
+    scene.driver.machine.known("simple")
+
+    with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Group x not found."):
+        described(scene, "x")
+    with refusal(ErrorCode.GROUP_ID_NOT_FOUND, "Group simple is not a consumer group."):
+        described(scene, "simple")

@@ -1,0 +1,64 @@
+"""The hash of a group's topics: Kafka's, kept until a topic changes."""
+
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.consumer.kafka import hashes
+from trio_kafka.coordinators.groups.consumer.metadata_hash import (
+    metadata_hash,
+    racks_of,
+    topic_hash,
+)
+from trio_kafka.metadata.image import (
+    BrokerRegistration,
+    MetadataImage,
+    PartitionState,
+    TopicImage,
+)
+from trio_kafka.metadata.immutable_map import ImmutableMap
+from trio_kafka.model import NodeId, TopicId
+from trio_kafka.scheduling.chunked_work import whole
+
+
+def topic_of(told: Any) -> tuple[TopicImage, MetadataImage]:
+    brokers: dict[NodeId, BrokerRegistration] = {}
+    partitions: dict[int, PartitionState] = {}
+    for number, racks in enumerate(told["racks"]):
+        replicas = []
+        for rack in racks:
+            node = NodeId(len(brokers) + 1)
+            brokers[node] = BrokerRegistration(id=node, epoch=0, incarnation_id=b"", rack=rack)
+            replicas.append(node)
+        partitions[number] = PartitionState(replicas=tuple(replicas), isr=())
+    topic = TopicImage(
+        name=told["name"], id=TopicId(bytes.fromhex(told["id"])), partitions=partitions
+    )
+    return topic, MetadataImage(brokers=brokers, topics=ImmutableMap({topic.name: topic}))
+
+
+@pytest.mark.parametrize("told", hashes()["topics"], ids=lambda told: told["name"][:9])
+def test_a_topics_hash_is_kafkas(told: Any) -> None:
+    assert whole(topic_hash(*topic_of(told))) == told["hash"]
+
+
+def test_a_group_without_topics_has_none() -> None:
+    assert whole(metadata_hash([], MetadataImage(), {})) == 0
+    assert whole(metadata_hash(["missing"], MetadataImage(), {})) == 0
+
+
+def test_what_was_hashed_is_kept() -> None:
+    told = hashes()["topics"][0]
+    _, image = topic_of(told)
+    known: dict[str, int] = {}
+
+    first = whole(metadata_hash([told["name"], "missing"], image, known))
+
+    assert known == {told["name"]: told["hash"]}
+    assert whole(metadata_hash([told["name"]], image, {told["name"]: 5})) != first
+
+
+def test_racks_are_those_of_brokers_that_have_said_them() -> None:
+    state = PartitionState(replicas=(NodeId(1), NodeId(2), NodeId(3)), isr=())
+
+    assert racks_of(state, {1: "a", 3: "a", 4: "b"}) == {"a"}

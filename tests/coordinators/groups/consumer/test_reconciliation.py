@@ -1,0 +1,226 @@
+"""A member's way to its target: every state, every step out of it."""
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from trio_kafka.coordinators.groups.consumer.member import Member, MemberState, Owned
+from trio_kafka.coordinators.groups.consumer.reconciliation import Goal, reconcile
+from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicId
+
+A, B = TopicId(b"a" * 16), TopicId(b"b" * 16)
+STABLE = MemberState.STABLE
+UNREVOKED = MemberState.UNREVOKED_PARTITIONS
+UNRELEASED = MemberState.UNRELEASED_PARTITIONS
+
+
+def member(
+    state: MemberState, epoch: int, assigned: Owned, revoking: Owned | None = None
+) -> Member:
+    return Member(
+        member_id="m",
+        epoch=epoch,
+        previous_epoch=epoch,
+        state=state,
+        assigned=assigned,
+        revoking=revoking or {},
+    )
+
+
+def goal(epoch: int, partitions: dict[TopicId, set[int]], **said: Any) -> Goal:
+    """taken: what others own."""
+    taken = said.pop("taken", ())
+    given: dict[str, Any] = {
+        "wanted": {A, B},
+        "resubscribed": False,
+        "is_free": lambda topic, number: (topic, number) not in taken,
+        "owned": None,
+    }
+    return Goal(epoch=epoch, partitions=partitions, **given | said)
+
+
+def owns(topic: TopicId, *numbers: int) -> list[OwnedTopic]:
+    return [OwnedTopic(topic, numbers)]
+
+
+def test_who_has_its_target_stays_as_it_is() -> None:
+    one = member(STABLE, 10, {A: {0: 3}})
+
+    assert reconcile(one, goal(10, {A: {0}})) is one
+
+
+def test_a_new_epoch_of_the_same_target_is_a_step() -> None:
+    one = member(STABLE, 10, {A: {0: 3}})
+
+    two = reconcile(one, goal(11, {A: {0}}))
+
+    assert (two.epoch, two.previous_epoch, two.state) == (11, 10, STABLE)
+    assert two.assigned == {A: {0: 3}}, "with the epoch since when it has it"
+
+
+def test_what_is_free_it_gets_at_once() -> None:
+    two = reconcile(member(STABLE, 10, {A: {0: 3}}), goal(11, {A: {0, 1}, B: {5}}))
+
+    assert (two.epoch, two.state) == (11, STABLE)
+    assert two.assigned == {A: {0: 3, 1: 11}, B: {5: 11}}
+
+
+def test_for_what_others_own_it_waits_in_the_new_epoch() -> None:
+    one = member(STABLE, 10, {A: {0: 3}})
+
+    two = reconcile(one, goal(11, {A: {0, 1, 2}}, taken={(A, 1)}))
+
+    assert (two.epoch, two.state) == (11, UNRELEASED)
+    assert two.assigned == {A: {0: 3, 2: 11}}
+
+
+def test_what_it_shall_not_have_it_gives_back_before_anything_else() -> None:
+    one = member(STABLE, 10, {A: {0: 3, 1: 4}})
+
+    two = reconcile(one, goal(11, {A: {0}, B: {0}}))
+
+    assert (two.epoch, two.previous_epoch, two.state) == (10, 10, UNREVOKED)
+    assert (two.assigned, two.revoking) == ({A: {0: 3}}, {A: {1: 4}})
+
+
+def test_who_says_that_it_has_given_back_already_goes_on() -> None:
+    one = member(STABLE, 10, {A: {0: 3, 1: 4}})
+
+    two = reconcile(one, goal(11, {A: {0}}, owned=owns(A, 0)))
+
+    assert (two.epoch, two.state, two.revoking) == (11, STABLE, {})
+
+
+@pytest.mark.parametrize("owned", [None, owns(A, 0, 1), owns(A, 1)], ids=str)
+def test_while_it_owns_any_of_it_nothing_happens(owned: list[OwnedTopic] | None) -> None:
+    one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
+
+    assert reconcile(one, goal(12, {A: {0}, B: {0}}, owned=owned)) is one
+
+
+def test_when_it_has_given_all_back_it_goes_to_the_newest_target() -> None:
+    one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
+
+    two = reconcile(one, goal(12, {A: {0}, B: {0}}, owned=owns(A, 0)))
+
+    assert (two.epoch, two.previous_epoch, two.state) == (12, 10, STABLE)
+    assert (two.assigned, two.revoking) == ({A: {0: 3}, B: {0: 12}}, {})
+
+
+def test_what_the_newest_target_takes_too_it_gives_back_next() -> None:
+    one = member(UNREVOKED, 10, {A: {0: 3, 2: 3}}, {A: {1: 4}})
+
+    two = reconcile(one, goal(12, {A: {0}}, owned=owns(A, 0, 2)))
+
+    assert (two.epoch, two.state) == (10, UNREVOKED)
+    assert (two.assigned, two.revoking) == ({A: {0: 3}}, {A: {2: 3}})
+
+
+def test_what_it_gave_back_it_may_get_again() -> None:
+    one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
+    taken = {(A, 1)}  # by itself, until now
+
+    two = reconcile(one, goal(12, {A: {0, 1}}, owned=owns(A, 0), taken=taken))
+
+    assert (two.state, two.assigned) == (STABLE, {A: {0: 3, 1: 12}})
+
+
+def test_it_gets_what_others_have_given_back_as_it_comes() -> None:
+    one = member(UNRELEASED, 11, {A: {0: 3}})
+    target: dict[TopicId, set[int]] = {A: {0, 1, 2}}
+
+    two = reconcile(one, goal(11, target, taken={(A, 1)}))
+    three = reconcile(two, goal(11, target))
+
+    assert (two.state, two.assigned) == (UNRELEASED, {A: {0: 3, 2: 11}})
+    assert (three.state, three.assigned) == (STABLE, {A: {0: 3, 2: 11, 1: 11}})
+
+
+def test_who_waits_for_what_it_waited_for_has_not_changed() -> None:
+    one = member(UNRELEASED, 11, {A: {0: 3}})
+
+    assert reconcile(one, goal(11, {A: {0, 1}}, taken={(A, 1)})) is one
+
+
+def test_while_it_waits_it_may_have_to_give_back() -> None:
+    one = member(UNRELEASED, 11, {A: {0: 3}})
+
+    two = reconcile(one, goal(12, {A: {1}}, taken={(A, 1)}))
+
+    assert (two.epoch, two.state, two.revoking) == (11, UNREVOKED, {A: {0: 3}})
+
+
+@pytest.mark.parametrize("state", [STABLE, UNREVOKED, UNRELEASED])
+def test_what_it_does_not_want_any_more_it_is_not_given(state: MemberState) -> None:
+    one = member(state, 10, {})
+
+    two = reconcile(one, goal(11, {A: {0}, B: {0}}, wanted={A}, owned=[]))
+
+    assert two.assigned == {A: {0: 11}}
+
+
+def test_what_it_does_not_want_any_more_it_gives_back_though_the_target_is_old() -> None:
+    one = member(STABLE, 10, {A: {0: 3}, B: {0: 4}})
+
+    two = reconcile(one, goal(10, {A: {0}, B: {0}}, wanted={A}, resubscribed=True))
+
+    assert (two.epoch, two.state) == (10, UNREVOKED)
+    assert (two.assigned, two.revoking) == ({A: {0: 3}}, {B: {0: 4}})
+
+
+def test_a_topic_that_it_does_not_want_joins_what_it_gives_back() -> None:
+    one = member(UNREVOKED, 10, {A: {0: 3}, B: {0: 4}}, {A: {1: 3}})
+
+    two = reconcile(
+        one, goal(11, {A: {0}, B: {0}}, wanted={A}, resubscribed=True, owned=owns(A, 0, 1))
+    )
+
+    assert (two.state, two.assigned) == (UNREVOKED, {A: {0: 3}})
+    assert two.revoking == {A: {1: 3}, B: {0: 4}}
+
+
+def test_what_it_does_not_want_and_does_not_own_is_simply_gone() -> None:
+    one = member(STABLE, 10, {A: {0: 3}, B: {0: 4}})
+
+    two = reconcile(one, goal(10, {A: {0}}, wanted={A}, resubscribed=True, owned=owns(A, 0)))
+
+    assert (two.epoch, two.state, two.assigned) == (10, STABLE, {A: {0: 3}})
+
+
+def test_what_it_has_given_back_before_it_was_told_to_is_gone() -> None:
+    one = member(STABLE, 10, {A: {0: 3, 1: 3}})
+
+    two = reconcile(one, goal(11, {A: {0}}, owned=owns(A, 0)))
+
+    assert (two.epoch, two.state, two.assigned) == (11, STABLE, {A: {0: 3}})
+
+
+def test_who_wants_something_else_and_has_nothing_of_the_old_stays() -> None:
+    one = member(STABLE, 10, {A: {0: 3}})
+
+    assert reconcile(one, goal(10, {A: {0}}, wanted={A}, resubscribed=True)) is one
+
+
+def test_in_a_state_of_the_future_it_is_fenced_until_it_owns_nothing() -> None:
+    one = member(MemberState(5), 10, {A: {0: 3}})
+    assert one.state is MemberState.UNKNOWN
+
+    for owned in (None, owns(A, 0)):
+        with pytest.raises(KafkaError) as caught:
+            reconcile(one, goal(11, {A: {0}}, owned=owned))
+        assert caught.value.code is ErrorCode.FENCED_MEMBER_EPOCH
+    two = reconcile(one, goal(11, {A: {0, 1}}, owned=[]))
+
+    assert (two.state, two.epoch, two.assigned) == (STABLE, 11, {A: {0: 3, 1: 11}})
+
+
+def test_nothing_that_was_given_is_changed_in_place() -> None:
+    one = member(UNREVOKED, 10, {A: {0: 3}}, {A: {1: 4}})
+    before = evolve(one)
+
+    reconcile(one, goal(12, {A: {0, 1}, B: {0}}, owned=[]))
+
+    assert (one.assigned, one.revoking) == (before.assigned, before.revoking)

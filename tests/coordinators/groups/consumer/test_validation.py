@@ -1,0 +1,132 @@
+"""Checks that no scene of heartbeats meets: requests, and offsets of old epochs."""
+
+from typing import Any
+
+import pytest
+
+from tests.coordinators.groups.consumer.kit import refusal, topic_id
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol
+from trio_kafka.coordinators.groups.consumer import validation
+from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member
+from trio_kafka.coordinators.groups.consumer.values import Heartbeat
+from trio_kafka.coordinators.groups.offset_values import (
+    PartitionOffset,
+    TopicOffsets,
+)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.model import ZERO_TOPIC_ID, TopicId
+
+A, B = topic_id("a"), topic_id("b")
+MEMBER = Member(member_id="m", epoch=10, assigned={A: {0: 5, 1: 8}}, revoking={B: {0: 7}})
+CLASSIC = Member(
+    member_id="m",
+    epoch=10,
+    assigned={A: {0: 5}},
+    classic=ClassicSide(9, (GroupProtocol("range", b""),)),
+)
+STALE = ErrorCode.STALE_MEMBER_EPOCH
+IDS = {"a": A, "b": B}
+
+
+def asked(**said: Any) -> Heartbeat:
+    given: dict[str, Any] = {
+        "group_id": "g",
+        "member_id": "m",
+        "epoch": 1,
+        "client_id": "",
+        "client_host": "",
+    }
+    return Heartbeat(**given | said)
+
+
+@pytest.mark.parametrize("epoch", [1, -1])
+def test_members_of_the_first_version_have_ids_once_they_have_joined(epoch: int) -> None:
+    with refusal(ErrorCode.INVALID_REQUEST, "MemberId can't be empty."):
+        validation.check_heartbeat(asked(member_id="", epoch=epoch, version=0), ["uniform"])
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("MemberId", "member_id"),
+        ("GroupId", "group_id"),
+        ("InstanceId", "instance_id"),
+        ("RackId", "rack_id"),
+    ],
+)
+@pytest.mark.parametrize("value", ["", " \t"])
+def test_what_is_said_is_not_empty(name: str, field: str, value: str) -> None:
+    with refusal(ErrorCode.INVALID_REQUEST, f"{name} can't be empty."):
+        validation.check_heartbeat(asked(**{field: value}), ["uniform"])
+
+
+def test_what_is_right_passes() -> None:
+    joins = {"epoch": 0, "rebalance_timeout_ms": 5, "owned": [], "version": 0, "member_id": ""}
+
+    for said in ({}, {"epoch": -1}, {"epoch": -2, "instance_id": "i"}, {"assignor": "uniform"}):
+        validation.check_heartbeat(asked(**said), ["uniform"])
+    validation.check_heartbeat(asked(**joins, topics=[]), ["uniform"])
+    validation.check_heartbeat(asked(**joins, regex=""), ["uniform"])
+
+
+def offsets(topic: str, *numbers: int, topic_id: TopicId = ZERO_TOPIC_ID) -> list[TopicOffsets]:
+    return [TopicOffsets(topic, topic_id, [PartitionOffset(one, 0, -1, "") for one in numbers])]
+
+
+@pytest.mark.parametrize(
+    ("epoch", "topics"),
+    [
+        (10, offsets("x", 9)),
+        (8, offsets("a", 0, 1)),
+        (5, offsets("a", 0)),
+        (7, offsets("b", 0)),
+        (7, offsets("renamed", 0, topic_id=B)),
+    ],
+)
+def test_an_epoch_since_which_it_has_had_the_partitions_commits(
+    epoch: int, topics: list[TopicOffsets]
+) -> None:
+    validation.check_commit(MEMBER, epoch, 9, topics, IDS.get)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "topics", "message"),
+    [
+        (11, [], "Received member epoch 11 is newer than current member epoch 10."),
+        (
+            7,
+            offsets("a", 0, 1),
+            "Received member epoch 7 is older than assignment epoch 8 for partition a-1.",
+        ),
+        (9, offsets("a", 2), "Partition a-2 is not assigned or pending revocation for member."),
+        (9, offsets("x", 0), "Partition x-0 is not assigned or pending revocation for member."),
+    ],
+)
+def test_other_epochs_are_stale(epoch: int, topics: list[TopicOffsets], message: str) -> None:
+    with refusal(STALE, message):
+        validation.check_commit_epoch(MEMBER, epoch, topics, IDS.get)
+
+
+def test_classic_members_have_generations() -> None:
+    message = "Received generation id 11 is newer than current member epoch 10."
+
+    with refusal(ErrorCode.ILLEGAL_GENERATION, message):
+        validation.check_commit(CLASSIC, 11, 2, [], IDS.get)
+    with refusal(
+        ErrorCode.ILLEGAL_GENERATION,
+        "The received generation id 9 does not match the expected member epoch 10.",
+    ):
+        validation.check_epoch(CLASSIC, 9)
+    validation.check_epoch(CLASSIC, 10)
+
+
+def test_members_of_kip_848_commit_in_versions_that_know_it() -> None:
+    with refusal(ErrorCode.UNSUPPORTED_VERSION):
+        validation.check_commit(MEMBER, 10, 8, [], IDS.get)
+
+
+def test_offsets_are_fetched_in_the_present_epoch() -> None:
+    message = "The received member epoch 9 does not match the expected member epoch 10."
+
+    with refusal(STALE, message):
+        validation.check_epoch(MEMBER, 9)

@@ -1,0 +1,57 @@
+"""Which groups are listed."""
+
+from functools import partial
+
+import pytest
+
+from tests.coordinators.groups.classic.kit import GROUP, ClassicKit
+from trio_kafka.coordinators.groups.administration import GroupFilter, ListedGroup, list_groups
+from trio_kafka.scheduling.chunked_work import step
+
+
+@pytest.mark.parametrize(
+    ("states", "types", "wanted"),
+    [
+        ((), (), True),
+        (["stable"], (), True),
+        (["PREPARINGREBALANCE", " Stable "], ["CLASSIC"], True),
+        (["Empty"], (), False),
+        (["Stable"], ["consumer"], False),
+        ((), ["nonsense"], False),
+        ([""], (), False),
+    ],
+)
+def test_a_group_is_wanted_by_state_and_by_type(
+    states: list[str], types: list[str], wanted: bool
+) -> None:
+    assert GroupFilter(states, types).wants("Stable", "classic") is wanted
+
+
+def test_groups_say_what_they_are() -> None:
+    kit = ClassicKit()
+    kit.stable(1)
+    kit.driver.machine.known("simple")
+
+    found = kit.driver.ask(partial(list_groups, GroupFilter()))
+
+    assert found == [
+        ListedGroup(GROUP, "consumer", "Stable", "classic"),
+        ListedGroup("simple", "", "Empty", "classic"),
+    ]
+
+
+def test_many_groups_are_listed_in_steps_while_others_come_and_go() -> None:
+    kit = ClassicKit()
+    groups = kit.driver.machine
+    for number in range(1000):
+        groups.known(str(number))
+    steps = list_groups(GroupFilter(), groups, "ticket", 0)
+    count = 0
+
+    while (done := step(steps)) is None:
+        count += 1
+        groups.by_id.pop(str(count), None)
+
+    [(ticket, found)] = done.value.answers
+    assert (ticket, len(found)) == ("ticket", 1000)
+    assert count == 5

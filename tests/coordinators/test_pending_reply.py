@@ -1,0 +1,126 @@
+"""Tickets, and the one answer that is made of them."""
+
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.coordinators.pending_reply import (
+    PendingReply,
+    deferred_reply,
+    joint_reply,
+    value_or_raise,
+)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+
+ERROR = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def raising(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return partial(value_or_raise, make)
+
+
+class Place:
+    """A purgatory, and what it was told to answer."""
+
+    def __init__(self) -> None:
+        node = Node("test", "broker")
+        self.timers = Timers(node)
+        self.purgatory = Purgatory("commit", self.timers, node)
+        self.told: list[Any] = []
+
+    def park(self, delayed: Any) -> None:
+        assert isinstance(delayed, Delayed)
+        self.purgatory.watch(delayed, self.purgatory.look, self.told.append)
+
+
+async def test_an_answer_that_is_there_is_given_at_once() -> None:
+    assert value_or_raise(lambda value: value + 1, 3) == 4
+    with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+        value_or_raise(lambda value: value, ERROR)
+
+
+async def test_one_that_comes_later_is_given_later() -> None:
+    place, ticket, wrong = Place(), PendingReply(), PendingReply()
+    place.park(deferred_reply(ticket, raising(lambda value: value + 1), place.purgatory, 1.0))
+    place.park(deferred_reply(wrong, raising(lambda value: value), place.purgatory, 1.0))
+
+    wrong.give(ERROR)
+    ticket.give(3)
+
+    assert [str(told) for told in place.told] == [str(ERROR), "4"]
+    assert place.told[0] is not ERROR  # which, raised, would know the frames that know it
+    assert place.purgatory.waiting == 0
+
+
+async def test_errors_are_told_as_answers_are_where_they_are_wanted(
+    autojump_clock: MockClock,
+) -> None:
+    """What has no time does not end by itself."""
+    place, ticket, wrong, endless = Place(), PendingReply(), PendingReply(), PendingReply()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(place.timers.run)
+        place.park(deferred_reply(ticket, repr, place.purgatory, 1.0))
+        place.park(deferred_reply(wrong, repr, place.purgatory, 1.0))
+        place.park(deferred_reply(PendingReply(), repr, place.purgatory, 1.0))
+        place.park(deferred_reply(endless, repr, place.purgatory, inf))
+        wrong.give(ERROR)
+        ticket.give(3)
+        await trio.sleep(100.0)
+        nursery.cancel_scope.cancel()
+
+    late = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
+    assert place.told == [repr(ERROR), "3", repr(late)]
+    endless.give(4)
+    assert place.told[-1] == "4"
+    assert place.purgatory.watched == 0
+
+
+async def test_all_answers_are_one_when_the_last_is_there() -> None:
+    place, first, last = Place(), PendingReply(), PendingReply()
+    tickets = [first, PendingReply(ERROR), last]
+    place.park(joint_reply(tickets, list, place.purgatory, 1.0))
+
+    last.give(3)
+    assert place.told == []
+    first.give(1)
+
+    assert place.told == [[1, ERROR, 3]]
+    assert joint_reply([PendingReply(1), PendingReply(2)], sum, place.purgatory, 1.0) == 3
+
+
+async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock) -> None:
+    place, ticket = Place(), PendingReply()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(place.timers.run)
+        place.park(deferred_reply(ticket, raising(lambda value: value), place.purgatory, 1.0))
+        place.park(joint_reply([PendingReply(1), PendingReply()], list, place.purgatory, 2.0))
+        await trio.sleep(3.0)
+        nursery.cancel_scope.cancel()
+
+    error, (value, late) = place.told
+    assert (error.code, value, late.code) == (
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        1,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    )
+    ticket.give(5)  # nobody waits any more
+    assert len(place.told) == 2
+
+
+async def test_who_has_an_answer_does_not_know_what_waits_for_the_others() -> None:
+    place, there, wanting = Place(), PendingReply(1), PendingReply()
+
+    place.park(joint_reply([there, wanting], list, place.purgatory, 1.0))
+    assert there.delayed is None
+    assert wanting.delayed is not None
+
+    wanting.give(2)
+    assert wanting.delayed is None
+    assert place.told == [[1, 2]]

@@ -1,0 +1,356 @@
+"""Members of the classic protocol in a consumer group: what they ask, and how it is answered.
+
+They have targets and epochs as all members do. A generation is the member's epoch; whoever has a
+step to take is told that the group rebalances, and takes it when it joins.
+Source: classicGroupJoinToConsumerGroup and its like, of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from attrs import evolve
+
+from trio_kafka.attributes import define
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic.group import CONSUMER
+from trio_kafka.coordinators.groups.classic.values import (
+    NO_MEMBER_ID,
+    Beating,
+    Joined,
+    Joining,
+    Leaving,
+    Synced,
+    Syncing,
+)
+from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
+from trio_kafka.coordinators.groups.consumer.downgrade import can_replace_classic, downgrade
+from trio_kafka.coordinators.groups.consumer.embedded_protocol import (
+    owned_partitions,
+    read_subscription,
+    version_of,
+    write_assignment,
+)
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.leaving import remove
+from trio_kafka.coordinators.groups.consumer.member import (
+    ClassicSide,
+    Member,
+    MemberState,
+    partitions_of,
+)
+from trio_kafka.coordinators.groups.consumer.member_steps import (
+    Target,
+    advance,
+    check_room,
+    look_at_topics,
+    static_member,
+    target_for,
+)
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.transition import SYNC, Transition
+from trio_kafka.coordinators.groups.consumer.values import SAME
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.consumer_protocol import ConsumerProtocolSubscription
+from trio_kafka.scheduling.chunked_work import Steps
+
+_DISABLED: Final = "disabled"
+
+
+@define(eq=False)
+class ClassicMemberAdapter:
+    """Answers are those of classic groups; errors are raised."""
+
+    state: ConsumerShardState
+
+    def join(
+        self,
+        group: ConsumerGroup,
+        joining: Joining,
+        ticket: Ticket,
+        now_ms: int,
+    ) -> Effects | Steps[Effects]:
+        """Answer: Joined, at once; nobody leads, and nobody is waited for.
+
+        Raises KafkaError: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
+        FENCED_INSTANCE_ID.
+        """
+        transition = Transition.begin(self.state, group, now_ms)
+        _check_migration(transition)
+        member_id = joining.member_id or joining.fresh
+        check_room(transition, member_id, joining.instance_id)
+        _check_protocols(group, joining, member_id)
+        if not joining.member_id and joining.instance_id is None and joining.asks_for_id:
+            error = ErrorCode.MEMBER_ID_REQUIRED
+            return transition.effects.answer(ticket, Joined(member_id=member_id, error=error))
+        try:
+            subscription = read_subscription(joining.protocols[0].metadata)
+        except DecodeError as error:
+            message = "Malformed embedded consumer protocol in subscription deserialization."
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
+        before = _subscribed(transition, joining, member_id)
+        return _join(transition, joining, subscription, before, ticket)
+
+    def sync(
+        self,
+        group: ConsumerGroup,
+        syncing: Syncing,
+        ticket: Ticket,
+        now_ms: int,
+    ) -> Effects:
+        """Answer: Synced, with what the member has.
+
+        Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
+        INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
+        """
+        transition = Transition.begin(self.state, group, now_ms)
+        member, side = _classic_member(group, syncing.member_id, syncing.instance_id)
+        _check_generation(member, syncing.generation)
+        _check_protocol(member, side, syncing)
+        if group.epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            transition.await_join(member)
+            error = KafkaError(
+                ErrorCode.REBALANCE_IN_PROGRESS,
+                f"A new rebalance is triggered in group {group.group_id} and member "
+                f"{member.member_id} should rejoin to catch up.",
+            )
+            return transition.effects.answer(ticket, error)
+        transition.effects.cancel_timer(transition.key(SYNC, member.member_id))
+        transition.watch(member.member_id, side.session_timeout_ms)
+        assignment = write_assignment(
+            partitions_of(member.assigned),
+            version_of(side.protocols[0].metadata),
+            self.state.image,
+        )
+        synced = Synced(
+            protocol_type=syncing.protocol_type,
+            protocol_name=syncing.protocol_name,
+            assignment=assignment,
+        )
+        return transition.effects.answer(ticket, synced)
+
+    def heartbeat(
+        self,
+        group: ConsumerGroup,
+        beating: Beating,
+        ticket: Ticket,
+        now_ms: int,
+    ) -> Effects:
+        """Answer: None, or REBALANCE_IN_PROGRESS to who has a step to take.
+
+        Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
+        """
+        transition = Transition.begin(self.state, group, now_ms)
+        member, side = _classic_member(group, beating.member_id, beating.instance_id)
+        _check_generation(member, beating.generation)
+        transition.watch(member.member_id, side.session_timeout_ms)
+        if member.epoch >= group.epoch and not _can_go_on(group, member):
+            return transition.effects.answer(ticket, None)
+        transition.await_join(member)
+        return transition.effects.answer(ticket, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
+
+    def leave(
+        self,
+        group: ConsumerGroup,
+        members: Sequence[Leaving],
+        ticket: Ticket,
+        now_ms: int,
+    ) -> Effects | Steps[Effects]:
+        """Answer: an ErrorCode for each: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+        found: list[ErrorCode] = []
+        leaving: dict[str, Member] = {}
+        for one in members:
+            try:
+                member = _leaving(group, one)
+                leaving[member.member_id] = member
+                found.append(ErrorCode.NONE)
+            except KafkaError as error:
+                found.append(error.code)
+        return remove(
+            Transition.begin(self.state, group, now_ms), list(leaving.values()), ticket, found
+        )
+
+
+def _can_go_on(group: ConsumerGroup, member: Member) -> bool:
+    match member.state:
+        case MemberState.UNREVOKED_PARTITIONS:
+            return True
+        case MemberState.UNRELEASED_PARTITIONS:
+            return not group.waits_for_others(member)
+        case _:
+            return False
+
+
+def _join(
+    transition: Transition,
+    joining: Joining,
+    subscription: ConsumerProtocolSubscription,
+    before: Member,
+    ticket: Ticket,
+) -> Steps[Effects]:
+    group, after = transition.group, _heard(before, joining, subscription)
+    if after is not before:
+        transition.write(records.subscription(group.group_id, after))
+    renamed = before.topics != after.topics
+    regex = topic_regexes.update(transition, before, after, joining.may_describe)
+    bump = renamed or regex is not topic_regexes.Change.NONE
+    plan = yield from look_at_topics(transition, before, after, bump=bump)
+    owned = owned_partitions(subscription, transition.state.image)
+    replaced = group.static_member(joining.instance_id)
+    cause: str | None
+    if replaced is not None and can_replace_classic(transition, replaced):
+        reached, cause = after, "stale assignment"
+        if group.assignment_epoch >= plan.epoch:
+            last = Target(group.assignment_epoch, group.target_of(after))
+            reached = advance(transition, after, last, resubscribed=False, owned=owned)
+            cause = None
+        transition.effects.answer(ticket, _joined(joining, reached))
+        # The last member that spoke KIP-848 is gone.
+        return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
+    target = yield from target_for(transition, plan, before, after)
+    reached = advance(transition, after, target, resubscribed=bump, owned=owned)
+
+    def committed(now_ms: int) -> Effects:
+        """It has its rebalance timeout to sync; before, nothing is due of it."""
+        later = Transition.begin(transition.state, group, now_ms)
+        later.joined(reached.member_id)
+        later.watch(reached.member_id, joining.session_timeout_ms)
+        key = later.key(SYNC, reached.member_id)
+        return later.effects.set_timer(key, joining.rebalance_timeout_ms)
+
+    transition.effects.committed = committed
+    return transition.effects.answer(ticket, _joined(joining, reached))
+
+
+def _joined(joining: Joining, member: Member) -> Joined:
+    return Joined(
+        member_id=member.member_id,
+        generation=member.epoch,
+        protocol_type=CONSUMER,
+        protocol_name=joining.protocols[0].name,
+    )
+
+
+def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Member:
+    group, instance_id = transition.group, joining.instance_id
+    if instance_id is None:
+        return group.by_id.get(member_id) or Member(member_id=member_id)
+    static = group.static_member(instance_id)
+    if joining.member_id == NO_MEMBER_ID:
+        return static_member(transition, instance_id, static, member_id, is_classic=True)
+    static = validation.check_known_static(static, instance_id)
+    validation.check_not_fenced(static, member_id, instance_id)
+    return static
+
+
+def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubscription) -> Member:
+    timeout_ms = joining.rebalance_timeout_ms
+    after = evolve(
+        before,
+        instance_id=joining.instance_id or before.instance_id,
+        rack_id=subscription.rack_id or before.rack_id,
+        rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == SAME else timeout_ms,
+        topics=tuple(sorted(set(subscription.topics))),
+        regex="",
+        client_id=joining.client_id,
+        client_host=joining.client_host,
+        classic=ClassicSide(joining.session_timeout_ms, joining.protocols),
+    )
+    return before if _same(before, after) else after
+
+
+def _same(before: Member, after: Member) -> bool:
+    names = (
+        "instance_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "topics",
+        "regex",
+        "client_id",
+        "client_host",
+        "classic",
+    )
+    return all(getattr(before, name) == getattr(after, name) for name in names)
+
+
+# Checks
+
+
+def _check_migration(transition: Transition) -> None:
+    if transition.settings.consumer_migration_policy == _DISABLED:
+        raise KafkaError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"Cannot join the consumer group {transition.group.group_id} with the classic protocol "
+            "because the group migration is disabled.",
+        )
+
+
+def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
+    """One of its protocols must be known to all classic members."""
+    names = [name for name, _ in joining.protocols]
+    known = group.classic_protocols
+    fits = (
+        bool(names) if group.is_empty else any(known.get(one, 0) == group.classic for one in names)
+    )
+    if joining.protocol_type != CONSUMER or not fits:
+        raise KafkaError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"Member {member_id}'s protocols are not supported.",
+        )
+
+
+def _classic_member(
+    group: ConsumerGroup, member_id: str, instance_id: str | None
+) -> tuple[Member, ClassicSide]:
+    if instance_id is None:
+        member = group.member(member_id)
+    else:
+        static = group.static_member(instance_id)
+        if static is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_MEMBER_ID,
+                f"Member with instance id {instance_id} is not a member of group {group.group_id}.",
+            )
+        member = static
+        validation.check_not_fenced(member, member_id, instance_id)
+    if member.classic is None:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            f"Member {member.member_id} does not use the classic protocol.",
+        )
+    return member, member.classic
+
+
+def _check_generation(member: Member, generation: int) -> None:
+    if member.epoch != generation:
+        raise KafkaError(
+            ErrorCode.ILLEGAL_GENERATION,
+            f"The request generation id {generation} is not equal to the member epoch "
+            f"{member.epoch} of member {member.member_id}.",
+        )
+
+
+def _check_protocol(member: Member, side: ClassicSide, syncing: Syncing) -> None:
+    name = side.protocols[0].name
+    if syncing.protocol_type not in (None, CONSUMER):
+        text = (
+            f"The protocol type {syncing.protocol_type} from member {member.member_id} request is "
+            f"not equal to the group protocol type {CONSUMER}."
+        )
+    elif syncing.protocol_name not in (None, name):
+        text = (
+            f"The protocol name {syncing.protocol_name} from member {member.member_id} request is "
+            f"not equal to the protocol name {name} returned in the join response."
+        )
+    else:
+        return
+    raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, text)
+
+
+def _leaving(group: ConsumerGroup, one: Leaving) -> Member:
+    if one.instance_id is None:
+        return group.member(one.member_id)
+    member = validation.check_known_static(group.static_member(one.instance_id), one.instance_id)
+    if one.member_id != NO_MEMBER_ID:
+        validation.check_not_fenced(member, one.member_id, one.instance_id)
+    return member

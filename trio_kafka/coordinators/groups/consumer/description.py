@@ -1,0 +1,66 @@
+"""ConsumerGroupDescribe: a group as tools see it. Source: ConsumerGroup.asDescribedGroup."""
+
+from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.values import (
+    DescribedGroup,
+    DescribedMember,
+    DescribedTopic,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.scheduling.chunked_work import Steps
+
+_A_STEP = 100  # members
+
+
+def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Steps[Effects]:
+    """Answer: DescribedGroup. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
+    del now_ms
+    state = ConsumerShardState.of(groups)
+    group = state.existing(group_id)
+    members = []
+    for number, member in enumerate(group.by_id.values(), 1):
+        members.append(_member(group, member, state.image))
+        if number % _A_STEP == 0:
+            yield
+    described = DescribedGroup(
+        group_id=group_id,
+        state=group.state,
+        epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor=state.assignors.preferred(group.assignors),
+        members=members,
+    )
+    return Effects().answer(ticket, described)
+
+
+def _member(group: ConsumerGroup, member: Member, image: MetadataImage) -> DescribedMember:
+    has = {topic: set(numbers) for topic, numbers in member.assigned.items()}
+    for topic, numbers in member.revoking.items():
+        has.setdefault(topic, set()).update(numbers)
+    return DescribedMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topics=member.topics,
+        regex=member.regex,
+        assigned=_topics(has, image),
+        target=_topics(group.targets.get(member.member_id, {}), image),
+        classic=member.classic is not None,
+    )
+
+
+def _topics(partitions: Partitions, image: MetadataImage) -> list[DescribedTopic]:
+    """Topics that are gone are left out."""
+    return [
+        DescribedTopic(topic_id, name, sorted(partitions[topic_id]))
+        for topic_id in sorted(partitions)
+        if (name := image.topic_names.get(topic_id)) is not None
+    ]

@@ -1,0 +1,79 @@
+"""What consumers of the classic protocol say inside of it: subscriptions and assignments as bytes.
+
+Each begins with its version, an int16; a newer one is read as the newest that is known.
+Source: ConsumerProtocol of Apache Kafka 4.4.0.
+"""
+
+from struct import Struct
+from typing import Final
+
+from trio_kafka.coordinators.groups.bounded_decode import decode
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import TopicId
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.consumer_protocol import (
+    AssignedPartitions,
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
+
+_INT16: Final = Struct(">h")
+_NEWEST: Final = 3
+
+
+def read_subscription(data: bytes) -> ConsumerProtocolSubscription:
+    """Raises DecodeError."""
+    return decode(ConsumerProtocolSubscription, version_of(data), data, _INT16.size)
+
+
+def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
+    """Raises DecodeError."""
+    return decode(ConsumerProtocolAssignment, version_of(data), data, _INT16.size)
+
+
+def version_of(data: bytes) -> int:
+    """Raises DecodeError."""
+    if len(data) < _INT16.size:
+        raise DecodeError(f"{len(data)} bytes of a consumer: want 2 for their version")
+    version: int = _INT16.unpack_from(data)[0]
+    if version < 0:
+        raise DecodeError(f"version {version} of a consumer's bytes")
+    return min(version, _NEWEST)
+
+
+def write_assignment(partitions: Partitions, version: int, image: MetadataImage) -> bytes:
+    """Topics that are gone are left out."""
+    topics = [
+        AssignedPartitions(topic=name, partitions=sorted(partitions[topic_id]))
+        for topic_id in sorted(partitions)
+        if (name := image.topic_names.get(topic_id)) is not None
+    ]
+    body = to_bytes(ConsumerProtocolAssignment(assigned_partitions=topics), version)
+    return _INT16.pack(version) + body
+
+
+def owned_partitions(
+    subscription: ConsumerProtocolSubscription, image: MetadataImage
+) -> list[OwnedTopic]:
+    """What a member says it owns, by id; topics that are gone are left out."""
+    found = []
+    for owned in subscription.owned_partitions:
+        topic = image.topics.get(owned.topic)
+        if topic is not None:
+            found.append(OwnedTopic(topic.id, owned.partitions))
+    return found
+
+
+def assigned_partitions(
+    assignment: ConsumerProtocolAssignment, image: MetadataImage
+) -> dict[TopicId, frozenset[int]]:
+    """What a member was given, by id; topics that are gone are left out."""
+    found: dict[TopicId, frozenset[int]] = {}
+    for given in assignment.assigned_partitions:
+        topic = image.topics.get(given.topic)
+        if topic is not None and given.partitions:
+            found[topic.id] = frozenset(given.partitions)
+    return found

@@ -1,0 +1,134 @@
+"""The steps that a member takes, in whatever protocol it speaks.
+
+It is let in; the group gets a new epoch, if there is to be one; the targets of that epoch are
+computed; the member goes on towards its own.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from trio_kafka.attributes import define, frozen
+from trio_kafka.coordinators.groups.consumer import records, validation
+from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.reconciliation import Goal, reconcile
+from trio_kafka.coordinators.groups.consumer.subscriptions import homogeneous
+from trio_kafka.coordinators.groups.consumer.target_assignment import assign, may_assign, wanted
+from trio_kafka.coordinators.groups.consumer.transition import Transition
+from trio_kafka.coordinators.groups.consumer.values import OwnedTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.scheduling.chunked_work import Steps
+
+_logger: Final = get_logger(__name__)
+
+
+def check_room(transition: Transition, member_id: str, instance_id: str | None) -> None:
+    """Raises KafkaError(GROUP_MAX_SIZE_REACHED) to whoever would be one too many."""
+    group, most = transition.group, transition.settings.consumer_max_size
+    if group.static_member(instance_id) is not None or member_id in group.by_id:
+        return
+    if len(group.by_id) >= most:
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {most} members.",
+        )
+
+
+def static_member(
+    transition: Transition,
+    instance_id: str,
+    current: Member | None,
+    member_id: str,
+    *,
+    is_classic: bool,
+) -> Member:
+    """A static member joins: a new one, or one that takes the place of who had its instance id.
+
+    Raises KafkaError(UNRELEASED_INSTANCE_ID) while that one has not left.
+    """
+    group = transition.group
+    _logger.info("member joins", group=group.group_id, member=member_id, instance=instance_id)
+    if current is None:
+        return group.by_id.get(member_id) or Member(member_id=member_id)
+    if not is_classic and current.classic is None:
+        validation.check_released(current, member_id, instance_id)
+    renamed = current.renamed(member_id)
+    target = group.targets.get(current.member_id, {})
+    transition.write(
+        *records.no_member(group.group_id, current.member_id),
+        records.subscription(group.group_id, renamed),
+        records.target(group.group_id, member_id, target),
+        records.assignment(group.group_id, renamed),
+    )
+    return renamed
+
+
+@frozen
+class Plan:
+    """The group's epoch, as it will be, and whether all its members subscribe alike then."""
+
+    epoch: int
+    homogeneous: bool
+
+
+def look_at_topics(
+    transition: Transition, before: Member, after: Member, *, bump: bool
+) -> Steps[Plan]:
+    """The group's next epoch, if there is to be one, or if its topics look different."""
+    group = transition.group
+    if not bump and not group.needs_refresh(transition.now_ms):
+        return Plan(group.epoch, group.is_homogeneous)
+    subscriptions = group.subscriptions
+    topics = subscriptions.topics_with(before, after)
+    regexes = subscriptions.regexes_with(before, after)
+    is_new = after.member_id not in group.by_id and group.static_member(after.instance_id) is None
+    alike = homogeneous(regexes, topics, len(group.by_id) + is_new)
+    metadata_hash = yield from transition.metadata_hash(topics)
+    epoch = group.epoch
+    if bump or metadata_hash != group.metadata_hash:
+        epoch = transition.bump(metadata_hash)
+    transition.refreshed(epoch)
+    if group.has_subscription_metadata:
+        transition.write(records.no_subscription_metadata(group.group_id))
+    return Plan(epoch, alike)
+
+
+@define
+class Target:
+    """What a member shall have, as of an epoch. Never changed."""
+
+    epoch: int
+    partitions: Partitions
+
+
+def target_for(transition: Transition, plan: Plan, before: Member, after: Member) -> Steps[Target]:
+    """The target of the group's epoch; the last one where there is none of it yet."""
+    group = transition.group
+    if group.assignment_epoch >= plan.epoch or not may_assign(transition):
+        return Target(group.assignment_epoch, group.target_of(after))
+    partitions = yield from assign(
+        transition, plan.epoch, before, after, homogeneous=plan.homogeneous
+    )
+    return Target(plan.epoch, partitions)
+
+
+def advance(
+    transition: Transition,
+    member: Member,
+    target: Target,
+    *,
+    resubscribed: bool,
+    owned: Sequence[OwnedTopic] | None,
+) -> Member:
+    """The member, a step further."""
+    if not resubscribed and member.is_reconciled(target.epoch):
+        return member
+    topics, is_free = wanted(transition, member), transition.group.is_free
+    goal = Goal(target.epoch, target.partitions, topics, resubscribed, is_free, owned)
+    reached = reconcile(member, goal)
+    if reached is not member:
+        transition.write(records.assignment(transition.group.group_id, reached, member))
+        if reached.classic is None:
+            transition.follow(reached)
+    return reached

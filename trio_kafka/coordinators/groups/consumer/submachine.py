@@ -1,0 +1,125 @@
+"""Consumer groups as a kind: those of one shard, what their records say, whose time has come.
+
+Source: GroupMetadataManager of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from trio_kafka.coordinators.effects import Effects, TimerKey
+from trio_kafka.coordinators.groups.consumer import topic_regexes
+from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
+from trio_kafka.coordinators.groups.consumer.classic_adapter import ClassicMemberAdapter
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.leaving import fence
+from trio_kafka.coordinators.groups.consumer.member import MemberState
+from trio_kafka.coordinators.groups.consumer.replay import Replayer
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.transition import (
+    JOIN,
+    REBALANCE,
+    REGEX,
+    SESSION,
+    SYNC,
+    Transition,
+)
+from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.protocols import GroupType
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.delta import MetadataDelta
+from trio_kafka.scheduling.chunked_work import Steps
+
+_RETRY_MS: Final = 500  # a member that could not be fenced, as nothing could be written
+_logger: Final = get_logger(__name__)
+
+
+class ConsumerGroups:
+    """The submachine of consumer groups. state: what their events share."""
+
+    group_type: Final[GroupType] = "consumer"
+
+    def __init__(self, groups: Groups, assignors: Assignors | None = None) -> None:
+        self.state = ConsumerShardState(groups, assignors or Assignors())
+        self.state.new_topics_version = groups.image.offset
+        self.classic_adapter = ClassicMemberAdapter(self.state)
+        self.replays = Replayer(groups.by_id, self.state.registered, self.state.forget).replays
+        self.timers = frozenset({SESSION, REBALANCE, JOIN, SYNC, REGEX})
+
+    def loaded(self, now_ms: int) -> Steps[Effects]:
+        """Each member has a session from now on, and its time to give back. Topics may have come
+        while nobody looked.
+        """
+        state = self.state
+        state.new_topics_version = state.image.offset
+        effects = Effects()
+        for group in tuple(state.groups.by_id.values()):
+            if not isinstance(group, ConsumerGroup):
+                continue
+            transition = Transition.begin(state, group, now_ms)
+            for member in group.by_id.values():
+                transition.watch(member.member_id)
+                if member.state is MemberState.UNREVOKED_PARTITIONS:
+                    transition.follow(member)
+                yield
+            effects.join(transition.effects)
+            yield
+        return effects
+
+    def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
+        """Groups look at their topics again when they have changed; at the next heartbeat."""
+        state = self.state
+        del now_ms
+        if any(topic.created for topic in delta.topics.values()):
+            state.new_topics_version = state.image.offset
+        changed = [topic.name for topic in delta.topics.values()]
+        changed += delta.deleted_topics.values()
+        for topic in changed:
+            state.hashes.pop(topic, None)
+            for group_id in state.readers.get(topic, ()):
+                group = state.groups.by_id.get(group_id)
+                if isinstance(group, ConsumerGroup):
+                    group.refresh_ms = group.refresh_epoch = 0
+        return Effects()
+
+    def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
+        """A timer that was set is due."""
+        state = self.state
+        group = state.groups.by_id.get(str(key[1]))
+        epoch = state.revoking.pop(key, None)
+        state.joining.discard(key)
+        if not isinstance(group, ConsumerGroup):
+            state.searches.pop(str(key[1]), None)
+            return Effects()  # deleted, of another kind by now, or it could not be written
+        transition = Transition.begin(state, group, now_ms)
+        if key[0] == REGEX:
+            return topic_regexes.go_on(transition)
+        member_id = str(key[2])
+        if key[0] == REBALANCE:
+            member = group.by_id.get(member_id)
+            if member is None or member.epoch != epoch:
+                return Effects()  # it has gone on
+        return _again_if_refused(key, fence(transition, member_id, _REASONS[str(key[0])]))
+
+
+_REASONS: Final = {
+    SESSION: "its session expired",
+    REBALANCE: "it did not give back in time what it no longer has",
+    JOIN: "the classic member failed to join within the rebalance timeout",
+    SYNC: "the member failed to sync within timeout",
+}
+
+
+def _again_if_refused(key: TimerKey, event: Effects | Steps[Effects]) -> Steps[Effects]:
+    """Nobody waits for it, so it is tried until it can be written."""
+    effects = event if isinstance(event, Effects) else (yield from event)
+    before: Callable[[KafkaError, int], Effects] | None = effects.refused
+
+    def refused(error: KafkaError, now_ms: int) -> Effects:
+        _logger.warning("member could not be fenced", group=key[1], member=key[2])
+        later = Effects() if before is None else before(error, now_ms)
+        return later.set_timer((SESSION, *key[1:]), _RETRY_MS)
+
+    if effects.records:
+        effects.refused = refused
+    return effects

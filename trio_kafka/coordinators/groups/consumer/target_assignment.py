@@ -1,0 +1,217 @@
+"""What members shall have: an assignor is asked, and what it says becomes records.
+
+Source: TargetAssignmentBuilder, maybeUpdateTargetAssignment of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Iterator, Mapping
+from inspect import isgenerator
+from typing import Final
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.assignors.registry import BUILTIN
+from trio_kafka.coordinators.groups.consumer.assignors.spec import (
+    NO_PARTITIONS,
+    AssignorError,
+    GroupAssignment,
+    GroupSpec,
+    MemberSpec,
+    Partitions,
+)
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.metadata_hash import racks_of
+from trio_kafka.coordinators.groups.consumer.subscriptions import add_one
+from trio_kafka.coordinators.groups.consumer.transition import Transition
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import TopicId
+from trio_kafka.scheduling.chunked_work import Steps
+
+_A_STEP: Final = 100  # members in one step: some 0.3 ms
+_logger: Final = get_logger(__name__)
+
+
+def preferred_assignor(transition: Transition, before: Member, after: Member) -> str:
+    """What most members ask for, with one that is about to change."""
+    counts = dict(transition.group.assignors)
+    add_one(counts, before.assignor, -1)
+    add_one(counts, after.assignor, 1)
+    return transition.state.assignors.preferred(counts)
+
+
+def may_assign(transition: Transition) -> bool:
+    """Whether the last targets are old enough (KIP-1263). A clock that went back holds nobody."""
+    last_ms, interval_ms = (
+        transition.group.assigned_ms,
+        transition.settings.consumer_assignment_interval_ms,
+    )
+    return not last_ms or not 0 <= transition.now_ms - last_ms < interval_ms
+
+
+def assign(
+    transition: Transition, epoch: int, before: Member, after: Member, *, homogeneous: bool
+) -> Steps[Partitions]:
+    """Write the targets of an epoch; returns that of the member which is about to change.
+
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) where the assignor finds none.
+    """
+    group = transition.group
+    name = preferred_assignor(transition, before, after)
+    members = _members(transition, after)
+    spec = yield from _spec(transition, members, homogeneous=homogeneous)
+    try:
+        found = yield from _ask(transition, name, spec)
+    except AssignorError as error:
+        message = f"Failed to compute a new target assignment for epoch {epoch}: {error}"
+        _logger.warning("no assignment", group=group.group_id, assignor=name, reason=message)
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
+    for number, member_id in enumerate(members, 1):
+        partitions = found.get(member_id, NO_PARTITIONS)
+        if partitions != _target(transition, members[member_id]):
+            transition.write(records.target(group.group_id, member_id, partitions))
+        if number % _A_STEP == 0:
+            yield
+    transition.write(records.target_epoch(group.group_id, epoch, transition.now_ms))
+    _logger.info(
+        "group is assigned", group=group.group_id, epoch=epoch, assignor=name, members=len(members)
+    )
+    return found.get(after.member_id, NO_PARTITIONS)
+
+
+def _members(transition: Transition, changed: Member) -> dict[str, Member]:
+    """All of them, with one that is about to change, maybe in the place of a static one."""
+    members = dict(transition.group.by_id)
+    replaced = transition.group.static_member(changed.instance_id)
+    if replaced is not None and replaced.member_id != changed.member_id:
+        members.pop(replaced.member_id, None)
+    members[changed.member_id] = changed
+    return members
+
+
+def _target(transition: Transition, member: Member) -> Partitions | None:
+    """What it had to have until now; None: no record says it."""
+    group = transition.group
+    found = group.targets.get(member.member_id)
+    if found is None and member.member_id not in group.by_id:
+        replaced = group.static_member(member.instance_id)
+        found = None if replaced is None else group.targets.get(replaced.member_id)
+    return found
+
+
+@define
+class TopicIds:
+    """Topics of subscriptions as an assignor wants them; equal subscriptions share one mapping."""
+
+    transition: Transition
+    known: dict[tuple[tuple[str, ...], str], Mapping[TopicId, int]] = field(factory=dict)
+
+    def of(self, member: Member) -> Mapping[TopicId, int]:
+        key = (member.topics, member.regex)
+        if key not in self.known:
+            self.known[key] = dict(existing(self.transition, member))
+        return self.known[key]
+
+
+def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, int]]:
+    """What a member subscribes to and is there: ids, with numbers of partitions."""
+    topics = transition.state.image.topics
+    for name in transition.group.subscriptions.names(member):
+        topic = topics.get(name)
+        if topic is not None:
+            yield topic.id, len(topic.partitions)
+
+
+def wanted(transition: Transition, member: Member) -> set[TopicId]:
+    """Ids of what a member subscribes to and is there."""
+    topics = transition.state.image.topics
+    found = set()
+    for name in transition.group.subscriptions.names(member):
+        topic = topics.get(name)
+        if topic is not None:
+            found.add(topic.id)
+    return found
+
+
+def _spec(
+    transition: Transition, members: Mapping[str, Member], *, homogeneous: bool
+) -> Steps[GroupSpec]:
+    topics = TopicIds(transition)
+    found: dict[str, MemberSpec] = {}
+    for number, (member_id, member) in enumerate(members.items(), 1):
+        found[member_id] = MemberSpec(
+            topics=topics.of(member),
+            assigned=_target(transition, member) or NO_PARTITIONS,
+            instance_id=member.instance_id,
+            rack_id=member.rack_id,
+        )
+        if number % _A_STEP == 0:
+            yield
+    return GroupSpec(
+        members=found,
+        homogeneous=homogeneous,
+        owners=transition.group.owners,
+        racks=_Racks(transition.state.image),
+    )
+
+
+class _Racks:
+    """Where partitions are, in one image; told one by one, as few assignors ask."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
+        self._racks: dict[int, str] | None = None
+
+    def __call__(self, topic_id: TopicId, partition: int) -> frozenset[str]:
+        if self._racks is None:
+            brokers = self._image.brokers
+            self._racks = {number: one.rack for number, one in brokers.items() if one.rack}
+        topic = self._image.topic(topic_id)
+        if topic is None or partition not in topic.partitions:
+            return frozenset()
+        return racks_of(topic.partitions[partition], self._racks)
+
+
+def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssignment]:
+    assignor = transition.state.assignors.get(name)
+    if assignor in BUILTIN:
+        steps = assignor.assign(spec)
+        return (yield from steps) if isgenerator(steps) else steps  # type: ignore[return-value]
+    try:
+        answer = assignor.assign(spec)
+        found = (yield from answer) if isgenerator(answer) else answer
+        return (yield from _checked(found, spec))  # type: ignore[arg-type]
+    except AssignorError:
+        raise
+    except Exception as error:
+        _logger.exception("assignor failed", group=transition.group.group_id, assignor=name)
+        raise AssignorError(f"{type(error).__name__}: {error}") from error
+
+
+def _checked(found: GroupAssignment, spec: GroupSpec) -> Steps[GroupAssignment]:
+    """What a stranger's assignor says: of members that are there, of topics that they want, of
+    partitions that exist, none of them twice.
+    """
+    taken: set[tuple[TopicId, int]] = set()
+    clean: dict[str, Partitions] = {}
+    for member_id, partitions in found.items():
+        if member_id not in spec.members:
+            raise AssignorError(f"{member_id} is no member")
+        sizes = spec.members[member_id].topics
+        mine: dict[TopicId, frozenset[int]] = {}
+        for topic, numbers in partitions.items():
+            for number in numbers:
+                if not 0 <= number < sizes.get(topic, 0):
+                    raise AssignorError(
+                        f"{member_id} can have no partition {number} of {topic.hex()}"
+                    )
+                if (topic, number) in taken:
+                    raise AssignorError(f"partition {number} of {topic.hex()} is assigned twice")
+                taken.add((topic, number))
+            if numbers:
+                mine[topic] = frozenset(numbers)
+        clean[member_id] = mine
+        yield
+    return clean

@@ -1,0 +1,152 @@
+"""Subscriptions by regular expression: they are in RE2's syntax, and match whole names.
+
+Topics are looked through in slices, between other events of the shard, when a member brings a new
+expression, when topics have been created, and from time to time; all expressions of a group at
+once, so that it is assigned anew once. Source: TopicRegexResolver, maybeUpdateRegularExpressions.
+"""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any, Final
+
+from trio_kafka.coordinators.effects import Effects
+from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.member import Member
+from trio_kafka.coordinators.groups.consumer.regex_search import Search, compiled
+from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
+from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
+from trio_kafka.errors import KafkaError
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.scheduling.chunked_work import Steps
+
+_LEAST_INTERVAL_MS: Final = 10_000  # between two looks of one group
+_logger: Final = get_logger(__name__)
+
+
+class Change(Enum):
+    """Whether a member's expression is another one, and whether it is known what it matches."""
+
+    NONE = "none"
+    UPDATED = "updated"
+    RESOLVED = "resolved"
+
+
+def update(
+    transition: Transition,
+    before: Member,
+    after: Member,
+    may_describe: Callable[[str], bool] | None = None,
+) -> Change:
+    """Note that a member has another expression, and begin to look if that is due.
+
+    Raises KafkaError(INVALID_REGULAR_EXPRESSION) for a new one that is none.
+    """
+    subscriptions = transition.group.subscriptions
+    old, new, change, is_new = before.regex, after.regex, Change.NONE, False
+    if old != new:
+        change = Change.UPDATED
+        if old and subscriptions.regexes.get(old) == 1:
+            transition.write(records.no_expression(transition.group.group_id, old))
+        if new and new not in subscriptions.regexes:
+            compiled(new)
+            is_new = True
+        elif not new or new in subscriptions.resolved:
+            change = Change.RESOLVED
+    if is_new or subscriptions.regexes:
+        _search_if_due(transition, before, after, may_describe, is_new=is_new)
+    return change
+
+
+def is_due(transition: Transition, regexes: Iterable[str]) -> bool:
+    """Whether topics are to be looked through for these."""
+    subscriptions = transition.group.subscriptions
+    if transition.group.group_id in transition.state.searches:
+        return False
+    last_ms = subscriptions.refreshed_ms
+    if last_ms <= transition.now_ms <= last_ms + _LEAST_INTERVAL_MS:
+        return False
+    return (
+        any(regex not in subscriptions.resolved for regex in regexes)
+        or subscriptions.version < transition.state.new_topics_version
+        or not last_ms
+        <= transition.now_ms
+        <= last_ms + transition.settings.consumer_regex_refresh_interval_ms
+    )
+
+
+def _search_if_due(
+    transition: Transition,
+    before: Member,
+    after: Member,
+    may_describe: Callable[[str], bool] | None,
+    *,
+    is_new: bool,
+) -> None:
+    regexes = transition.group.subscriptions.regexes_with(before, after)
+    if not regexes or not (is_due(transition, regexes) or (is_new and _may(transition))):
+        return
+    group_id, image = transition.group.group_id, transition.state.image
+    patterns: dict[str, Any] = {}
+    for regex in regexes:
+        try:
+            patterns[regex] = compiled(regex)
+        except KafkaError as error:  # written by somebody who took it for one
+            _logger.warning("no expression", group=group_id, regex=regex, reason=str(error))
+    transition.state.searches[group_id] = Search(
+        group_id,
+        iter(image.topics),
+        image.offset,
+        transition.now_ms,
+        patterns,
+        {regex: [] for regex in regexes},
+        may_describe,
+    )
+    transition.effects.set_timer((REGEX, group_id), 0)
+
+
+def _may(transition: Transition) -> bool:
+    last_ms = transition.group.subscriptions.refreshed_ms
+    searches = transition.group.group_id in transition.state.searches
+    return not searches and not last_ms <= transition.now_ms <= last_ms + _LEAST_INTERVAL_MS
+
+
+def go_on(transition: Transition) -> Effects | Steps[Effects]:
+    """The next slice of a look; after the last one, what it has found."""
+    group_id = transition.group.group_id
+    search = transition.state.searches.get(group_id)
+    if search is None:
+        return transition.effects
+    if search.go_on():
+        return transition.effects.set_timer((REGEX, group_id), 0)
+    del transition.state.searches[group_id]
+    return _take(transition, search)
+
+
+def _take(transition: Transition, search: Search) -> Steps[Effects]:
+    group = transition.group
+    subscriptions = group.subscriptions
+    found = {
+        regex: Resolved(frozenset(topics), search.version, search.began_ms)
+        for regex, topics in search.found.items()
+        if regex in subscriptions.regexes  # somebody still wants it
+    }
+    changed = {
+        regex: resolved
+        for regex, resolved in found.items()
+        if _topics(subscriptions.resolved.get(regex)) != resolved.topics
+    }
+    for regex, resolved in found.items():
+        transition.write(
+            records.expression(
+                group.group_id, regex, resolved.topics, resolved.version, resolved.timestamp_ms
+            )
+        )
+    metadata_hash = yield from transition.metadata_hash(subscriptions.topics_if_resolved(changed))
+    if changed or metadata_hash != group.metadata_hash:
+        transition.refreshed(transition.bump(metadata_hash))
+    _logger.info("expressions are resolved", group=group.group_id, regexes=sorted(found))
+    return transition.effects
+
+
+def _topics(resolved: Resolved | None) -> frozenset[str]:
+    return frozenset() if resolved is None else resolved.topics

@@ -1,0 +1,106 @@
+"""What one event does to one consumer group: the effects as they come together."""
+
+from typing import Final, Self
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
+from trio_kafka.coordinators.groups.consumer.member import Member, MemberState
+from trio_kafka.coordinators.groups.consumer.metadata_hash import metadata_hash
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.subscriptions import Counts
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.scheduling.chunked_work import Steps
+
+SESSION: Final = "consumer-session"  # a member says nothing
+REBALANCE: Final = "consumer-rebalance"  # a member does not give back
+JOIN: Final = "consumer-join"  # a classic member does not join again
+SYNC: Final = "consumer-sync"  # a classic member has joined, and does not sync
+REGEX: Final = "consumer-regex"  # expressions are looked through, slice by slice
+_REFRESH_MS: Final = 2**31 - 1  # topics are looked at when they change; this is for the rest
+_logger: Final = get_logger(__name__)
+
+
+@define(eq=False)
+class Transition:
+    """The group, what it obeys, the time, and what is to be done.
+
+    upgraded: the classic group that this one takes the place of.
+    """
+
+    state: ConsumerShardState
+    group: ConsumerGroup
+    settings: GroupSettings
+    now_ms: int
+    effects: Effects = field(factory=Effects)
+    upgraded: ClassicGroup | None = None
+
+    @classmethod
+    def begin(cls, state: ConsumerShardState, group: ConsumerGroup, now_ms: int) -> Self:
+        """Return the transition of an event that begins now."""
+        return cls(state, group, state.settings_of(group.group_id), now_ms)
+
+    def write(self, *those: CoordinatorRecord) -> None:
+        self.effects.records += those
+
+    def metadata_hash(self, topics: Counts) -> Steps[int]:
+        """What the topics of these subscriptions look like now."""
+        return metadata_hash(topics, self.state.image, self.state.hashes)
+
+    def bump(self, metadata_hash: int) -> int:
+        """The group's next epoch: its members are assigned anew."""
+        group, epoch = self.group, self.group.epoch + 1
+        self.write(records.group_epoch(group.group_id, epoch, metadata_hash))
+        _logger.info("group epoch", group=group.group_id, epoch=epoch, hash=metadata_hash)
+        return epoch
+
+    def refreshed(self, epoch: int) -> None:
+        """The topics have been looked at for this epoch."""
+        self.group.refresh_ms = self.now_ms + _REFRESH_MS
+        self.group.refresh_epoch = epoch
+
+    # Timers
+
+    def key(self, name: str, member_id: str) -> TimerKey:
+        return (name, self.group.group_id, member_id)
+
+    def watch(self, member_id: str, timeout_ms: int | None = None) -> None:
+        """The member's session begins anew."""
+        delay_ms = self.settings.consumer_session_timeout_ms if timeout_ms is None else timeout_ms
+        self.effects.timers.append(SetTimer((SESSION, self.group.group_id, member_id), delay_ms))
+
+    def follow(self, member: Member) -> None:
+        """A member that is to give back has its rebalance timeout for it."""
+        key = self.key(REBALANCE, member.member_id)
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            self.state.revoking[key] = member.epoch
+            self.effects.set_timer(key, member.rebalance_timeout_ms)
+        elif self.state.revoking.pop(key, None) is not None:
+            self.effects.cancel_timer(key)
+
+    def await_join(self, member: Member) -> None:
+        """A classic member was told to join again; it has its rebalance timeout, from the first
+        time on.
+        """
+        key = self.key(JOIN, member.member_id)
+        if key not in self.state.joining:
+            self.state.joining.add(key)
+            self.effects.set_timer(key, member.rebalance_timeout_ms)
+
+    def joined(self, member_id: str) -> None:
+        """A classic member has joined."""
+        key = self.key(JOIN, member_id)
+        self.state.joining.discard(key)
+        self.effects.cancel_timer(key)
+
+    def unwatch(self, member_id: str) -> None:
+        """Nothing of the member is due any more."""
+        self.joined(member_id)
+        self.state.revoking.pop(self.key(REBALANCE, member_id), None)
+        for name in (SESSION, REBALANCE, SYNC):
+            self.effects.cancel_timer(self.key(name, member_id))

@@ -1,0 +1,195 @@
+"""Who may do what in a consumer group: Kafka's errors, its words, its order of validation.
+
+Source: GroupCoordinatorService, GroupMetadataManager, ConsumerGroup of Apache Kafka 4.4.0.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
+from trio_kafka.coordinators.groups.consumer.values import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    LEAVE_STATIC_EPOCH,
+    SAME,
+    Heartbeat,
+    OwnedTopic,
+)
+from trio_kafka.coordinators.groups.offset_values import TopicOffsets
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import ZERO_TOPIC_ID, TopicId
+
+COMMIT_BY_EPOCH_SINCE: Final = 9  # of OffsetCommit
+TopicIdOf = Callable[[str], TopicId | None]
+
+
+def check_heartbeat(asked: Heartbeat, assignors: Collection[str]) -> None:
+    """Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
+    if not asked.member_id.strip() and (
+        asked.version >= 1 or asked.epoch > 0 or asked.epoch == LEAVE_EPOCH
+    ):
+        raise _empty("MemberId")
+    if not asked.group_id.strip():
+        raise _empty("GroupId")
+    if asked.instance_id is not None and not asked.instance_id.strip():
+        raise _empty("InstanceId")
+    if asked.rack_id is not None and not asked.rack_id.strip():
+        raise _empty("RackId")
+    if asked.epoch == JOIN_EPOCH:
+        if asked.rebalance_timeout_ms == SAME:
+            raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+        if asked.owned is None or asked.owned:
+            raise _invalid("TopicPartitions must be empty when (re-)joining.")
+        if asked.topics is None and asked.regex is None:
+            raise _invalid(
+                "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when "
+                "(re-)joining."
+            )
+    elif asked.epoch == LEAVE_STATIC_EPOCH:
+        if asked.instance_id is None:
+            raise _invalid("InstanceId can't be null.")
+    elif asked.epoch < LEAVE_STATIC_EPOCH:
+        raise _invalid("MemberEpoch is invalid.")
+    if asked.assignor is not None and asked.assignor not in assignors:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {asked.assignor} is not supported. "
+            f"Supported assignors: {', '.join(assignors)}.",
+        )
+
+
+def _empty(name: str) -> KafkaError:
+    return _invalid(f"{name} can't be empty.")
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)
+
+
+# Heartbeats of members
+
+
+def check_heartbeat_epoch(member: Member, epoch: int, owned: Sequence[OwnedTopic] | None) -> None:
+    """Raises KafkaError(FENCED_MEMBER_EPOCH). The epoch before is right too, for a member that owns
+    no more than it was given: the answer with the new one may have been lost.
+    """
+    if epoch in (JOIN_EPOCH, member.epoch):
+        return
+    if epoch < member.epoch and epoch == member.previous_epoch and _within(owned, member.assigned):
+        return
+    than = "greater" if epoch > member.epoch else "smaller"
+    raise KafkaError(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has a {than} member epoch ({epoch}) than the one known by the "
+        f"group coordinator ({member.epoch}). The member must abandon all its partitions and "
+        "rejoin.",
+    )
+
+
+def _within(owned: Sequence[OwnedTopic] | None, assigned: Owned) -> bool:
+    if owned is None:
+        return False
+    return all(
+        TopicId(topic) in assigned and all(one in assigned[TopicId(topic)] for one in numbers)
+        for topic, numbers in owned
+    )
+
+
+def check_known_static(member: Member | None, instance_id: str) -> Member:
+    """Raises KafkaError(UNKNOWN_MEMBER_ID)."""
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    return member
+
+
+def check_not_fenced(member: Member, member_id: str, instance_id: str) -> None:
+    """Raises KafkaError(FENCED_INSTANCE_ID)."""
+    if member.member_id != member_id:
+        raise KafkaError(
+            ErrorCode.FENCED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} was fenced by member "
+            f"{member.member_id}.",
+        )
+
+
+def check_released(member: Member, member_id: str, instance_id: str) -> None:
+    """Raises KafkaError(UNRELEASED_INSTANCE_ID): only who has left for a while can be replaced."""
+    if member.epoch != LEAVE_STATIC_EPOCH:
+        raise KafkaError(
+            ErrorCode.UNRELEASED_INSTANCE_ID,
+            f"Static member {member_id} with instance id {instance_id} cannot join the group "
+            f"because the instance id is owned by {member.member_id} member.",
+        )
+
+
+# Offsets
+
+
+def check_commit(
+    member: Member,
+    epoch: int,
+    version: int,
+    topics: Sequence[TopicOffsets],
+    topic_id_of: TopicIdOf,
+) -> None:
+    """Raises KafkaError: UNSUPPORTED_VERSION, and what `check_commit_epoch` says."""
+    if member.classic is None and version < COMMIT_BY_EPOCH_SINCE:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            "OffsetCommit version 9 or above must be used by members using the consumer group "
+            "protocol",
+        )
+    check_commit_epoch(member, epoch, topics, topic_id_of)
+
+
+def check_commit_epoch(
+    member: Member, epoch: int, topics: Sequence[TopicOffsets], topic_id_of: TopicIdOf
+) -> None:
+    """An old epoch is right for partitions that the member has had since then (KIP-1251).
+
+    Raises KafkaError: STALE_MEMBER_EPOCH, to classic members ILLEGAL_GENERATION.
+    """
+    if epoch == member.epoch:
+        return
+    what = "member epoch" if member.classic is None else "generation id"
+    if epoch > member.epoch:
+        raise _stale(
+            member, f"Received {what} {epoch} is newer than current member epoch {member.epoch}."
+        )
+    for topic, topic_id, partitions in topics:
+        known = topic_id_of(topic) if topic_id == ZERO_TOPIC_ID else TopicId(topic_id)
+        for partition in partitions:
+            since = None if known is None else _since(member, known, partition.partition)
+            if since is None:
+                raise _stale(
+                    member,
+                    f"Partition {topic}-{partition.partition} is not assigned or pending "
+                    "revocation for member.",
+                )
+            if epoch < since:
+                raise _stale(
+                    member,
+                    f"Received {what} {epoch} is older than assignment epoch {since} for "
+                    f"partition {topic}-{partition.partition}.",
+                )
+
+
+def _since(member: Member, topic: TopicId, partition: int) -> int | None:
+    found = member.assigned.get(topic, {}).get(partition)
+    return member.revoking.get(topic, {}).get(partition) if found is None else found
+
+
+def check_epoch(member: Member, epoch: int) -> None:
+    """Raises KafkaError: STALE_MEMBER_EPOCH, to classic members ILLEGAL_GENERATION."""
+    if epoch != member.epoch:
+        what = "member epoch" if member.classic is None else "generation id"
+        raise _stale(
+            member,
+            f"The received {what} {epoch} does not match the expected member epoch {member.epoch}.",
+        )
+
+
+def _stale(member: Member, message: str) -> KafkaError:
+    is_classic = member.classic is not None
+    code = ErrorCode.ILLEGAL_GENERATION if is_classic else ErrorCode.STALE_MEMBER_EPOCH
+    return KafkaError(code, message)

@@ -1,0 +1,102 @@
+"""Replies of requests that wait for their shards, and the handler's answer made of them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from typing import Any, Final
+
+import trio
+
+from trio_kafka.attributes import define
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.purgatory import Delayed, Purgatory
+
+NOT_YET: Final = object()
+
+
+@define(eq=False)
+class PendingReply:
+    """The ticket of one request. answer: NOT_YET, a value or a KafkaError.
+
+    delayed: what is marked when the answer comes. soon: expected at the end of the round.
+    """
+
+    answer: Any = NOT_YET
+    delayed: Delayed | None = None
+    soon: bool = False
+
+    def give(self, answer: Any) -> None:
+        """Set the answer, once, and mark the Delayed. Raises InvariantError the second time."""
+        if self.answer is not NOT_YET:
+            raise InvariantError(f"reply answered twice: first {self.answer}, then {answer}")
+        self.answer = answer
+        delayed = self.delayed
+        if delayed is not None:
+            self.delayed = None  # breaks the cycle
+            delayed.marked()
+
+
+def value_or_raise(make: Callable[[Any], Any], answer: Any) -> Any:
+    """Return what `make` makes of an answer; raise a KafkaError."""
+    if isinstance(answer, KafkaError):
+        # A copy: an error that is raised itself refers to the frames that refer to it.
+        raise KafkaError(answer.code, answer.message)
+    return make(answer)
+
+
+def deferred_reply(
+    reply: PendingReply, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
+) -> Delayed:
+    """Return a Delayed with what `make` makes of an answer that is still to come, or of an error.
+
+    After the timeout the answer is COORDINATOR_NOT_AVAILABLE.
+    """
+    # No key: the reply itself marks the Delayed.
+    delayed = Delayed((), _deadline(timeout_s), partial(_if_answered, reply, make), purgatory)
+    delayed.soon = reply.soon
+    reply.delayed = delayed
+    return delayed
+
+
+def _if_answered(reply: PendingReply, make: Callable[[Any], Any], timed_out: bool) -> Any:
+    answer = reply.answer
+    if answer is not NOT_YET:
+        return make(answer)
+    return make(_late()) if timed_out else None
+
+
+def joint_reply(
+    replies: Sequence[PendingReply],
+    make: Callable[[list[Any]], Any],
+    purgatory: Purgatory,
+    timeout_s: float,
+) -> Any:
+    """Return what `make` makes of all answers, in order and errors included, or a Delayed."""
+    answered = 0  # leading replies with an answer, not looked at again
+
+    def try_complete(timed_out: bool) -> Any:
+        nonlocal answered
+        while answered < len(replies) and replies[answered].answer is not NOT_YET:
+            answered += 1
+        if answered < len(replies) and not timed_out:
+            return None
+        return make([_late() if one.answer is NOT_YET else one.answer for one in replies])
+
+    found = try_complete(False)
+    if found is not None:
+        return found
+    # No key: the replies themselves mark the Delayed.
+    delayed = Delayed((), _deadline(timeout_s), try_complete, purgatory=purgatory)
+    for reply in replies:
+        if reply.answer is NOT_YET:
+            reply.delayed = delayed
+            delayed.soon = reply.soon
+    return delayed
+
+
+def _deadline(timeout_s: float) -> float:
+    return inf if timeout_s == inf else trio.current_time() + timeout_s
+
+
+def _late() -> KafkaError:
+    return KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
