@@ -27,14 +27,11 @@ class CoordinatorRecord:
 
     key: the message that is stored as its key; the type it is written with is the key's own.
     value: None is a tombstone. version: of the value; LATEST is the one that `stored` says.
-    step: what the value was made from, where replay can use it without reading the value again;
-        never stored, so replay from the log must come to the same.
     """
 
     key: Any
     value: Any = None
     version: int = LATEST
-    step: Any = field(default=None, eq=False, repr=False)
 
 
 @define

@@ -140,9 +140,7 @@ class MachineDriver(Generic[M]):
         for record in effects.records:
             self.log.append(encode_record(record))
             if effects.replays:
-                stored = decode_record(*self.log[-1])
-                stored.step = record.step
-                self.machine.replay(stored)
+                self.machine.replay(decode_record(*self.log[-1]))
         if self.hold:
             self._held.append(_Held(len(self.log), effects))
         else:

@@ -87,8 +87,7 @@ class Groups:
         """
         replay = self._replays.get(type(record.key))
         if replay is not None:
-            step = record.step
-            replay(record.key, record.value if step is None else step)
+            replay(record.key, record.value)
 
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
         """Take a record of a transaction: offsets are pending until its end."""

@@ -11,7 +11,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
 
 GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
-# Key; value, or what it was made from where its record says so. None is a tombstone.
+# Called with key and value; None is a tombstone.
 Replay: TypeAlias = Callable[[Any, Any], None]
 
 

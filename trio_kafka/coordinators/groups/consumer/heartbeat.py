@@ -37,7 +37,6 @@ from trio_kafka.coordinators.groups.consumer.values import (
     SAME,
     Heartbeat,
     HeartbeatAnswer,
-    Living,
     OwnedTopic,
 )
 from trio_kafka.coordinators.groups.expiry import schedule_expiry
@@ -63,7 +62,7 @@ def heartbeat(
         if (
             member is not None
             and _says_nothing(asked, group, member)
-            and _is_known(group, member, asked.who, now_ms)
+            and _is_known(group, member, asked, now_ms)
             and (found := _go_on(groups, group, member, ticket, now_ms, owned=asked.owned))
             is not None
         ):
@@ -87,22 +86,6 @@ def heartbeat(
     return _change(transition, asked, before, after, ticket)
 
 
-def alive(who: Living, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
-    """A heartbeat that says no more than that a member lives: nearly every one, so this is to be
-    quick. As `heartbeat`; the ids are not empty, the epoch is above 0.
-    """
-    group = groups.by_id.get(who[0])
-    if type(group) is ConsumerGroup:
-        member = group.by_id.get(who[1])
-        if (
-            member is not None
-            and _is_known(group, member, who, now_ms)
-            and (found := _go_on(groups, group, member, ticket, now_ms, owned=None)) is not None
-        ):
-            return found
-    return heartbeat(Heartbeat(*who), groups, ticket, now_ms)
-
-
 def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> bool:
     """But what it owns, at most, and who it is."""
     return (
@@ -122,13 +105,12 @@ def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> boo
     )
 
 
-def _is_known(group: ConsumerGroup, member: Member, who: Living, now_ms: int) -> bool:
+def _is_known(group: ConsumerGroup, member: Member, asked: Heartbeat, now_ms: int) -> bool:
     """The member comes as it went, and nobody has to look at topics."""
-    _, _, epoch, client_id, client_host = who
     return (
-        epoch == member.epoch
-        and client_id == member.client_id
-        and client_host == member.client_host
+        asked.epoch == member.epoch
+        and asked.client_id == member.client_id
+        and asked.client_host == member.client_host
         and member.classic is None
         and not group.subscriptions.regexes
         and not group.needs_refresh(now_ms)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from attrs import evolve
 
@@ -21,13 +21,6 @@ from trio_kafka.protocol.stored.groups.consumer import (
 # Partitions by topic, each with the epoch at which the member was given it. No empty mappings.
 Owned: TypeAlias = Mapping[TopicId, Mapping[int, int]]
 NOTHING: Final[Owned] = {}
-
-
-class Step(NamedTuple):
-    """A member that only goes on towards its target: what it has is all that changes."""
-
-    before: "Member"
-    reached: "Member"
 
 
 class MemberState(IntEnum):
@@ -200,12 +193,6 @@ class Member:
             value.previous_member_epoch,
             _owned(value.assigned_partitions, epoch),
             _owned(value.partitions_pending_revocation, epoch),
-        )
-
-    def at(self, other: "Member") -> "Member":
-        """With what another one of the same id has."""
-        return self._at(
-            other.state, other.epoch, other.previous_epoch, other.assigned, other.revoking
         )
 
     def left(self) -> "Member":

@@ -128,7 +128,7 @@ def advance(
     goal = Goal(target.epoch, target.partitions, topics, resubscribed, is_free, owned)
     reached = reconcile(member, goal)
     if reached is not member:
-        transition.write(records.assignment(transition.group.group_id, reached, member))
+        transition.write(records.assignment(transition.group.group_id, reached))
         if reached.classic is None:
             transition.follow(reached)
     return reached

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from trio_kafka.coordinators.effects import LATEST, CoordinatorRecord
+from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
-from trio_kafka.coordinators.groups.consumer.member import Member, Owned, Step
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
 from trio_kafka.protocol.stored.groups.consumer import (
     ClassicMemberMetadata,
     ClassicProtocol,
@@ -84,8 +84,8 @@ def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRec
     )
 
 
-def assignment(group_id: str, member: Member, before: Member | None = None) -> CoordinatorRecord:
-    """What a member has now. before: the same member, a step back."""
+def assignment(group_id: str, member: Member) -> CoordinatorRecord:
+    """What a member has now."""
     return CoordinatorRecord(
         ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id),
         ConsumerGroupCurrentMemberAssignmentValue(
@@ -95,8 +95,6 @@ def assignment(group_id: str, member: Member, before: Member | None = None) -> C
             _stored(member.assigned),
             _stored(member.revoking),
         ),
-        LATEST,
-        None if before is None else Step(before, member),
     )
 
 

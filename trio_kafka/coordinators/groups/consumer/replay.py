@@ -10,7 +10,7 @@ from typing import Any, Final
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer.group import DELETED_EPOCH, ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.member import Member, Step
+from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.protocols import Group, Replay
 from trio_kafka.introspect.log import get_logger
@@ -140,19 +140,14 @@ class Replayer:
     def _assignment(
         self,
         key: ConsumerGroupCurrentMemberAssignmentKey,
-        value: ConsumerGroupCurrentMemberAssignmentValue | Step | None,
+        value: ConsumerGroupCurrentMemberAssignmentValue | None,
     ) -> None:
         group = self._group(key.group_id, value)
         if group is None:
             return
         if value is not None:
             member = group.by_id.get(key.member_id) or Member(member_id=key.member_id)
-            if not isinstance(value, Step):
-                group.put(member.placed(value))
-            elif member is value.before:  # nearly always: nothing else has become of it
-                group.put(value.reached)
-            else:
-                group.put(member.at(value.reached))
+            group.put(member.placed(value))
         elif key.member_id in group.by_id:
             group.put(group.by_id[key.member_id].left())
 

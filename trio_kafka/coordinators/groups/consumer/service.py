@@ -14,11 +14,9 @@ from attrs import evolve
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.values import (
-    JOIN_EPOCH,
     DescribedGroup,
     Heartbeat,
     HeartbeatAnswer,
-    Living,
 )
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.submitter import Submitter
@@ -61,14 +59,6 @@ class ConsumerService:
         """Settings or features have changed."""
         protocols = self._coordinator.settings.protocols
         self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
-
-    def alive(self, who: Living, make: Callable[[HeartbeatAnswer], T]) -> Any:
-        """As `heartbeat`, of a request that says no more than that the member lives."""
-        group_id, member_id, epoch, _, _ = who
-        if not (self.is_served and epoch > JOIN_EPOCH and member_id.strip() and group_id.strip()):
-            return self.heartbeat(Heartbeat(*who), make)
-        event, groups = partial(_machine("heartbeat").alive, who), self._coordinator
-        return groups.submit(HEARTBEAT, group_id, event, make, timeout_s=groups.timeout_s)
 
     def heartbeat(self, asked: Heartbeat, make: Callable[[HeartbeatAnswer], T]) -> Any:
         """See `heartbeat.heartbeat`; as `GroupCoordinator.submit`.

@@ -1,7 +1,7 @@
 """What members of consumer groups ask, and what they are answered: values, not messages."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
@@ -11,10 +11,6 @@ JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
 LEAVE_STATIC_EPOCH: Final = -2  # for a while: it comes back under its instance id
 SAME: Final = -1  # of a rebalance timeout: as before
-
-
-# Of one who says no more than that it lives: group id, member id, epoch, client id, client host.
-Living: TypeAlias = tuple[str, str, int, str, str]
 
 
 class OwnedTopic(NamedTuple):
@@ -49,10 +45,6 @@ class Heartbeat:
     fresh: str = ""
     version: int = 1
     may_describe: Callable[[str], bool] | None = None
-
-    @property
-    def who(self) -> Living:
-        return self.group_id, self.member_id, self.epoch, self.client_id, self.client_host
 
 
 @define
