@@ -8,8 +8,6 @@ Source: classicGroupJoinToConsumerGroup and its like, of Apache Kafka 4.4.0.
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import evolve
-
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import CONSUMER
@@ -245,8 +243,7 @@ def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Mem
 
 def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubscription) -> Member:
     timeout_ms = joining.rebalance_timeout_ms
-    after = evolve(
-        before,
+    return before.changed(
         instance_id=joining.instance_id or before.instance_id,
         rack_id=subscription.rack_id or before.rack_id,
         rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == SAME else timeout_ms,
@@ -256,21 +253,6 @@ def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubsc
         client_host=joining.client_host,
         classic=ClassicSide(joining.session_timeout_ms, joining.protocols),
     )
-    return before if _same(before, after) else after
-
-
-def _same(before: Member, after: Member) -> bool:
-    names = (
-        "instance_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "topics",
-        "regex",
-        "client_id",
-        "client_host",
-        "classic",
-    )
-    return all(getattr(before, name) == getattr(after, name) for name in names)
 
 
 # Checks

@@ -115,31 +115,26 @@ class Member:
             self.classic,
         )
 
+    def changed(self, **values: Any) -> "Member":
+        """Return the member with these values; itself if it has them all."""
+        if all(getattr(self, name) == value for name, value in values.items()):
+            return self
+        return evolve(self, **values)
+
     def heard(self, asked: Heartbeat) -> "Member":
-        """With what a heartbeat says; itself where that is nothing new."""
-        changes: dict[str, Any] = {}
-        if asked.instance_id is not None and asked.instance_id != self.instance_id:
-            changes["instance_id"] = asked.instance_id
-        if asked.rack_id is not None and asked.rack_id != self.rack_id:
-            changes["rack_id"] = asked.rack_id
-        timeout = asked.rebalance_timeout_ms
-        if timeout not in (SAME, self.rebalance_timeout_ms):
-            changes["rebalance_timeout_ms"] = timeout
-        if asked.assignor is not None and asked.assignor != self.assignor:
-            changes["assignor"] = asked.assignor
-        if asked.topics is not None:
-            topics = tuple(sorted(set(asked.topics)))
-            if topics != self.topics:
-                changes["topics"] = topics
-        if asked.regex is not None and asked.regex != self.regex:
-            changes["regex"] = asked.regex
-        if asked.client_id != self.client_id:
-            changes["client_id"] = asked.client_id
-        if asked.client_host != self.client_host:
-            changes["client_host"] = asked.client_host
-        if self.classic is not None:
-            changes["classic"] = None
-        return evolve(self, **changes) if changes else self
+        """Return the member with the contents of a heartbeat; itself if nothing is new."""
+        timeout_ms = asked.rebalance_timeout_ms
+        return self.changed(
+            instance_id=self.instance_id if asked.instance_id is None else asked.instance_id,
+            rack_id=self.rack_id if asked.rack_id is None else asked.rack_id,
+            rebalance_timeout_ms=self.rebalance_timeout_ms if timeout_ms == SAME else timeout_ms,
+            assignor=self.assignor if asked.assignor is None else asked.assignor,
+            topics=self.topics if asked.topics is None else tuple(sorted(set(asked.topics))),
+            regex=self.regex if asked.regex is None else asked.regex,
+            client_id=asked.client_id,
+            client_host=asked.client_host,
+            classic=None,
+        )
 
     def figures(self) -> Figures:
         """For the tree."""
