@@ -1,6 +1,6 @@
-"""What clients ask of a classic group, and what it answers: values, not messages.
+"""Requests to a classic group and its answers: values, not messages.
 
-None of them is changed; those that every request makes are not frozen: see `CoordinatorRecord`.
+None of them is ever changed. Those made for every request are not frozen, see `CoordinatorRecord`.
 """
 
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 
-NO_MEMBER_ID = ""  # of one that has not joined yet, and of one that an administrator removes
+NO_MEMBER_ID = ""  # a client that has not joined, or a member that an administrator removes
 NO_GENERATION = -1
 
 
 class GroupProtocol(NamedTuple):
-    """A way to assign that a member knows, and what it tells the leader for it."""
+    """An assignment protocol that a member supports, with its metadata for the leader."""
 
     name: str
     metadata: bytes
 
 
-# What is made for each request is made by position: by names it takes three times as long.
+# Made by position for each request: by keyword it takes three times as long.
 
 
 @define
@@ -59,7 +59,7 @@ class Joining:
 
 @define
 class JoinedMember:
-    """What the leader is told of a member."""
+    """A member, as the leader sees it."""
 
     member_id: str
     instance_id: str | None

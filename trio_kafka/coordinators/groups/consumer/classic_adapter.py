@@ -40,7 +40,7 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
     Target,
     advance,
     check_room,
-    look_at_topics,
+    refresh_epoch_plan,
     static_member,
     target_for,
 )
@@ -114,7 +114,7 @@ class ClassicMemberAdapter:
             )
             return transition.effects.answer(ticket, error)
         transition.effects.cancel_timer(transition.key(SYNC, member.member_id))
-        transition.watch(member.member_id, side.session_timeout_ms)
+        transition.renew_session(member.member_id, side.session_timeout_ms)
         assignment = write_assignment(
             partitions_of(member.assigned),
             version_of(side.protocols[0].metadata),
@@ -141,7 +141,7 @@ class ClassicMemberAdapter:
         transition = Transition.begin(self.state, group, now_ms)
         member, side = _classic_member(group, beating.member_id, beating.instance_id)
         _check_generation(member, beating.generation)
-        transition.watch(member.member_id, side.session_timeout_ms)
+        transition.renew_session(member.member_id, side.session_timeout_ms)
         if member.epoch >= group.epoch and not _can_go_on(group, member):
             return transition.effects.answer(ticket, None)
         transition.await_join(member)
@@ -192,7 +192,7 @@ def _join(
     renamed = before.topics != after.topics
     regex = topic_regexes.update(transition, before, after, joining.may_describe)
     bump = renamed or regex is not topic_regexes.Change.NONE
-    plan = yield from look_at_topics(transition, before, after, bump=bump)
+    plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     owned = owned_partitions(subscription, transition.state.image)
     replaced = group.static_member(joining.instance_id)
     cause: str | None
@@ -212,7 +212,7 @@ def _join(
         """It has its rebalance timeout to sync; before, nothing is due of it."""
         later = Transition.begin(transition.state, group, now_ms)
         later.joined(reached.member_id)
-        later.watch(reached.member_id, joining.session_timeout_ms)
+        later.renew_session(reached.member_id, joining.session_timeout_ms)
         key = later.key(SYNC, reached.member_id)
         return later.effects.set_timer(key, joining.rebalance_timeout_ms)
 

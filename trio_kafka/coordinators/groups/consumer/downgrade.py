@@ -94,7 +94,7 @@ def downgrade(
         group_record(classic, {one.member_id: one.assignment for one in classic.membership})
     )
     for member in group.by_id.values():
-        transition.unwatch(member.member_id)
+        transition.cancel_timers(member.member_id)
     state.forget(group)
     state.groups.by_id[group.group_id] = classic
     _logger.info("consumer group becomes a classic group", group=group.group_id, cause=cause)
@@ -105,7 +105,7 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
     group, state = transition.group, transition.state
     later = ClassicTransition(classic, transition.settings, transition.now_ms, transition.effects)
     for one in classic.membership:
-        later.watch(one)
+        later.renew_session(one)
     if cause is not None:
         rebalance.prepare(
             later, f"Downgrade group {group.group_id} from consumer to classic for {cause}."
@@ -120,8 +120,8 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
         for key in classic.timers():
             again.effects.cancel_timer(key)
         for member in group.by_id.values():
-            again.watch(member.member_id)
-            again.follow(member)
+            again.renew_session(member.member_id)
+            again.track_revocation(member)
         for ticket, _ in transition.effects.answers:
             again.effects.answer(ticket, error)
         return again.effects

@@ -24,7 +24,7 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
     Target,
     advance,
     check_room,
-    look_at_topics,
+    refresh_epoch_plan,
     static_member,
     target_for,
 )
@@ -191,7 +191,7 @@ def _change(
         or preferred_assignor(transition, before, after)
         != transition.state.assignors.preferred(counts)
     )
-    plan = yield from look_at_topics(transition, before, after, bump=bump)
+    plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     target = yield from target_for(transition, plan, before, after)
     resubscribed = renamed or regex is not topic_regexes.Change.NONE
     reached = advance(transition, after, target, resubscribed=resubscribed, owned=asked.owned)
@@ -205,7 +205,7 @@ def _reached(
     """Its session begins anew, and it is told how far it has got, with what it has if that is new
     to it, or if it wants to know.
     """
-    transition.watch(reached.member_id)
+    transition.renew_session(reached.member_id)
     tells = wants_all or not same_partitions(before.assigned, reached.assigned)
     answer = HeartbeatAnswer(
         reached.member_id,

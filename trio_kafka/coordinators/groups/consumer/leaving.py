@@ -83,7 +83,7 @@ def remove(
         # Nobody has to wait for the interval of an assignment that nobody has.
         transition.write(records.target_epoch(group.group_id, epoch, 0))
     for member in members:
-        transition.unwatch(member.member_id)
+        transition.cancel_timers(member.member_id)
     return transition.effects
 
 

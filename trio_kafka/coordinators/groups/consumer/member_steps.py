@@ -72,7 +72,7 @@ class Plan:
     homogeneous: bool
 
 
-def look_at_topics(
+def refresh_epoch_plan(
     transition: Transition, before: Member, after: Member, *, bump: bool
 ) -> Steps[Plan]:
     """The group's next epoch, if there is to be one, or if its topics look different."""
@@ -130,5 +130,5 @@ def advance(
     if reached is not member:
         transition.write(records.assignment(transition.group.group_id, reached))
         if reached.classic is None:
-            transition.follow(reached)
+            transition.track_revocation(reached)
     return reached

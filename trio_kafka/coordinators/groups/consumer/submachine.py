@@ -58,9 +58,9 @@ class ConsumerGroups:
                 continue
             transition = Transition.begin(state, group, now_ms)
             for member in group.by_id.values():
-                transition.watch(member.member_id)
+                transition.renew_session(member.member_id)
                 if member.state is MemberState.UNREVOKED_PARTITIONS:
-                    transition.follow(member)
+                    transition.track_revocation(member)
                 yield
             effects.join(transition.effects)
             yield

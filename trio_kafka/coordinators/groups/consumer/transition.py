@@ -69,12 +69,12 @@ class Transition:
     def key(self, name: str, member_id: str) -> TimerKey:
         return (name, self.group.group_id, member_id)
 
-    def watch(self, member_id: str, timeout_ms: int | None = None) -> None:
+    def renew_session(self, member_id: str, timeout_ms: int | None = None) -> None:
         """The member's session begins anew."""
         delay_ms = self.settings.consumer_session_timeout_ms if timeout_ms is None else timeout_ms
         self.effects.timers.append(SetTimer((SESSION, self.group.group_id, member_id), delay_ms))
 
-    def follow(self, member: Member) -> None:
+    def track_revocation(self, member: Member) -> None:
         """A member that is to give back has its rebalance timeout for it."""
         key = self.key(REBALANCE, member.member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
@@ -98,7 +98,7 @@ class Transition:
         self.state.joining.discard(key)
         self.effects.cancel_timer(key)
 
-    def unwatch(self, member_id: str) -> None:
+    def cancel_timers(self, member_id: str) -> None:
         """Nothing of the member is due any more."""
         self.joined(member_id)
         self.state.revoking.pop(self.key(REBALANCE, member_id), None)

@@ -74,14 +74,14 @@ def seal(transition: Transition) -> None:
         classic.phase, classic.before, classic.since_ms = phase, before, since_ms
         later = ClassicTransition(classic, transition.settings, now_ms)
         for member in classic.membership:
-            later.watch(member)
+            later.renew_session(member)
         for ticket, answer in transition.effects.answers:
             later.effects.answer(ticket, answer if ticket in told else error)
         return later.effects
 
     transition.effects.refused = refused
     for member in classic.membership:
-        transition.watch(member.member_id, member.session_timeout_ms)
+        transition.renew_session(member.member_id, member.session_timeout_ms)
     _logger.info("classic group becomes a consumer group", group=classic.group_id)
 
 
