@@ -25,7 +25,7 @@ from trio_kafka.scheduling.chunked_work import Steps, advance
 
 SLICE_S: Final = 0.0005  # others wait meanwhile; a pass of the loop costs 0.03 ms
 _READ: Final = 1 << 18  # bytes of one read: 0.2 ms; the setting's 5 MB take 4
-_STEP: Final = 20  # records between two looks at the clock
+_STEP: Final = 20  # records between two readings of the clock
 _TOLD: Final = 10  # broken records of one load that are logged one by one
 _logger: Final = get_logger(__name__)
 

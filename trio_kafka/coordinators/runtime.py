@@ -65,7 +65,7 @@ M = TypeVar("M", bound=ShardMachine)
 
 @frozen(kw_only=True)
 class CoordinatorDependencies:
-    """What shards are built with. buffer: bytes of one read while loading. codec: of written
+    """Parts that shards are built with. buffer: bytes of one read while loading. codec: of written
     batches. batching: when a batch is written. random_bytes: source of ids.
     """
 

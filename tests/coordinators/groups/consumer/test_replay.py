@@ -85,7 +85,7 @@ def test_a_record_of_a_group_of_another_kind_is_left_alone(
     scene.driver.machine.replay(records.group_epoch(GROUP, 5, 1))
 
     assert scene.driver.machine.group(GROUP) is group
-    assert "another kind" in caplog.text
+    assert "another type" in caplog.text
 
 
 def test_subscription_metadata_of_old_brokers_is_noted() -> None:

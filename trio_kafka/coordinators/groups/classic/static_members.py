@@ -90,7 +90,7 @@ def _answer(transition: Transition, joining: Joining, leader_before: str | None)
 def _store(
     transition: Transition, ticket: Ticket, answer: Joined, undo: Callable[[Transition], None]
 ) -> None:
-    """Store the new id and the new metadata; the group goes on."""
+    """Store the new id and the new metadata; the group stays as it is."""
     group, effects, later = transition.group, transition.effects, transition.later
 
     def refused(error: KafkaError, now_ms: int) -> Effects:

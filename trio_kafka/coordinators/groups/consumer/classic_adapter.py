@@ -1,8 +1,8 @@
-"""Members of the classic protocol in a consumer group: what they ask, and how it is answered.
+"""Members of the classic protocol in a consumer group: their requests and answers.
 
-They have targets and epochs as all members do. A generation is the member's epoch; whoever has a
-step to take is told that the group rebalances, and takes it when it joins.
-Source: classicGroupJoinToConsumerGroup and its like, of Apache Kafka 4.4.0.
+They have targets and epochs like all members. Their generation is the member epoch. A member with a
+step to take gets REBALANCE_IN_PROGRESS, and takes the step when it joins. Source:
+classicGroupJoinToConsumerGroup and others of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Sequence
@@ -57,7 +57,9 @@ _DISABLED: Final = "disabled"
 
 @define(eq=False)
 class ClassicMemberAdapter:
-    """Answers are those of classic groups; errors are raised."""
+    """Serves classic members of consumer groups. Answers are those of classic groups; errors are
+    raised.
+    """
 
     state: ConsumerShardState
 
@@ -68,7 +70,8 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
-        """Answer: Joined, at once; nobody leads, and nobody is waited for.
+        """Join the group; answer with Joined at once: there is no leader, and no other member to
+        wait for.
 
         Raises KafkaError: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
@@ -96,7 +99,7 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
-        """Answer: Synced, with what the member has.
+        """Answer with Synced and the member's assignment.
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
@@ -134,7 +137,8 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
-        """Answer: None, or REBALANCE_IN_PROGRESS to who has a step to take.
+        """Renew the session; answer with None, or REBALANCE_IN_PROGRESS for a member with a step to
+        take.
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
         """
@@ -154,7 +158,9 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
-        """Answer: an ErrorCode for each: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+        """Remove members; answer with an ErrorCode for each: NONE, UNKNOWN_MEMBER_ID,
+        FENCED_INSTANCE_ID.
+        """
         found: list[ErrorCode] = []
         leaving: dict[str, Member] = {}
         for one in members:
@@ -203,13 +209,13 @@ def _join(
             reached = advance(transition, after, last, resubscribed=False, owned=owned)
             cause = None
         transition.effects.answer(ticket, _joined(joining, reached))
-        # The last member that spoke KIP-848 is gone.
+        # No member speaks KIP-848 any more.
         return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
     target = yield from target_for(transition, plan, before, after)
     reached = advance(transition, after, target, resubscribed=bump, owned=owned)
 
     def committed(now_ms: int) -> Effects:
-        """It has its rebalance timeout to sync; before, nothing is due of it."""
+        """Start the member's session and its timer to sync. No timer runs before the commit."""
         later = Transition.begin(transition.state, group, now_ms)
         later.joined(reached.member_id)
         later.renew_session(reached.member_id, joining.session_timeout_ms)
@@ -268,7 +274,7 @@ def _check_migration(transition: Transition) -> None:
 
 
 def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
-    """One of its protocols must be known to all classic members."""
+    """Raise KafkaError unless all classic members support one of its protocols."""
     names = [name for name, _ in joining.protocols]
     known = group.classic_protocols
     fits = (
