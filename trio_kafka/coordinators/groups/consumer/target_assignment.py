@@ -202,9 +202,7 @@ def _checked(found: GroupAssignment, spec: GroupSpec) -> Steps[GroupAssignment]:
     clean: dict[str, Partitions] = {}
     for member_id, partitions in found.items():
         if member_id not in spec.members:
-            raise AssignorError(
-                f"member {member_id} does not exist: assign to members of the group"
-            )
+            raise AssignorError(f"member {member_id} does not exist")
         sizes = spec.members[member_id].topics
         mine: dict[TopicId, frozenset[int]] = {}
         for topic, numbers in partitions.items():
