@@ -7,15 +7,13 @@ from trio_kafka.coordinators.effects import (
     CoordinatorRecord,
     Effects,
     SetTimer,
-    answered,
-    no_effects,
 )
 
 RECORD = CoordinatorRecord("a")
 
 
 def test_two_are_one_in_their_order() -> None:
-    one = answered("x", 1).set_timer(("a",), 5)
+    one = Effects().answer("x", 1).set_timer(("a",), 5)
     other = Effects(records=[RECORD]).answer("y", 2).cancel_timer(("a",))
 
     both = one.join(other)
@@ -28,9 +26,9 @@ def test_two_are_one_in_their_order() -> None:
 def test_what_is_said_of_records_is_said_of_both() -> None:
     loose = Effects(records=[RECORD], atomic=False)
 
-    assert not no_effects().join(loose).atomic
+    assert not Effects().join(loose).atomic
     assert Effects(records=[RECORD]).join(loose).atomic
-    assert not no_effects().join(Effects(records=[RECORD], replays=False)).replays
+    assert not Effects().join(Effects(records=[RECORD], replays=False)).replays
 
 
 def test_what_cannot_be_one_is_refused() -> None:

@@ -2,3 +2,5 @@
 
 Invariant: no answer says anything that a crash could take back.
 """
+
+__all__ = ["batch_accumulator", "effects", "groups", "protocols", "runtime", "stored"]

@@ -109,13 +109,3 @@ class Effects:
         self.committed = self.committed or other.committed
         self.refused = self.refused or other.refused
         return self
-
-
-def no_effects() -> Effects:
-    """Return effects without content."""
-    return Effects()
-
-
-def answered(ticket: Ticket, value: Any) -> Effects:
-    """Return effects of one answer."""
-    return Effects(answers=[(ticket, value)])

@@ -5,7 +5,7 @@ Kafka's: the newest that old brokers can read.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from struct import Struct
 from types import ModuleType
 from typing import Any, Final, TypeAlias
@@ -20,10 +20,6 @@ from trio_kafka.protocol.stored.groups import classic, consumer
 # First bytes of a key or value, and the function that writes the rest.
 Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[Any], object]], None]]
 _INT16: Final = Struct(">h")
-_INT32: Final = Struct(">i")
-_OffsetKey: Final = classic.OffsetCommitKey
-_PARTITION: Final = _INT32.pack
-_PLACES: Final = 4096  # pairs of group and topic whose key prefix is cached
 # Exceptions from the newest: the last version of GroupMetadataValue that is not flexible.
 WRITTEN: Final[Mapping[type[Any], int]] = {classic.GroupMetadataValue: 3}
 
@@ -62,13 +58,10 @@ def group_records() -> Mapping[int, tuple[type[Any], type[Any]]]:
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     """Return key and value as bytes. Raises EncodeError."""
     key, value = record.key, record.value
-    if type(key) is _OffsetKey:  # nearly always: with a cached prefix
-        name = _place(key.group, key.topic) + _PARTITION(key.partition)
-    else:
-        begin, encode = _key_encoder(type(key))  # type: ignore[arg-type]  # is hashable
-        pieces = [begin]
-        encode(key, pieces.append)
-        name = b"".join(pieces)
+    begin, encode = _key_encoder(type(key))  # type: ignore[arg-type]  # is hashable
+    pieces = [begin]
+    encode(key, pieces.append)
+    name = b"".join(pieces)
     if value is None:
         return name, None
     begin, encode = _value_encoder(type(value), record.version)  # type: ignore[arg-type]  # as above
@@ -100,15 +93,6 @@ def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
     version = _INT16.unpack_from(value)[0]
     found, _ = decoder(value_class, version)(value, _INT16.size)
     return CoordinatorRecord(decoded, found, version)
-
-
-@lru_cache(maxsize=_PLACES)
-def _place(group: str, topic: str) -> bytes:
-    """Return the key of a committed offset without the partition at its end."""
-    begin, encode = _key_encoder(classic.OffsetCommitKey)
-    pieces = [begin]
-    encode(classic.OffsetCommitKey(group, topic, 0), pieces.append)
-    return b"".join(pieces)[: -_INT32.size]
 
 
 @cache

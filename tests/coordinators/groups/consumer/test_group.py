@@ -68,15 +68,6 @@ def test_an_old_epoch_commits_what_the_member_has_had_since(scene: Scene) -> Non
         scene.group.validate_commit("m1", None, 2, 9, offsets(1))
 
 
-def test_transactions_of_old_clients_do_not_say_who_commits(scene: Scene) -> None:
-    group = scene.group
-
-    group.validate_transactional_commit("", None, -1, offsets(0))
-    group.validate_transactional_commit("m1", None, 2, offsets(0))
-    with refusal(UNKNOWN):
-        group.validate_transactional_commit("m2", None, 2, offsets(0))
-
-
 def test_offsets_are_fetched_by_members_and_by_whoever_says_nothing(scene: Scene) -> None:
     group = scene.group
 
