@@ -70,28 +70,28 @@ def test_a_rule_with_all_keys_is_the_fault_that_it_says() -> None:
         ({"name": "A b"}, r"name: 'A b', want 1 to 64"),
         ({"name": None}, "name: None"),
         ({"api": "Nothing"}, "api: this broker has no 'Nothing'"),
-        ({"api": 1}, "api: 1, want a text"),
-        ({"topic": ""}, "topic: '', want a text"),
-        ({"error": "NOPE"}, "error: 'NOPE' is no error"),
-        ({"error": "NONE"}, "error: 'NONE' is no error"),
+        ({"api": 1}, "api: 1, want a string"),
+        ({"topic": ""}, "topic: '', want a string"),
+        ({"error": "NOPE"}, "error: 'NOPE' is not the name"),
+        ({"error": "NONE"}, "error: 'NONE' is not the name"),
         ({"chance": 1.5}, "chance: 1.5, want 0 to 1"),
         ({"chance": True}, "chance: True"),
         ({"chance": float("nan")}, "chance: nan"),
-        ({"seed": 3}, "seed: 3, want a text"),
+        ({"seed": 3}, "seed: 3, want a string"),
         ({"delay_ms": [3, 2]}, "delay_ms: from more than to"),
         ({"delay_ms": [1, 2, 3]}, "delay_ms: .*want a number, or from and to"),
         ({"delay_ms": "1"}, "delay_ms: '1'"),
         ({"delay_ms": 1e12}, "delay_ms: 1000000000000.0, want 0 to 3.6e"),
         ({"throttle_ms": -1}, "throttle_ms: -1"),
-        ({"every": 0}, "every: 0, want a whole number from 1"),
+        ({"every": 0}, "every: 0, want a whole number of at least 1"),
         ({"times": -1}, "times: -1"),
         ({"after": 1.5}, "after: 1.5"),
-        ({"partition": -1}, "partition: -1, want a whole number from 0"),
+        ({"partition": -1}, "partition: -1, want a whole number of at least 0"),
         ({"partition": True}, "partition: True"),
         ({"close": 1}, "close: 1, want true or false"),
         ({"from_ms": 5, "until_ms": 5}, "from_ms: want less than until_ms"),
-        ({"colour": "red"}, "'colour' is no key: want some of after, api"),
-        ({"client_id": ["x" * 5000]}, r"client_id: \['x{50,100}\.\.\., want a text"),
+        ({"colour": "red"}, "unknown key 'colour': want some of after, api"),
+        ({"client_id": ["x" * 5000]}, r"client_id: \['x{50,100}\.\.\., want a string"),
     ],
 )
 def test_what_is_no_rule_names_its_culprit(changed: dict[str, Any], why: str) -> None:
@@ -99,7 +99,7 @@ def test_what_is_no_rule_names_its_culprit(changed: dict[str, Any], why: str) ->
         fault_of({**ERROR, **changed}, apis())
 
 
-@pytest.mark.parametrize(("said", "why"), [([], "list"), ({"name": "a"}, "it does nothing")])
+@pytest.mark.parametrize(("said", "why"), [([], "list"), ({"name": "a"}, "the rule has no effect")])
 def test_what_says_nothing_is_no_rule(said: Any, why: str) -> None:
     with pytest.raises(RuleError, match=why):
         fault_of(said, apis())
@@ -109,7 +109,7 @@ def test_rules_have_names_of_their_own_and_a_place_in_the_tree() -> None:
     kept = rules()
 
     made = kept.add(ERROR)
-    with pytest.raises(RuleError, match="name: there is a rule 't' already"):
+    with pytest.raises(RuleError, match="name: a rule 't' exists already"):
         kept.add(ERROR)
     kept.add({**ERROR, "name": "u"})
 
@@ -129,7 +129,7 @@ def test_there_are_so_many_rules_at_most() -> None:
     kept = rules(most=1)
     kept.add(ERROR)
 
-    with pytest.raises(RuleError, match="there are 1 rules already"):
+    with pytest.raises(RuleError, match="there are 1 rules, the most"):
         kept.add({**ERROR, "name": "b"})
 
 

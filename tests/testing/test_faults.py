@@ -36,7 +36,7 @@ from trio_kafka.protocol.messages.k43_elect_leaders import (
 )
 from trio_kafka.protocol.messages.k43_elect_leaders import TopicPartitions as ElectTopicPartitions
 from trio_kafka.testing.direct import NEWEST, ClosedError
-from trio_kafka.testing.faults import Fault, Faults, Place
+from trio_kafka.testing.faults import Fault, FaultInterceptor, Faults
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 
@@ -107,7 +107,7 @@ async def test_requests_are_late_and_hold_no_handler(autojump_clock: MockClock) 
 async def test_a_connection_is_closed(autojump_clock: MockClock) -> None:
     async with PluginHarness(handlers=[echo]) as harness:
         Faults([Fault(close=True)]).put_on(harness.interceptors)
-        with pytest.raises(ClosedError, match="a fault"):
+        with pytest.raises(ClosedError, match="closed by a fault rule"):
             await harness.ask(EchoRequest())
 
 
@@ -262,18 +262,18 @@ async def test_a_rule_may_have_a_seed_of_its_own(autojump_clock: MockClock) -> N
 
 def test_rules_need_as_few_places_as_they_can() -> None:
     faults = Faults([])
-    assert faults.places() == []
+    assert faults.interceptors() == []
 
     plain = faults.add(Fault(api=EchoRequest, error=ERROR))
     late = faults.add(Fault(api=WaitRequest, delay_s=(1, 1)))
-    assert faults.places() == [
-        Place("before", EchoRequest, faults.before),
-        Place("around", WaitRequest, faults.around),
+    assert faults.interceptors() == [
+        FaultInterceptor("before", EchoRequest, faults.before),
+        FaultInterceptor("around", WaitRequest, faults.around),
     ]
     everything = faults.add(Fault(error=ERROR))
-    assert faults.places() == [Place("around", None, faults.around)]
+    assert faults.interceptors() == [FaultInterceptor("around", None, faults.around)]
     faults.remove(late)
-    assert faults.places() == [Place("before", None, faults.before)]
+    assert faults.interceptors() == [FaultInterceptor("before", None, faults.before)]
     faults.remove(everything)
     faults.remove(plain)
-    assert faults.places() == []
+    assert faults.interceptors() == []

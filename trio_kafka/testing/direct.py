@@ -1,9 +1,8 @@
-"""Requests to a group of handlers without a network: whole frames in, answers as messages.
+"""Requests to a handler group without a network: frames in, responses as messages.
 
-Everything between frame and answer is the broker's own: framer, routes, chains, purgatories,
-codecs. A client is one connection, with one request in hand at a time; it has no socket, and what
-moves bytes in a broker is a processor of a few lines here. Answers that hold ranges of files need a
-network (`served_broker`).
+Framer, routes, interceptors, purgatories and codecs are the broker's own. A client is one
+connection without a socket, with one request in flight at a time. A response with file ranges needs
+a network (`served_broker`).
 """
 
 from typing import Any, cast
@@ -34,11 +33,11 @@ from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
 
-NEWEST = None  # a version: the newest stable one
+NEWEST = None  # in the place of a version: the newest stable one
 
 
 class ClosedError(Exception):
-    """The request was not answered: its connection was closed, for `reason`."""
+    """Request without a response: its connection was closed, for `reason`."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -48,7 +47,7 @@ class ClosedError(Exception):
 
 @define(eq=False)
 class DirectGroup:
-    """A group of handlers that nobody but direct clients sends to; `run` it in a task."""
+    """Handler group that serves direct clients only; `run` it in a task."""
 
     world: World
     parts: Parts
@@ -89,14 +88,14 @@ class DirectGroup:
             trio.lowlevel.remove_instrument(self.budget)
 
     def client(self, client_id: str | None = "harness") -> "DirectClient":
-        """A new connection."""
+        """Return a client with a new connection."""
         self.connections += 1
         return DirectClient(self, self.connections, client_id)
 
 
 @define(eq=False)
 class _NoSocket:
-    """What a connection says of its socket."""
+    """Addresses of a connection without a socket."""
 
     key: int
     peer: Endpoint
@@ -104,7 +103,7 @@ class _NoSocket:
 
 
 class DirectClient:
-    """One connection; as its own processor it takes the answers."""
+    """One connection, which also owns itself: it takes the responses."""
 
     def __init__(self, group: DirectGroup, number: int, client_id: str | None) -> None:
         self.client_id = client_id
@@ -120,10 +119,10 @@ class DirectClient:
         self._segments: Segments | None = None
         self._closed: ClosedError | None = None
         self._correlation = 0
-        self._in_hand = False
+        self._in_flight = False
 
     async def ask(self, request: object, version: int | None = NEWEST) -> Any:
-        """The answer, as its message; None for a request that gets none (acks=0).
+        """Return the response to a request as a message; None if it has none (acks=0).
 
         Raises ClosedError if the connection is closed instead.
         """
@@ -131,7 +130,7 @@ class DirectClient:
         return await self.receive(request, version)
 
     def send(self, request: object, version: int | None = NEWEST) -> Request:
-        """Have a request served, or parked; it is not waited for."""
+        """Send a request without waiting for its response."""
         if self._closed is not None:
             raise self._closed
         self._answered, self._segments = trio.Event(), None
@@ -146,7 +145,7 @@ class DirectClient:
         return made
 
     async def receive(self, request: object, version: int | None = NEWEST) -> Any:
-        """The answer to what was sent last."""
+        """Wait for the response to the last request, and return it."""
         await self._answered.wait()
         if self._closed is not None:
             raise self._closed
@@ -160,18 +159,18 @@ class DirectClient:
         position = 8 + response_header_version(message_of(response), version)
         answer, end = decoder(response, version)(data, position)
         if end != len(data):
-            raise ValueError(f"{len(data) - end} bytes behind the answer")
+            raise ValueError(f"{len(data) - end} bytes behind the response")
         return answer
 
     def leave(self) -> None:
-        """The peer leaves, whatever it waits for."""
+        """Disconnect, even while a request is in flight."""
         connection = self.connection
         connection.left = connection.closed = True
         if connection.parked is not None:
             connection.parked()
 
     def arrive(self, data: bytes) -> Request:
-        """A frame with its size, as a processor receives it: whoever has the request serves it."""
+        """Return the request of a frame with its size, as a processor receives it."""
         framer, rest = self.connection.framer, memoryview(data)
         frame = None
         while frame is None:
@@ -181,20 +180,20 @@ class DirectClient:
             rest = rest[size:]
             frame = framer.received(size)
         self.connection.requests += 1
-        self._in_hand = True
+        self._in_flight = True
         now = self._elapsed()
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), self.connection.origin)
         return Request(frame, code, correlation, length, self.connection, stamps)
 
-    # --- as the processor of the connection
+    # --- the owner of the connection
 
     def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
-        """Keep the answer. Raises RuntimeError for a second one."""
+        """Take the response. Raises RuntimeError for a second one."""
         stamps = request.stamps
-        if not self._in_hand:
+        if not self._in_flight:
             raise RuntimeError("a request was answered twice")
-        self._in_hand = False
+        self._in_flight = False
         stamps.answered = stamps.sending = self._elapsed()
         stamps.handled = stamps.handled or stamps.answered
         connection.framer.done()
@@ -204,7 +203,7 @@ class DirectClient:
     def refuse(
         self, connection: Connection, request: Request, reason: CloseReason, detail: str
     ) -> None:
-        """The connection ends instead."""
+        """Close the connection instead of a response."""
         del request
         connection.closed = True
         connection.framer.drop()

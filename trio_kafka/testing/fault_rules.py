@@ -1,8 +1,7 @@
-"""Faults as people write them: tables of names and numbers, in a file or a request, and what is
-wrong with one; and the rules in force, by name, in the tree.
+"""Fault rules as tables in a file or a request, with checks; and the rules in force, by name.
 
-    rules = FaultRules(Faults([], seed), apis, node, most=100)
-    rules.add({"name": "late", "api": "Produce", "topic": "o-*", "delay_ms": [50, 100]})
+rules = FaultRules(Faults([], seed), apis, node, most=100)
+rules.add({"name": "late", "api": "Produce", "topic": "o-*", "delay_ms": [50, 100]})
 """
 
 import json
@@ -30,27 +29,27 @@ KEYS: Final = frozenset({"name", "chance", "close", "delay_ms", *_TEXTS, *_LEAST
 
 
 class RuleError(ValueError):
-    """A rule that is none; the message names the key and says why."""
+    """Invalid rule; the message names the key and the reason."""
 
 
 @frozen
 class Named:
-    """A rule, as it was written and as it works, in its place in the tree."""
+    """Rule in force: its table, the rule, and its node in the tree."""
 
     said: Mapping[str, Any]
     rule: Rule
     node: Node
 
     def shown(self) -> dict[str, Any]:
-        """As it was written, with its counts."""
+        """Return the table of the rule with its counts."""
         return {**self.said, "fitted": self.rule.fitted, "done": self.rule.done}
 
 
 @define(eq=False)
 class FaultRules:
-    """By name, in the order in which they are asked: that in which they came.
+    """Rules in force by name, in the order in which they were added.
 
-    apis: by whose names rules say which they are about. most: how many rules there may be.
+    apis: APIs that rules may name. most: limit of the number of rules.
     """
 
     faults: Faults
@@ -60,13 +59,15 @@ class FaultRules:
     _named: dict[str, Named] = field(factory=dict, init=False)
 
     def add(self, said: Any) -> Named:
-        """Raises RuleError for one that is none, has the name of another, or is one too many."""
+        """Add a rule. Raises RuleError if it is invalid, its name exists, or there are too many."""
         fault = fault_of(said, self.apis)
         name = name_of(said)
         if name in self._named:
-            raise RuleError(f"name: there is a rule {name!r} already")
+            raise RuleError(
+                f"name: a rule {name!r} exists already: remove it, or choose another name"
+            )
         if len(self._named) >= self.most:
-            raise RuleError(f"there are {self.most} rules already")
+            raise RuleError(f"there are {self.most} rules, the most allowed: remove one")
         rule, text = self.faults.add(fault), json.dumps(said)
 
         def figures() -> Figures:
@@ -77,10 +78,11 @@ class FaultRules:
         return made
 
     def find(self, name: str) -> Named | None:
+        """Return the rule of a name, or None."""
         return self._named.get(name)
 
     def remove(self, name: str) -> bool:
-        """False: there is none of that name."""
+        """Remove a rule; return False if there is none of that name."""
         named = self._named.pop(name, None)
         if named is None:
             return False
@@ -98,13 +100,13 @@ class FaultRules:
 
 
 def fault_of(rule: Any, apis: Registry) -> Fault:
-    """What a rule says, with the API of that name. Raises RuleError."""
+    """Return the fault of a table. Raises RuleError."""
     if not isinstance(rule, dict):
         raise RuleError(f"{type(rule).__name__}, want a table")
     name_of(rule)
     unknown = sorted(set(rule) - KEYS)
     if unknown:
-        raise RuleError(f"{_shown(unknown[0])} is no key: want some of {', '.join(sorted(KEYS))}")
+        raise RuleError(f"unknown key {_shown(unknown[0])}: want some of {', '.join(sorted(KEYS))}")
     texts = {key: _text(rule, key) for key in _TEXTS if key in rule}
     counts = {key: _count(rule, key) for key in _LEAST if key in rule}
     close = rule.get("close", False)
@@ -130,12 +132,12 @@ def fault_of(rule: Any, apis: Registry) -> Fault:
         throttle_s=_seconds(rule, "throttle_ms", 0.0),
     )
     if not (fault.waits or fault.close or fault.error is not None):
-        raise RuleError("it does nothing: want delay_ms, error, close or throttle_ms")
+        raise RuleError("the rule has no effect: want delay_ms, error, close or throttle_ms")
     return fault
 
 
 def name_of(rule: Mapping[str, Any]) -> str:
-    """Raises RuleError."""
+    """Return the name of a rule's table. Raises RuleError."""
     name = rule.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RuleError(f"name: {_shown(name)}, want 1 to 64 of a-z, 0-9 and -")
@@ -143,14 +145,17 @@ def name_of(rule: Mapping[str, Any]) -> str:
 
 
 def read_rules(name: str, text: str) -> list[Any]:
-    """The rules of a file: `[[rules]]` in TOML, `{"rules": [...]}` in JSON. Raises RuleError."""
+    """Return the tables of a file: `[[rules]]` in TOML, `{"rules": [...]}` in JSON.
+
+    Raises RuleError.
+    """
     try:
         content = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RuleError(f"{name}: {error}") from error
     rules = content.get("rules") if isinstance(content, dict) else None
     if not isinstance(rules, list) or set(content) != {"rules"}:
-        raise RuleError(f"{name}: want a list of rules, and nothing else")
+        raise RuleError(f"{name}: want a list `rules` and nothing else")
     return rules
 
 
@@ -162,14 +167,14 @@ def _shown(value: Any) -> str:
 def _text(rule: Mapping[str, Any], key: str) -> str:
     value = rule[key]
     if not isinstance(value, str) or not value:
-        raise RuleError(f"{key}: {_shown(value)}, want a text")
+        raise RuleError(f"{key}: {_shown(value)}, want a string that is not empty")
     return value
 
 
 def _count(rule: Mapping[str, Any], key: str) -> int:
     value, least = rule[key], _LEAST[key]
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise RuleError(f"{key}: {_shown(value)}, want a whole number from {least} on")
+        raise RuleError(f"{key}: {_shown(value)}, want a whole number of at least {least}")
     return value
 
 
@@ -202,7 +207,7 @@ def _delay(rule: Mapping[str, Any]) -> tuple[float, float]:
 def _error(name: str) -> ErrorCode:
     found = ErrorCode.__members__.get(name)
     if found is None or found is ErrorCode.NONE:
-        raise RuleError(f"error: {_shown(name)} is no error of Kafka's")
+        raise RuleError(f"error: {_shown(name)} is not the name of a Kafka error")
     return found
 
 

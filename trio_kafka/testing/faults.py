@@ -1,11 +1,13 @@
-"""Faults by rule, as interceptors: requests that are late, fail, or lose their connection.
+"""Faults by rule, as interceptors: requests are delayed, fail, or lose their connection.
 
     faults = Faults([Fault(api=ProduceRequest, topic="o-*", error=ERROR, after=2, times=3)], seed=7)
-    faults.put_on(harness.interceptors)   # or, in a plugin: `context.intercept` for each place
+    faults.put_on(harness.interceptors)
 
-A request meets the first rule that fits it. Rules count the requests that fit them, so that the
-third to fifth can fail and no other; chance is the seed's alone. Faults come before the handler:
-what has failed was not done. Rules may come and go while requests are served.
+A plugin calls `context.intercept` for each of `faults.interceptors()` instead.
+
+The first rule that matches a request applies. A rule counts the requests that match it, so only
+the third to fifth may fail, for example. All randomness comes from the seed. Faults come before the
+handler, so a request that fails has no effect. Rules may be added and removed at any time.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -28,24 +30,24 @@ from trio_kafka.requests.parts import MissingPartError
 Forward = Callable[[Any], Awaitable[Any]]
 _NAMES = ("topic", "name", "topic_name")
 _ID = "topic_id"
-# How messages name partitions: by a number in a struct of each, or by a list of numbers.
+# Messages name partitions by a number in a struct of each, or by a list of numbers.
 _NUMBERS = ("partition", "partition_index", "index", "partition_id")
 _LISTS = ("partitions", "partition_indexes")
 
 
 @frozen(kw_only=True)
 class Fault:
-    """Which requests, and what becomes of them.
+    """Condition on requests, and the fault that they get.
 
-    api: their class, or None. client_id, topic: as file names are matched (`orders-*`).
-    partition: that the request names, of the topic if there is one; all of the request has the
-        fault then, whatever else it names.
-    after: how many of them pass first. every: of those that follow the first, and each nth after
-        it. times: how many have the fault, None: all that follow. chance: of each of these; by
-        `seed` where there is one.
-    window_s: from, to; seconds since the rule was added, in which it is one.
-    delay_s: from, to. error: the API's answer. close: the connection ends. throttle_s: what an
-        answer that can say so says of it; a client then waits by itself.
+    api: class of the requests; None: all. client_id, topic: patterns like those of file names
+        (`orders-*`).
+    partition: a partition that the request names, of the topic if one is given. The whole request
+        gets the fault, whatever else it names.
+    after: number of matching requests that pass first. every: then each nth one gets the fault.
+        times: number of faults; None: no limit. chance: probability of each, from `seed` if given.
+    window_s: start and end of the rule, in seconds since it was added.
+    delay_s: least and greatest delay. error: error code of the response. close: close the
+        connection. throttle_s: throttle time of the response, if it has one; clients then wait.
     """
 
     api: type[Any] | None = None
@@ -65,11 +67,11 @@ class Fault:
 
     @property
     def waits(self) -> bool:
-        """Whether it takes more than a `before`."""
+        """Whether the fault needs an `around`, because it waits or changes the response."""
         return self.delay_s[1] > 0 or self.throttle_s > 0
 
     def fits(self, request: Any, context: Context) -> bool:
-        """Whether the rule is about this request."""
+        """Return whether a request matches."""
         if self.api is not None and message_of(self.api).key != context.request.key:
             return False
         if not fnmatchcase(context.client_id, self.client_id):
@@ -79,7 +81,7 @@ class Fault:
         return any(self._meets(name, one) for name, one in _topics(request, context))
 
     def _meets(self, name: str, one: Any) -> bool:
-        """Whether it is about a topic, and about a partition in the struct that names that."""
+        """Return whether a topic, and a partition in the struct that names it, match."""
         if self.topic is not None and not fnmatchcase(name, self.topic):
             return False
         return self.partition is None or self.partition in _partitions_in(one)
@@ -87,7 +89,7 @@ class Fault:
 
 @define(eq=False)
 class Rule:
-    """A fault, how many requests have fitted it, and how many have had it."""
+    """A fault in force. fitted: matching requests. done: requests that got the fault."""
 
     fault: Fault
     fitted: int = 0
@@ -102,14 +104,14 @@ class Rule:
         self._added = trio.current_time() if timed else 0.0
 
     def is_open(self) -> bool:
-        """Whether its time is now."""
+        """Return whether its window is open."""
         begins, ends = self.fault.window_s
         if (begins, ends) == (0.0, inf):
             return True
         return begins <= trio.current_time() - self._added < ends
 
     def strikes(self, chance: Random) -> bool:
-        """Whether the request that has just been found to fit has the fault."""
+        """Count a matching request; return whether it gets the fault."""
         self.fitted += 1
         fault = self.fault
         if self.fitted <= fault.after or (fault.times is not None and self.done >= fault.times):
@@ -123,8 +125,8 @@ class Rule:
 
 
 @frozen
-class Place:
-    """An interceptor that rules need. request: the class that it is for, None: all."""
+class FaultInterceptor:
+    """Interceptor that rules need. request: class of its requests; None: all."""
 
     kind: Kind
     request: type[Any] | None
@@ -132,19 +134,19 @@ class Place:
 
 
 @define(eq=False)
-class _Nobody:
-    """Owns faults that nobody else does; they do not fail."""
+class _DefaultOwner:
+    """Owner of faults that no plugin owns."""
 
     name: str = "faults"
     in_flight: None = None
 
     def failed(self, error: BaseException, where: str) -> None:
-        """Whoever put them on sees the answers."""
+        """Ignore a failure: the test sees the responses."""
 
 
 @define(eq=False)
 class Faults:
-    """Rules, in order, and their counts."""
+    """Rules in order, with their counts."""
 
     _faults: Sequence[Fault]
     seed: object = 0
@@ -156,35 +158,36 @@ class Faults:
         self._chance = Random(str(self.seed))
 
     def add(self, fault: Fault) -> Rule:
-        """One more, behind the others; perhaps it needs other places."""
+        """Add a rule behind the others; it may need other `interceptors`."""
         rule = Rule(fault)
         self._rules.append(rule)
         return rule
 
     def remove(self, rule: Rule) -> None:
-        """It is none any more; who is late by it stays late. Raises ValueError."""
+        """Remove a rule; requests that it delays stay delayed. Raises ValueError."""
         self._rules.remove(rule)
 
     @property
     def done(self) -> list[int]:
-        """How often each rule has struck."""
+        """Number of faults of each rule."""
         return [rule.done for rule in self._rules]
 
     def put_on(
         self, interceptors: Interceptors, *, owner: Owner | None = None, order: int = 0
     ) -> list[Interception]:
-        """Intercept what the rules are about as they are now."""
-        nobody = _Nobody()
+        """Register the interceptors that the present rules need."""
+        default = _DefaultOwner()
         return [
             interceptors.add(
-                one.kind, one.request, one.function, order=order, owner=owner or nobody
+                one.kind, one.request, one.function, order=order, owner=owner or default
             )
-            for one in self.places()
+            for one in self.interceptors()
         ]
 
-    def places(self) -> list[Place]:
-        """The interceptors that the rules need now, plain where none of them waits: none for an API
-        of which no rule is, and never two for a request, which would meet its rule twice.
+    def interceptors(self) -> list[FaultInterceptor]:
+        """Return the interceptors that the present rules need, a `before` if no rule waits.
+
+        An API without a rule gets none. No request gets two, because it would match a rule twice.
         """
         late: dict[type[Any] | None, bool] = {}
         for rule in self._rules:
@@ -193,18 +196,20 @@ class Faults:
         if None in late:
             late = {None: any(late.values())}
         return [
-            Place("around", api, self.around) if waits else Place("before", api, self.before)
+            FaultInterceptor("around", api, self.around)
+            if waits
+            else FaultInterceptor("before", api, self.before)
             for api, waits in late.items()
         ]
 
     def before(self, request: Any, context: Context) -> None:
-        """Raises what the rule says."""
+        """Raise the error of the matching rule."""
         fault = self._find(request, context)
         if fault is not None:
             _fail(fault)
 
     async def around(self, request: Any, context: Context, forward: Forward) -> Any:
-        """The same, and late."""
+        """Apply the matching rule, with its delay and throttle time."""
         fault = self._find(request, context)
         if fault is not None:
             delay_s = self._chance.uniform(*fault.delay_s)
@@ -225,14 +230,15 @@ class Faults:
 
 def _fail(fault: Fault) -> None:
     if fault.close:
-        raise ProtocolError("a fault")
+        raise ProtocolError("closed by a fault rule")
     if fault.error is not None:
-        raise KafkaError(fault.error, "a fault")
+        raise KafkaError(fault.error, "fault rule")
 
 
 def _topics(request: Any, context: Context) -> Iterator[tuple[str, Any]]:
-    """Topics, by name or id, each with the struct that names it: in an array of the request, or in
-    one below that names none itself, such as those of groups.
+    """Yield each topic that a request names, by name or id, with the struct that names it.
+
+    The struct is an item of the request's arrays, or an item below one that names no topic.
     """
     for outer in _items(request):
         named = False
@@ -246,7 +252,7 @@ def _topics(request: Any, context: Context) -> Iterator[tuple[str, Any]]:
 
 
 def _names_in(one: Any, context: Context) -> Iterator[str]:
-    """The topic that a struct names itself."""
+    """Yield the topic that a struct names."""
     for name in _NAMES:
         found = getattr(one, name, None)
         if found and isinstance(found, str):
@@ -257,7 +263,7 @@ def _names_in(one: Any, context: Context) -> Iterator[str]:
 
 
 def _partitions_in(one: Any) -> Iterator[int]:
-    """The partitions that a struct names beside its topic, or below it."""
+    """Yield the partitions that a struct or its items name."""
     for struct in (one, *_items(one)):
         for name in _NUMBERS:
             found = getattr(struct, name, None)
@@ -279,7 +285,7 @@ def _name_of(topic_id: TopicId, context: Context) -> Iterator[str]:
 
 
 def _items(message: Any) -> Iterator[Any]:
-    """What stands in its arrays of structs."""
+    """Yield the items of a message's arrays of structs."""
     for one in fields_of(type(message)):
         if one.kind == "array" and one.of is not None and one.of.struct is not None:
             yield from getattr(message, one.name) or ()

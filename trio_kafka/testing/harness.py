@@ -1,12 +1,12 @@
-"""PluginHarness: a plugin, or handlers, in a test, without sockets.
+"""PluginHarness: runs a plugin, or handlers, in a test without sockets.
 
     async with PluginHarness(echo, settings={"prefix": "> "}) as harness:
         answer = await harness.ask(EchoRequest(text="hello"))
 
-The plugin is run by the broker's own host; requests go as whole frames through the broker's
-routes, chains and codecs, in virtual time (`autojump_clock`) and in a simulated world. What a
-plugin wants of a broker is given as `parts`, or all of it by `broker=True`: a whole one, in the
-same world, which has the installed APIs.
+The broker's own plugin host runs the plugin. Requests pass the broker's routes, interceptors and
+codecs as whole frames, in virtual time (`autojump_clock`) and in a simulated world. Parts of a
+broker that the plugin needs are given as `parts`. With `broker=True` it gets a whole broker with
+the installed APIs.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -46,13 +46,13 @@ _CLIENT: Final = "harness"
 
 
 class PluginHarness:
-    """plugin: one, or several, or None. handlers: functions marked `@api` that it finds there.
+    """Plugins or handlers under test; an async context manager.
 
-    settings: of a plugin, by its own keys; where there are several, by full names, with which a
-        broker's can be given, too.
-    parts: what handlers reach as `context.<part>`. broker: all of them, of a whole broker.
-    Raises PluginError or StartError on entry if a plugin does not become ready, ConfigError for
-    settings that it refuses.
+    plugin: one, several, or None. handlers: functions marked `@api`, served besides.
+    settings: of one plugin by its own keys; of several, or of the broker, by full names.
+    parts: what handlers reach as `context.<part>`. broker: start a whole broker, with all parts.
+    Raises PluginError or StartError on entry if a plugin does not become ready, and ConfigError for
+    invalid settings.
     """
 
     def __init__(
@@ -103,10 +103,11 @@ class PluginHarness:
     async def ask(
         self, request: object, version: int | None = NEWEST, *, client_id: str | None = _CLIENT
     ) -> Any:
-        """The answer to a request, as its message; None where it gets none (acks=0).
+        """Return the response to a request as a message; None if it has none (acks=0).
 
-        version: None: the newest stable one. Requests of one client id share a connection, one
-        after the other. Raises ClosedError if that is closed instead, EOFError from a broker.
+        version: None: the newest stable one.
+        Requests with one client id share a connection, one after the other.
+        Raises ClosedError if the connection is closed instead; with a whole broker, EOFError.
         """
         client = self._client
         if client is None or client_id != _CLIENT:
@@ -121,40 +122,40 @@ class PluginHarness:
         return answer
 
     def client(self, client_id: str | None = _CLIENT) -> DirectClient:
-        """A connection of its own, for requests at once; not to a whole broker: see `connect`."""
+        """Return a client with a new connection; for a whole broker use `connect`."""
         if self._group is None:
-            raise RuntimeError("a whole broker has connections: await harness.connect()")
+            raise RuntimeError("the harness runs a whole broker: await harness.connect() instead")
         return self._group.client(client_id)
 
     async def connect(self, client_id: str | None = _CLIENT) -> DirectClient | ScriptedClient:
-        """A connection of its own."""
+        """Return a client with a new connection, also to a whole broker."""
         if self.served is None:
             await trio.lowlevel.checkpoint()
             return self.client(client_id)
         address = self.served.broker.endpoint
         return await connect(self.world.network, address, client_id=client_id)
 
-    # --- what there is
+    # --- parts under test
 
     def add(self, handler: Handler) -> None:
-        """One more handler, marked `@api`."""
+        """Serve one more handler, marked `@api`."""
         self.parts.apis.add(_marked(handler))
 
     @property
     def timers(self) -> Timers:
-        """For purgatories of a test's own."""
+        """Timers for purgatories of the test."""
         if self._group is None:
-            raise RuntimeError("a whole broker has timers of its own")
+            raise RuntimeError("the harness runs a whole broker: use its own timers")
         return self._group.timers
 
     @property
     def interceptors(self) -> Interceptors:
-        """To put some beside those of the plugin."""
+        """Interceptors, for some besides those of the plugin."""
         return self.parts.interceptors
 
     @property
     def mounts(self) -> Mounts:
-        """The ASGI apps of the plugin."""
+        """ASGI apps of the plugin."""
         return self.host.dependencies.mounts
 
     @property
@@ -232,7 +233,7 @@ class PluginHarness:
 
 @contextmanager
 def _unwrapped() -> Iterator[None]:
-    """An error as whoever raised it did: without the groups of the nurseries here."""
+    """Raise a single error without the exception groups of nurseries."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -249,7 +250,7 @@ def _listed(plugin: Plugin | Iterable[Plugin] | None) -> tuple[Plugin, ...]:
 
 
 def _full_names(plugins: tuple[Plugin, ...], settings: Mapping[str, str]) -> dict[str, str]:
-    """Names as a broker's settings have them: own keys of the one plugin get its prefix."""
+    """Return settings by full name: the own keys of a single plugin get its prefix."""
     if len(plugins) != 1:
         return dict(settings)
     (plugin,) = plugins

@@ -1,4 +1,4 @@
-"""Owners of interceptors, for tests of those who have interceptors."""
+"""Owner of interceptors, for tests."""
 
 from attrs import field
 
@@ -8,7 +8,7 @@ from trio_kafka.requests.interceptors.registry import InFlight
 
 @define(eq=False)
 class RecordingOwner:
-    """An owner that only keeps what it is told: the failures and where they were."""
+    """Owner that records the failures that are reported to it, with their places."""
 
     name: str = "blamed"
     in_flight: InFlight | None = None

@@ -12,7 +12,7 @@ from trio_kafka.plugin import PluginContext
 from trio_kafka.plugin_host.contributions import Interception
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.testing.fault_rules import FaultRules, Named, RuleError
-from trio_kafka.testing.faults import Faults, Place
+from trio_kafka.testing.faults import FaultInterceptor, Faults
 from trio_kafka_builtin.asgi_json import HttpError, read_json, send_json
 from trio_kafka_builtin.faults.plugin import FaultSettings
 
@@ -30,7 +30,7 @@ class FaultApi:
         self._settings = settings
         faults = Faults([], settings.seed)
         self._rules = FaultRules(faults, context.parts.apis, node, most=settings.most)
-        self._placed: dict[Place, Interception] = {}
+        self._placed: dict[FaultInterceptor, Interception] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -84,7 +84,7 @@ class FaultApi:
         """Replace the interceptors by those that the rules need. A request finds the new ones or
         the old ones: no other task runs meanwhile.
         """
-        needed = self._rules.faults.places()
+        needed = self._rules.faults.interceptors()
         for place, standing in list(self._placed.items()):
             if place not in needed:
                 self._context.stop_intercepting(standing)

@@ -31,7 +31,7 @@ async def test_rules_come_and_go(autojump_clock: MockClock) -> None:
         assert (await http("GET", "/t")).json() == shown
 
         again = await http("POST", body=TIMED_OUT)
-        assert (again.status, "'t' already" in again.json()["message"]) == (400, True)
+        assert (again.status, "'t' exists already" in again.json()["message"]) == (400, True)
         assert (await http("DELETE", "/t")).status == 204
         assert (await http("DELETE", "/t")).status == 404
         assert await code(harness) == 0
@@ -80,7 +80,7 @@ async def test_what_is_no_rule_is_refused_and_changes_nothing(autojump_clock: Mo
 
         await http.add(**TIMED_OUT)
         answer = await http("POST", body={**TIMED_OUT, "name": "b"})
-        assert "1 rules already" in answer.json()["message"]
+        assert "1 rules, the most" in answer.json()["message"]
 
 
 async def test_interceptors_stand_only_where_rules_need_them(autojump_clock: MockClock) -> None:

@@ -35,7 +35,7 @@ async def chaos(context: PluginContext[ChaosSettings]) -> AsyncIterator[None]:
                 rules.add(said)
             except RuleError as error:
                 raise RuleError(f"{settings.rules}: rule {number}: {error}") from error
-        for place in faults.places():
+        for place in faults.interceptors():
             context.intercept(place.kind, place.request, place.function)
         yield
 

@@ -63,7 +63,10 @@ async def test_rules_of_a_file_are_in_force(
     ("text", "why"),
     [
         ("[[rules]]\nname='a'", r"r\.toml: rule 1: it does nothing"),
-        (TOML + "[[rules]]\nname='a'\nclose=true", r"r\.toml: rule 2: name: there is a rule 'a'"),
+        (
+            TOML + "[[rules]]\nname='a'\nclose=true",
+            r"r\.toml: rule 2: name: a rule 'a' exists",
+        ),
         (TOML + "colour = 'red'", r"r\.toml: rule 1: 'colour' is no key"),
         ("rules = 3", r"r\.toml: want a list of rules"),
     ],
