@@ -1,6 +1,7 @@
 # Everything from a fresh clone with Python 3.11 and make: each target installs what it needs into .venv.
 #   make run          a broker to try, on embedded defaults
-#   make test         the short suite; `make test-long` runs the same tests at larger sizes
+#   make check        the tests that changes since the last commit touch; `make check BASE=main`: since main
+#   make test         the short suite; `make test-long` runs it at larger sizes, and all benchmarks' tests
 #   make lint types layers news     what a change must pass beside the tests
 #   make pipeline     a broker with a sample topic and a Spark pipeline on it, with its page in the admin UI
 #   make jars         Spark's own Kafka connector, for the tests that compare it with ours (needs Maven)
@@ -23,7 +24,7 @@ ARGS ?=
 # Without kept bytecode every start compiles all it imports: 0.6 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run pipeline test test-long bench jars lint format types layers news docs screenshot wheel lock clean
+.PHONY: help run pipeline check test test-long bench jars lint format types layers news docs screenshot wheel lock clean
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -36,6 +37,10 @@ pipeline: .venv/spark.stamp
 	cp examples/spark/word_count.py examples/spark/word_count.toml build/pipeline/pipelines/
 	cd build/pipeline && ../../$(BIN)/trio-kafka start --embedded -c plugin.pipelines.enabled=true \
 		-c plugin.pipelines.directory=pipelines
+
+# By imports: tests/selection.py says which tests, and why. `ARGS=--list` only says so.
+check: .venv/$(SUITE).stamp
+	$(BIN)/python -m tests.selection $(if $(BASE),--base $(BASE)) $(ARGS)
 
 # Those of Spark share one session, in a process of their own.
 test: .venv/$(SUITE).stamp

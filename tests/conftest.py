@@ -1,4 +1,4 @@
-"""Options and fixtures of the whole suite: sizes, what a skip means, brokers for client tests.
+"""Options and fixtures of the whole suite: lanes and sizes, skips, brokers for client tests.
 
 With CI=true (or TRIO_KAFKA_NO_SKIP) a skipped test has failed: there, what a test needs is
 installed, and one that finds it missing has shown nothing.
@@ -6,7 +6,7 @@ installed, and one that finds it missing has shown nothing.
 
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from trio_kafka.testing.processes import BrokerProcess, Command, broker_process,
 
 NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_SKIP"))
 LONG_TIMEOUT_S = 900.0  # of a test that has no limit of its own
-APACHE_KAFKA = Path(__file__).parent / "benchmarks" / "apache_kafka"
+BENCHMARKS = Path(__file__).parent / "benchmarks"
+APACHE_KAFKA = BENCHMARKS / "apache_kafka"
 
 hypothesis.settings.register_profile("short", deadline=None)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
@@ -48,13 +49,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests marked `long`, unless --sizes asks for them: deselected, not skipped."""
+    """Deselect long tests unless --sizes asks for them or the command line names their file.
+
+    Long tests are those with the mark `long`, and all tests of benchmarks.
+    """
     if config.getoption("--sizes") == "long":
         return
-    left_out = [item for item in items if item.get_closest_marker("long")]
+    named = [Path(one.partition("::")[0]).resolve() for one in config.args]
+    left_out = {item for item in items if is_long(item) and not is_named(item, named)}
     if left_out:
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(left_out))
+
+
+def is_long(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker("long")) or BENCHMARKS in item.path.parents
+
+
+def is_named(item: pytest.Item, named: Collection[Path]) -> bool:
+    """Whether the command line names a benchmark test's file, or a folder of benchmarks."""
+    if item.get_closest_marker("long"):
+        return False
+    return any(one == BENCHMARKS or BENCHMARKS in one.parents for one in named)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -51,7 +51,7 @@ def test_each_command_has_a_help_text_of_its_own(command, capsys):
 
 def test_what_is_imported_is_not_looked_at_again_and_the_collector_is_as_before(monkeypatch):
     seen = []
-    monkeypatch.setattr(version, "version", lambda: seen.append(gc.get_threshold()) or 0)
+    monkeypatch.setattr(version, "version", lambda json: seen.append(gc.get_threshold()) or 0)
     before = gc.get_threshold()
     gc.set_threshold(701, 11, 12)
     try:
@@ -68,15 +68,19 @@ def test_what_is_imported_is_not_looked_at_again_and_the_collector_is_as_before(
 @pytest.mark.parametrize(
     ("arguments", "where", "named"),
     [
-        (["strat"], "", "'strat' (choose from 'start'"),
+        (["strat"], "", "unknown command 'strat'; did you mean 'start'?"),
+        (["explain"], "", "unknown command 'explain'; did you mean 'config explain'?"),
+        (["sparc", "usage"], "", "unknown command 'sparc'; did you mean 'spark'?"),
+        (["no-such-thing"], "", "unknown command 'no-such-thing'; `trio-kafka --help` lists"),
+        (["spark", "dmp"], "spark", "unknown command 'dmp'; did you mean 'dump'?"),
         (["-x", "start"], "", "-x"),
         (["--", "start"], "", "COMMAND"),
         (["config"], "config", "COMMAND"),
-        (["config", "lin"], "config", "'lin' (choose from 'explain'"),
+        (["config", "lin"], "config", "unknown command 'lin'; did you mean 'lint'?"),
         (["start", "--no-such-option"], "start", "--no-such-option"),
         (["tree", "--boot", "h:1"], "tree", "--bootstrap"),  # which it only begins
         (["version", "x"], "version", "x"),
-        (["tree"], "tree", "--bootstrap"),
+        (["tree", "--jsn"], "tree", "--jsn; did you mean --json?"),
         (["tree", "--bootstrap", "h:1", "--depth", "all"], "tree", "--depth: invalid int value"),
         (
             ["requests", "newest", "--bootstrap", "h:1"],

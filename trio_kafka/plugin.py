@@ -4,7 +4,6 @@ It has decorators, requests and responses, errors, and the values and calls of t
 `Context` gives access to.
 """
 
-from trio_kafka.config.own import check_destination
 from trio_kafka.config.report.describe import (
     Row,
     describe_broker,
@@ -21,6 +20,7 @@ from trio_kafka.config.setting import (
     texts,
 )
 from trio_kafka.config.setting import int64 as integer
+from trio_kafka.config.trio_settings import check_destination
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.configs import MOST_SETTINGS
 from trio_kafka.controller.features import FeatureChange, Upgrade

@@ -12,7 +12,7 @@ import pytest
 from tests.attacks.harness import attacked_broker, with_descriptors
 from tests.benchmarks import protocol
 from tests.benchmarks.connection import connect
-from trio_kafka.cli.ask import Ask, asking
+from trio_kafka.cli.broker_client import SendRequest, open_client
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k00_produce import (
@@ -47,17 +47,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 def create(broker: BrokerProcess, partitions: int) -> None:
     host, port = broker.address
-    with asking(Endpoint(host, port), 900.0, unknown="no such API") as ask:
+    with open_client(Endpoint(host, port), 900.0, unknown="no such API") as ask:
         wanted = CreateTopicsRequest([CreatableTopic("t", partitions, 1)], timeout_ms=60_000)
         assert ask(wanted).topics[0].error_code == 0
 
 
-def topic_id(ask: Ask, topic: str) -> bytes:
+def topic_id(ask: SendRequest, topic: str) -> bytes:
     found: bytes = ask(MetadataRequest([MetadataRequestTopic(name=topic)])).topics[0].topic_id
     return found
 
 
-def produce(ask: Ask, topic: tuple[str, bytes], number: int) -> int:
+def produce(ask: SendRequest, topic: tuple[str, bytes], number: int) -> int:
     """Append one record, retried while the broker asks for it; the error code."""
     code = 0
     for _ in range(100):
@@ -131,7 +131,7 @@ def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> Non
         host, port = attacked.broker.address
         create(attacked.broker, partitions)
         with (
-            asking(Endpoint(host, port), 900.0, unknown="no such API") as ask,
+            open_client(Endpoint(host, port), 900.0, unknown="no such API") as ask,
             flood((host, port), limit),
         ):
             time.sleep(size(1, 65))  # the periodic jobs have their turn; real time is the subject
@@ -150,7 +150,7 @@ def test_a_flood_of_connections_stops_nothing(tmp_path: Path, size: Size) -> Non
 
     with attacked_broker(tmp_path, command=with_descriptors(limit)) as attacked:
         host, port = attacked.broker.address
-        with asking(Endpoint(host, port), 900.0, unknown="no such API") as ask:
+        with open_client(Endpoint(host, port), 900.0, unknown="no such API") as ask:
             assert produce(ask, t, partitions - 1) == 0
             assert produce(ask, n9, 4) == 0
         assert not OFFLINE.search(attacked.log)

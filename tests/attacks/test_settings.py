@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from tests.attacks.harness import MIB, attacked_broker, with_descriptors
-from trio_kafka.cli.ask import Ask, asking
+from trio_kafka.cli.broker_client import SendRequest, open_client
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.group import group_settings
 from trio_kafka.config.setting import Setting, Update
@@ -71,14 +71,14 @@ NUMBERS: Final = [
 
 
 @contextmanager
-def client(broker: BrokerProcess) -> Iterator[Ask]:
+def client(broker: BrokerProcess) -> Iterator[SendRequest]:
     host, port = broker.address
-    with asking(Endpoint(host, port), 900.0, unknown="no such API") as ask:
+    with open_client(Endpoint(host, port), 900.0, unknown="no such API") as ask:
         yield ask
 
 
 def alter(
-    ask: Ask, resource: Resource, *settings: tuple[str, str | None], operation: int = SET
+    ask: SendRequest, resource: Resource, *settings: tuple[str, str | None], operation: int = SET
 ) -> tuple[int, str | None]:
     changes = [AlterableConfig(name, operation, text) for name, text in settings]
     changed = AlterConfigsResource(resource[0], resource[1], changes)
@@ -90,7 +90,7 @@ def alter(
     return answer.error_code, answer.error_message
 
 
-def replace(ask: Ask, resource: Resource, **settings: str) -> int:
+def replace(ask: SendRequest, resource: Resource, **settings: str) -> int:
     """Legacy AlterConfigs: `_` in a name stands for `.`; all other settings are removed."""
     changes = [WholeConfig(name.replace("_", "."), text) for name, text in settings.items()]
     changed = WholeResource(resource[0], resource[1], changes)
@@ -98,13 +98,13 @@ def replace(ask: Ask, resource: Resource, **settings: str) -> int:
     return int(answer.error_code)
 
 
-def create_topic(ask: Ask, name: str) -> None:
+def create_topic(ask: SendRequest, name: str) -> None:
     wanted = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
     while ask(wanted).topics[0].error_code:
         pass
 
 
-def produce(ask: Ask, topic: str) -> int:
+def produce(ask: SendRequest, topic: str) -> int:
     batch = memoryview(bytearray(encode_batch([Record(value=b"v")])))
     partition = PartitionProduceData(index=0, records=batch)
     data = TopicProduceData(name=topic, topic_id=topic_id(ask, topic), partition_data=[partition])
@@ -112,7 +112,7 @@ def produce(ask: Ask, topic: str) -> int:
     return int(ask(request).responses[0].partition_responses[0].error_code)
 
 
-def topic_id(ask: Ask, topic: str) -> bytes:
+def topic_id(ask: SendRequest, topic: str) -> bytes:
     found: bytes = ask(MetadataRequest([MetadataRequestTopic(name=topic)])).topics[0].topic_id
     return found
 

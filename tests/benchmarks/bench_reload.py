@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from tests.benchmarks import protocol
 from tests.benchmarks.connection import connect
 from tests.plugin_host.packages import write
-from trio_kafka.cli.ask import asking
+from trio_kafka.cli.broker_client import open_client
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
 from trio_kafka.testing.processes import Address, broker_process
@@ -135,7 +135,7 @@ def measure(name: str, modules: dict[str, str], directory: Path) -> None:
             for _ in range(RELOADS):
                 time.sleep(0.1)
                 began = time.perf_counter()
-                with asking(endpoint, 30, unknown="") as ask:
+                with open_client(endpoint, 30, unknown="") as ask:
                     answer = ask(ReloadPluginRequest("heavy"))
                 took.append((time.perf_counter() - began) * 1000)
                 if answer.error_code:

@@ -120,7 +120,7 @@ async def test_a_change_that_is_refused_for_another_reason_binds_nothing(
 
         assert (code, text) == (
             ErrorCode.INVALID_REQUEST,
-            "node.id: cannot be changed while the broker runs",
+            "node.id: is read when the broker starts: change it in the broker's file, and restart",
         )
         with pytest.raises(ConnectionError):
             await connect(world.network, Endpoint("127.0.0.1", 9099))
@@ -180,7 +180,7 @@ async def test_what_is_advertised_cannot_go(autojump_clock: MockClock) -> None:
     async with a_broker(world, listeners=TWO) as served:
         assert await listen(served, ONE) == (
             ErrorCode.INVALID_REQUEST,
-            "listeners: IN is advertised to the cluster while this broker runs",
+            "listeners: IN is registered with the cluster: keep it until this broker restarts",
         )
         assert list(served.broker.endpoints) == ["PLAINTEXT", "IN"]
 

@@ -30,7 +30,7 @@ async def test_what_is_formatted_is_refused_unless_it_is_ignored(world, autojump
     await format_once(world, config, cluster_id="mine")
     before = content_of(world, "/data", "meta.properties")
 
-    with pytest.raises(StartError, match=r"^/data is already formatted for cluster mine$"):
+    with pytest.raises(StartError, match=r"^/data is already formatted for cluster mine: name an"):
         await format_once(world, config)
     await format_once(world, config, cluster_id="other", again=True)
 

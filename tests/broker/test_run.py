@@ -114,7 +114,7 @@ async def test_a_first_start_cancelled_anywhere_gives_back_locks_and_files(
         # What a start that was cut off has left is good enough for the next one.
         async with running_broker(config, world, format_if_empty=True, apis=APIS):
             lives += 1
-        steps += size(7, 1)
+        steps += size(13, 1)
     assert lives > 10
 
 
@@ -132,7 +132,7 @@ async def test_a_restart_cancelled_anywhere_gives_back_locks_and_files(
         broker = await start_cut_off(world, config, steps)
         assert (world.locks, lingering(files)) == ({}, []), steps
         lives += 1
-        steps += size(7, 1)
+        steps += size(13, 1)
     assert lives > 10
 
 

@@ -159,7 +159,10 @@ def test_a_name_that_exists_is_refused_with_both_culprits(
     assert f"{taken} (entry point tool = tools.alone of b)" in text
     assert main(["tool", "hello"]) == 3
     assert main(["config", "hello"]) == 2
-    assert "'hello' (choose from 'explain'" in capsys.readouterr().err
+    assert (
+        "unknown command 'hello'; `trio-kafka config --help` lists the commands"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("command", ["absent", "late"])
@@ -199,7 +202,7 @@ def test_an_unknown_command_of_a_plugin_is_told_what_there_is(
 
     assert main(["tool", "helo"]) == 2
 
-    assert "'helo' (choose from 'hello'" in capsys.readouterr().err
+    assert "unknown command 'helo'; did you mean 'hello'?" in capsys.readouterr().err
     assert main(["tool"]) == 2
 
 

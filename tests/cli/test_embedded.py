@@ -1,14 +1,17 @@
+import json
 import re
 import signal
 import socket
 import subprocess
 import sys
 
+import attrs
 import pytest
 
 from tests.broker.kit import APIS, config_of
 from trio_kafka.broker import running_broker
-from trio_kafka.cli.embedded import banner, embedded_settings, print_banner
+from trio_kafka.cli.embedded import banner, embedded_settings, print_addresses, print_banner
+from trio_kafka.config.properties import Given
 from trio_kafka.testing.processes import ask_api_versions, unused_port
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_admin.plugin import admin
@@ -32,6 +35,58 @@ def test_a_port_in_use_is_left_to_the_system_to_choose() -> None:
     assert found["listeners"].text == "PLAINTEXT://127.0.0.1:0"
 
 
+def test_http_has_its_usual_port_if_it_is_free_and_any_other_if_not() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        free = unused_port()
+
+        found = [
+            embedded_settings(unused_port(), port)["plugin.http.listeners"].text
+            for port in (free, taken)
+        ]
+
+    assert found == [f"http://127.0.0.1:{free}", "http://127.0.0.1:0"]
+
+
+def test_without_an_http_server_the_plane_keeps_its_default(monkeypatch) -> None:
+    monkeypatch.setattr("trio_kafka.cli.embedded.find_spec", lambda _: None)
+
+    assert "plugin.http.listeners" not in embedded_settings(unused_port())
+
+
+async def test_the_banner_says_which_usual_port_was_taken(autojump_clock) -> None:
+    given = {
+        "listeners": Given("PLAINTEXT://127.0.0.1:0", "--embedded"),
+        "plugin.http.listeners": Given("http://127.0.0.1:0", "--embedded"),
+    }
+    config = attrs.evolve(config_of(), given=given)
+    async with running_broker(
+        config, simulated_world(), format_if_empty=True, apis=APIS, plugins=(http,)
+    ) as broker:
+        lines = banner(broker).splitlines()
+
+    assert "  port 9092 is taken: Kafka has a free port instead" in lines
+    assert "  port 9644 is taken: HTTP has a free port instead" in lines
+
+
+async def test_json_has_every_address(autojump_clock, capsys) -> None:
+    async with running_broker(
+        config_of(),
+        simulated_world(),
+        format_if_empty=True,
+        apis=APIS,
+        plugins=(http, metrics, admin),
+    ) as broker:
+        print_addresses(broker)
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["bootstrap"] == broker.bootstrap
+    assert found["directories"] == ["/data"]
+    assert [f"{one}/admin" for one in found["http"]] == found["ui"] != []
+
+
 async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
     async with running_broker(
         config_of(), simulated_world(), format_if_empty=True, apis=APIS, plugins=()
@@ -43,6 +98,7 @@ async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
         f"trio-kafka serves at {broker.bootstrap}, with its data in /data",
         f"  kcat -b {broker.bootstrap} -L",
         f'  confluent_kafka.Producer({{"bootstrap.servers": "{broker.bootstrap}"}})',
+        "  no HTTP plane: set plugin.http.listeners=http://127.0.0.1:9644 to have one",
     ]
 
 

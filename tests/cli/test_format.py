@@ -1,3 +1,4 @@
+import json
 import sys
 from types import ModuleType
 
@@ -11,7 +12,8 @@ def formatted(monkeypatch):
     """The calls of `format_directories`, which stands in for the broker's."""
     calls = []
 
-    def format_directories(config, *, cluster_id, ignore_formatted):
+    def format_directories(config, *, cluster_id, ignore_formatted, formatted):
+        assert formatted is None
         calls.append((config.directories, cluster_id, ignore_formatted))
         return 0
 
@@ -38,6 +40,17 @@ def test_cluster_id_and_formatted_directories_are_passed_on(formatted):
     assert formatted == [(("/a",), "4L6g3nShT-eMCtK--X86sw", True)]
 
 
+def test_json_tells_the_identity_that_was_given(tmp_path, capsys):
+    data = str(tmp_path / "data")
+
+    assert main(["format", "-c", f"log.dirs={data}", "-c", "node.id=3", "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    properties = (tmp_path / "data" / "meta.properties").read_text()
+    assert f"cluster.id={found['cluster_id']}" in properties
+    assert (found["node_id"], found["directories"]) == (3, [data])
+
+
 def test_refused_settings_end_with_status_2_before_anything_is_written(formatted, capsys):
     assert main(["format", "-c", "log.dirs="]) == 2
 
@@ -54,5 +67,5 @@ def test_a_refused_formatting_says_so_and_not_that_a_broker_did_not_start(tmp_pa
 
     told = capsys.readouterr().err
     assert "nothing was formatted" in told
-    assert "is already formatted" in told
+    assert "is already formatted for cluster" in told
     assert "did not start" not in told

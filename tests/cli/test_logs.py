@@ -54,5 +54,5 @@ def test_each_setting_without_effect_is_one_line(capsys):
         log_warnings(loaded)
 
     first, second = capsys.readouterr().err.splitlines()
-    assert 'setting="-c: log.cleaner.threads is not honoured yet: ' in first
-    assert 'setting="-c: metric.reporters has no meaning here: ' in second
+    assert 'setting="-c: log.cleaner.threads is not supported yet: ' in first
+    assert 'setting="-c: metric.reporters does not apply here: ' in second

@@ -39,7 +39,7 @@ def test_a_refused_setting_is_printed_with_file_and_line(tmp_path, capsys):
 def test_a_refused_option_is_printed(capsys):
     assert read_settings([], ["num.partitions"]) is None
 
-    assert capsys.readouterr().err == "trio-kafka: -c: num.partitions: want name=value\n"
+    assert capsys.readouterr().err == "trio-kafka: -c: num.partitions: is not NAME=VALUE\n"
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path, capsys):
@@ -100,7 +100,7 @@ def test_a_variable_that_is_no_setting_is_a_warning(monkeypatch):
     monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "host:1")
 
     assert read_settings([], []).warnings == (
-        "environment KAFKA_BOOTSTRAP_SERVERS: bootstrap.servers is no setting: passed over",
+        "environment KAFKA_BOOTSTRAP_SERVERS: bootstrap.servers is not a setting, and is ignored",
     )
 
 
@@ -137,5 +137,5 @@ def test_a_toml_file_that_is_none_is_refused(tmp_path, capsys):
     assert read_settings([str(file)], []) is None
 
     first, second = capsys.readouterr().err.splitlines()
-    assert first == f"trio-kafka: {file}: is not UTF-8, which TOML is"
+    assert first == f"trio-kafka: {file}: is not UTF-8, as a TOML file must be"
     assert second.startswith(f"trio-kafka: {file}: TOML: Invalid value")

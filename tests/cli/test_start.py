@@ -4,7 +4,7 @@ from types import ModuleType
 import pytest
 
 from trio_kafka.cli import main
-from trio_kafka.cli.embedded import print_banner
+from trio_kafka.cli.embedded import print_addresses, print_banner
 from trio_kafka.introspect.log import get_logger
 
 
@@ -16,7 +16,7 @@ def served(monkeypatch):
     def serve(config, *, format_if_empty, ready=None):
         get_logger("trio_kafka.broker").info("served")
         calls.append((config, format_if_empty))
-        assert ready in (None, print_banner)
+        assert ready in (None, print_banner, print_addresses)
         return 7
 
     module = ModuleType("trio_kafka.broker.main")
@@ -73,7 +73,7 @@ def test_warnings_and_the_brokers_own_events_are_logged(served, capsys):
     main(["start", "-c", "log.cleaner.threads=2"])
 
     warning, event = capsys.readouterr().err.splitlines()
-    assert "log.cleaner.threads is not honoured yet" in warning
+    assert "log.cleaner.threads is not supported yet" in warning
     assert event.endswith("trio_kafka.broker: served")
 
 
@@ -82,7 +82,7 @@ def test_refused_settings_end_with_status_2_before_anything_runs(served, capsys)
 
     assert served == []
     assert capsys.readouterr().err == (
-        "trio-kafka: -c: listeners: SSL: SSL is not served yet, only PLAINTEXT is\n"
+        "trio-kafka: -c: listeners: SSL: SSL is not supported yet: use PLAINTEXT\n"
     )
 
 

@@ -1,5 +1,6 @@
 """`trio-kafka top`: rates and means between two looks at a tree."""
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_rate_is_what_was_counted_between_two_looks() -> None:
 def test_the_first_look_is_of_all_since_the_start() -> None:
     shown = list(lines(None, look_at(100.0, 2)))
 
-    assert shown[-1].startswith("Since the start")
+    assert shown[-1].startswith("Totals since the start")
     fetch = cells(next(line for line in shown if line.startswith("Fetch")))
     assert (fetch[1], fetch[-2]) == ("-", "2.000")
 
@@ -117,6 +118,23 @@ async def test_a_running_broker_is_shown_as_often_as_wanted(
     assert capsys.readouterr().out.count("what waits") == 2
 
 
+async def test_json_is_one_object_a_line_for_each_reading(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with running_plane(RealWorld(SkippingClock()), [describe_tree, api_versions]) as plane:
+        plane.parts.tree = plane.node
+        arguments = ["top", "--bootstrap", str(plane.endpoint), "--interval", "0", "--times", "2"]
+        assert await trio.to_thread.run_sync(main, [*arguments, "--json"]) == 0
+
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first.keys() == {"loops", "requests", "queues"}
+    assert all(one["per_s"] is None for one in first["requests"])
+    assert second["queues"][0].keys() >= {"path", "kind", "waiting", "bound"}
+
+
 def test_nobody_there_is_one_line_and_status_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", "--bootstrap", "nowhere"]) == 1
-    assert capsys.readouterr().err == "trio-kafka: nowhere: want HOST:PORT\n"
+    assert (
+        capsys.readouterr().err
+        == "trio-kafka: nowhere: not an address: give HOST:PORT, with a port from 1 to 65535\n"
+    )

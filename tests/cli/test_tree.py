@@ -12,11 +12,11 @@ import pytest
 import trio
 
 from trio_kafka.cli import main
-from trio_kafka.cli.ask import AskError, parse_address
+from trio_kafka.cli.broker_client import BrokerClientError, parse_address
 from trio_kafka.cli.tree import (
     MORE,
     NO_KINDS,
-    as_json,
+    as_data,
     as_text,
     branches,
     read_tree,
@@ -183,20 +183,22 @@ def test_a_refused_connection_is_one_line_and_status_1(capsys: pytest.CaptureFix
         address = Endpoint(*unused.getsockname())
 
     assert main(["tree", "--bootstrap", str(address)]) == 1
-    assert capsys.readouterr() == ("", f"trio-kafka: {address}: Connection refused\n")
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith(f"trio-kafka: {address}: connection refused: start a broker there")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("localhost", "want HOST:PORT"),
-        (":9092", "want HOST:PORT"),
-        ("h:", "want HOST:PORT"),
-        ("h:0", "want HOST:PORT"),
-        ("h:65536", "want HOST:PORT"),
-        ("h:²", "want HOST:PORT"),
-        ("::1:9092", "an IPv6 address stands in brackets"),
-        ("a..b:9092", "'a..b' is no name of a host"),
+        ("localhost", "not an address: give HOST:PORT, with a port from 1 to 65535"),
+        (":9092", "not an address: give HOST:PORT, with a port from 1 to 65535"),
+        ("h:", "not an address: give HOST:PORT, with a port from 1 to 65535"),
+        ("h:0", "not an address: give HOST:PORT, with a port from 1 to 65535"),
+        ("h:65536", "not an address: give HOST:PORT, with a port from 1 to 65535"),
+        ("h:²", "not an address: give HOST:PORT, with a port from 1 to 65535"),
+        ("::1:9092", "an IPv6 address must be in brackets, as in [::1]:9092"),
+        ("a..b:9092", "'a..b' is not a host name"),
     ],
 )
 def test_an_address_that_is_none_is_one_line_and_status_1(
@@ -225,7 +227,10 @@ def test_a_server_without_a_tree_is_not_asked_for_it() -> None:
         connection.sendall(api_versions_answer(0, 1, 18))
         assert connection.recv(1) == b""
 
-    with server(kafka) as address, pytest.raises(AskError, match="is it trio-kafka"):
+    with (
+        server(kafka) as address,
+        pytest.raises(BrokerClientError, match="only a trio-kafka broker"),
+    ):
         read_tree(address)
 
 
@@ -236,7 +241,7 @@ def test_a_server_that_cannot_choose_by_kind_is_not_asked_to(keys: tuple[int, ..
         connection.sendall(api_versions_answer(*keys))
         assert connection.recv(1) == b""
 
-    with server(older) as address, pytest.raises(AskError) as raised:
+    with server(older) as address, pytest.raises(BrokerClientError) as raised:
         read_tree(address, kinds=["task"])
 
     assert str(raised.value) == NO_KINDS
@@ -258,9 +263,12 @@ def test_a_server_that_cannot_choose_by_kind_is_asked_for_all() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is not Kafka's protocol: answer of 1213486160"),
-        (b"", "the connection was closed without an answer"),
-        (api_versions_answer(10001)[:-1], "the connection was closed without an answer"),
+        (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            "the server does not speak Kafka's protocol: answer of 1213486160",
+        ),
+        (b"", "the server closed the connection without an answer"),
+        (api_versions_answer(10001)[:-1], "the server closed the connection without an answer"),
     ],
 )
 def test_a_server_that_speaks_otherwise_is_an_error(data: bytes, message: str) -> None:
@@ -268,7 +276,7 @@ def test_a_server_that_speaks_otherwise_is_an_error(data: bytes, message: str) -
         connection.recv(1 << 16)
         connection.sendall(data)
 
-    with server(answers) as address, pytest.raises(AskError, match=message):
+    with server(answers) as address, pytest.raises(BrokerClientError, match=message):
         read_tree(address)
 
 
@@ -281,7 +289,7 @@ def test_a_silent_server_is_given_up_in_time(drip: bytes) -> None:
 
     with (
         server(silent) as address,
-        pytest.raises(AskError, match=r"no answer in 0\.05 s"),
+        pytest.raises(BrokerClientError, match=r"no answer within 0\.05 s"),
     ):
         read_tree(address, timeout_s=0.05)
 
@@ -301,7 +309,10 @@ def test_a_server_that_drips_does_not_prolong_the_deadline() -> None:
         except ConnectionError:
             pass
 
-    with server(drips) as address, pytest.raises(AskError, match=r"no answer in 0\.1 s"):
+    with (
+        server(drips) as address,
+        pytest.raises(BrokerClientError, match=r"no answer within 0\.1 s"),
+    ):
         read_tree(address, timeout_s=0.1)
 
 
@@ -321,7 +332,7 @@ def test_nothing_is_shown_of_nothing() -> None:
     nothing = DescribeTreeResponse(truncated=True)
 
     assert list(as_text(nothing)) == [MORE]
-    assert json.loads("".join(as_json(nothing))) == {"truncated": True, "tree": None}
+    assert as_data(nothing) == {"truncated": True, "tree": None}
 
 
 def test_branches_of_two_lone_nodes() -> None:
@@ -366,5 +377,8 @@ def test_an_error_without_a_text_is_told_by_its_name() -> None:
         connection.sendall(small_answer(2, body, flexible=False))
 
     for code, message in ((-1, "UNKNOWN_SERVER_ERROR"), (999, "error 999")):
-        with server(partial(refuses, code)) as address, pytest.raises(AskError, match=message):
+        with (
+            server(partial(refuses, code)) as address,
+            pytest.raises(BrokerClientError, match=message),
+        ):
             read_tree(address)

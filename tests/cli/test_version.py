@@ -1,10 +1,18 @@
+import json
 import re
 
-from trio_kafka.cli.version import text, version
+from trio_kafka.cli.version import version
 
 
 def test_the_version_is_one_line_with_ours_and_kafkas(capsys):
     version()
 
-    assert capsys.readouterr().out == f"{text()}\n"
-    assert re.fullmatch(r"trio-kafka \d+\.\d+\.\S+ \(Kafka 4\.4\)", text())
+    assert re.fullmatch(r"trio-kafka \d+\.\d+\.\S+ \(Kafka 4\.4\)\n", capsys.readouterr().out)
+
+
+def test_json_has_both_versions(capsys):
+    version(json=True)
+
+    found = json.loads(capsys.readouterr().out)
+    assert re.fullmatch(r"\d+\.\d+\.\S+", found["trio_kafka"])
+    assert found["kafka"] == "4.4"

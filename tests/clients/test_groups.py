@@ -9,6 +9,7 @@ from tests.clients.catalogue import CLIENTS, Client
 from tests.clients.churn import PARTITIONS, Producing, check_churn, group_of
 from tests.clients.cluster import Cluster
 from tests.clients.members import check_processed
+from tests.lanes import sampled
 
 # Programs are built at their first use; a member that dies is missed after six seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -18,7 +19,12 @@ Size = Callable[[int, int], int]
 MEMBERS = [client for client in CLIENTS.values() if client.can("subscribe")]
 
 
-@pytest.mark.parametrize("client", MEMBERS, ids=[client.name for client in MEMBERS])
+@pytest.mark.parametrize(
+    # The next test has the other clients, in one group.
+    "client",
+    sampled(MEMBERS, lambda client: client.name == "confluent"),
+    ids=[client.name for client in MEMBERS],
+)
 def test_every_record_is_processed_while_members_come_go_and_die(
     clusters: Clusters, client: Client, tmp_path: Path, size: Size
 ) -> None:

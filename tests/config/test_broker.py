@@ -5,14 +5,14 @@ import pytest
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import EMBEDDED, broker_config
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TopicConfig
+from trio_kafka.config.trio_settings import TrioSettings
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 BROKER = {row["name"]: row for row in FACTS["broker"]}
 TOPIC = {row["name"]: row for row in FACTS["topic"]}
-OURS = settings_of(BrokerConfig).keys() - settings_of(OwnSettings).keys()
+OURS = settings_of(BrokerConfig).keys() - settings_of(TrioSettings).keys()
 
 # Texts of `valid` that are not bounds or choices; what they ask for is tested where it is checked.
 IN_WORDS = {

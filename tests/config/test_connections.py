@@ -3,8 +3,8 @@
 import pytest
 
 from trio_kafka.config.connections import overrides_of
+from trio_kafka.config.listener_overrides import value_for
 from trio_kafka.config.load import broker_config
-from trio_kafka.config.of_listener import value_for
 from trio_kafka.config.setting import ConfigError
 
 OVERRIDES = "max.connections.per.ip.overrides"
@@ -29,7 +29,7 @@ def test_overrides_are_hosts_and_counts(text, found):
     "text", ["h", "h:", ":1", "h:-1", "h:x", "[::1]:5", "a b:1", "a:1,x", "h:٣"]
 )
 def test_nothing_else_is(text):
-    with pytest.raises(ConfigError, match="is no HOST:COUNT"):
+    with pytest.raises(ConfigError, match="is not HOST:COUNT"):
         broker_config({OVERRIDES: text})
 
 

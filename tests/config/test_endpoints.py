@@ -142,7 +142,7 @@ def test_neighbours_of_a_port_are_other_ports(port, other):
 
 @pytest.mark.parametrize("host", ["", "h", "127.0.0.1", "[::1]"])
 def test_one_port_of_two_hosts_is_refused(host):
-    with pytest.raises(ConfigError, match="have one port"):
+    with pytest.raises(ConfigError, match="have the same port: change one"):
         resolve(f"PLAINTEXT://{host}:9092", "SSL://other:9092", protocol_map=PLAIN)
 
 
@@ -166,82 +166,112 @@ def test_advertised_listeners_may_share_a_port():
             ("A://::1:9092",),
             {},
             "listeners",
-            "'A://::1:9092' is no NAME://HOST:PORT: an IPv6 address stands in brackets",
+            "'A://::1:9092' is not NAME://HOST:PORT: put the IPv6 address in brackets",
         ),
-        (("A://h:70000",), {}, "listeners", "'A://h:70000': port 70000 is above 65535"),
+        (
+            ("A://h:70000",),
+            {},
+            "listeners",
+            "'A://h:70000': port 70000 is too large: want 0 to 65535",
+        ),
         (
             ("SSL://:9092",),
             {},
             "listeners",
-            "SSL: SSL is not served yet, only PLAINTEXT is",
+            "SSL: SSL is not supported yet: use PLAINTEXT",
         ),
         (
             ("IN://:9092",),
             {"protocol_map": "IN:SASL_PLAINTEXT", "map_is_given": True},
             "listeners",
-            "IN: SASL_PLAINTEXT is not served yet, only PLAINTEXT is",
+            "IN: SASL_PLAINTEXT is not supported yet: use PLAINTEXT",
         ),
-        (("IN://:1",), {}, "listeners", "listener.security.protocol.map has no protocol for IN"),
+        (
+            ("IN://:1",),
+            {},
+            "listeners",
+            "IN has no protocol: add IN:PLAINTEXT to listener.security.protocol.map",
+        ),
         (
             ("PLAINTEXT://:1", "CONTROLLER://:2"),
             {"controller_names": ("CONTROLLER",), "map_is_given": True},
             "listeners",
-            "listener.security.protocol.map has no protocol for CONTROLLER",
+            (
+                "CONTROLLER has no protocol: add CONTROLLER:PLAINTEXT to"
+                " listener.security.protocol.map"
+            ),
         ),
         (
             ("SSL://:1", "CONTROLLER://:2"),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "SSL: SSL is not served yet, only PLAINTEXT is",
+            "SSL: SSL is not supported yet: use PLAINTEXT",
         ),
         (
             ("CONTROLLER://:2", "SSL://:1"),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "listener.security.protocol.map has no protocol for CONTROLLER",
+            (
+                "CONTROLLER has no protocol: add CONTROLLER:PLAINTEXT to"
+                " listener.security.protocol.map"
+            ),
         ),
-        (("PLAINTEXT://:1", "plaintext://:2"), {}, "listeners", "PLAINTEXT is named twice"),
+        (
+            ("PLAINTEXT://:1", "plaintext://:2"),
+            {},
+            "listeners",
+            "PLAINTEXT is named twice: remove one",
+        ),
         (
             ("PLAINTEXT://:1", "CONTROLLER://h:1"),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "PLAINTEXT://:1 and CONTROLLER://h:1 have one port",
+            "PLAINTEXT://:1 and CONTROLLER://h:1 have the same port: change one",
         ),
         (
             ("PLAINTEXT://127.0.0.1:1", "CONTROLLER://127.0.0.2:1"),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "PLAINTEXT://127.0.0.1:1 and CONTROLLER://127.0.0.2:1 have one port",
+            "PLAINTEXT://127.0.0.1:1 and CONTROLLER://127.0.0.2:1 have the same port: change one",
         ),
         (
             ("CONTROLLER://:1",),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "none is left for clients: all are the controller's",
+            "all belong to the controller: add one for clients",
         ),
         (
             ("PLAINTEXT://:1",),
             {"controller_names": ("CONTROLLER",)},
             "controller.listener.names",
-            "CONTROLLER is none of the listeners",
+            "CONTROLLER is not one of listeners: PLAINTEXT",
         ),
         (
             ("PLAINTEXT://0.0.0.0:1",),
             {},
             "listeners",
-            "PLAINTEXT://0.0.0.0:1: clients cannot connect to that: set advertised.listeners",
+            (
+                "PLAINTEXT://0.0.0.0:1: clients cannot connect to this"
+                " address: set advertised.listeners"
+            ),
         ),
         (
             ("PLAINTEXT://:1",),
             {"advertised": ("PLAINTEXT://0.0.0.0:1",)},
             "advertised.listeners",
-            "PLAINTEXT://0.0.0.0:1: clients cannot connect to that: set advertised.listeners",
+            (
+                "PLAINTEXT://0.0.0.0:1: clients cannot connect to this"
+                " address: set advertised.listeners"
+            ),
         ),
         (
             ("PLAINTEXT://:1", "CONTROLLER://0.0.0.0:2"),
             {"controller_names": ("CONTROLLER",)},
             "listeners",
-            "CONTROLLER://0.0.0.0:2: clients cannot connect to that: set advertised.listeners",
+            (
+                "CONTROLLER://0.0.0.0:2: clients cannot connect to this"
+                " address: set advertised.listeners"
+            ),
         ),
         (
             ("PLAINTEXT://:1", "CONTROLLER://:2"),
@@ -250,31 +280,34 @@ def test_advertised_listeners_may_share_a_port():
                 "advertised": ("PLAINTEXT://h:1", "CONTROLLER://0.0.0.0:2"),
             },
             "advertised.listeners",
-            "CONTROLLER://0.0.0.0:2: clients cannot connect to that: set advertised.listeners",
+            (
+                "CONTROLLER://0.0.0.0:2: clients cannot connect to this"
+                " address: set advertised.listeners"
+            ),
         ),
         (
             ("PLAINTEXT://:1",),
             {"advertised": ("PLAINTEXT://h:1", "PLAINTEXT://h:2")},
             "advertised.listeners",
-            "a listener is named twice",
+            "a listener is named twice: remove one",
         ),
         (
             ("PLAINTEXT://:1",),
             {"advertised": ("SSL://h:1",)},
             "advertised.listeners",
-            "SSL: SSL is not served yet, only PLAINTEXT is",
+            "SSL: SSL is not supported yet: use PLAINTEXT",
         ),
         (
             ("PLAINTEXT://:1",),
             {"advertised": ("OUT://h:1",), "protocol_map": f"{MAP},OUT:PLAINTEXT"},
             "advertised.listeners",
-            "OUT is none of the listeners",
+            "OUT is not one of listeners: PLAINTEXT",
         ),
         (
             ("PLAINTEXT://:1",),
             {"inter_broker_name": "IN"},
             "inter.broker.listener.name",
-            "IN is none of the advertised listeners",
+            "IN is not one of the advertised listeners: PLAINTEXT",
         ),
         (
             ("A://:1",),
@@ -295,20 +328,20 @@ def test_no_listener_is_ever_plaintext_that_was_mapped_to_another_protocol():
     for protocol in SecurityProtocol.__members__:
         if protocol == "PLAINTEXT":
             continue
-        with pytest.raises(ConfigError, match=f"{protocol} is not served yet"):
+        with pytest.raises(ConfigError, match=f"{protocol} is not supported yet"):
             resolve("PLAINTEXT://:1", protocol_map=f"PLAINTEXT:{protocol}", map_is_given=True)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("A", "'A' is no NAME:PROTOCOL"),
-        (":SSL", "':SSL' is no NAME:PROTOCOL"),
+        ("A", "'A' is not NAME:PROTOCOL"),
+        (":SSL", "':SSL' is not NAME:PROTOCOL"),
         (
             "A:TLS",
-            "'A:TLS': the protocol is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
+            "'A:TLS': the protocol is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
         ),
-        ("A:SSL,a:SSL", "A is named twice"),
+        ("A:SSL,a:SSL", "A is named twice: remove one"),
     ],
 )
 def test_a_broken_protocol_map_is_refused(text, reason):
@@ -341,17 +374,17 @@ def test_the_control_plane_has_one_of_the_advertised_listeners():
         (
             ("PLAINTEXT://h:1",),
             {},
-            "control is none of the advertised listeners: want one of PLAINTEXT",
+            "control is not one of the advertised listeners: PLAINTEXT",
         ),
         (
             ("PLAINTEXT://h:1", "CONTROL://h:2"),
             {"advertised": ("PLAINTEXT://h:1",)},
-            "control is none of the advertised listeners: want one of PLAINTEXT",
+            "control is not one of the advertised listeners: PLAINTEXT",
         ),
         (
             ("PLAINTEXT://h:1", "CONTROL://h:2"),
             {"inter_broker_name": "CONTROL"},
-            "control is the listener that brokers use: want another one",
+            "control is the listener that brokers use: choose another one",
         ),
     ],
 )

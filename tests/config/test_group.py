@@ -68,13 +68,13 @@ def test_what_cannot_be_read_counts_as_not_given() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"no.such": "1"}, "no.such: is no setting of groups"),
+        ({"no.such": "1"}, "no.such: is not a group setting"),
         ({SESSION: "44999"}, "greater than or equal to group.consumer.min.session.timeout.ms"),
         ({SESSION: "60001"}, "less than or equal to group.consumer.max.session.timeout.ms"),
         ({HEARTBEAT: "15001"}, "group.consumer.max.heartbeat.interval.ms: 15000"),
         ({"share.delivery.count.limit": "11"}, "group.share.max.delivery.count.limit"),
         ({"streams.num.standby.replicas": "3"}, "group.streams.max.standby.replicas"),
-        ({"share.auto.offset.reset": "soon"}, "none of latest"),
+        ({"share.auto.offset.reset": "soon"}, "not one of latest"),
     ],
 )
 def test_what_cannot_be_is_refused(given: dict[str, str], reason: str) -> None:

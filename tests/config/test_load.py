@@ -31,7 +31,7 @@ def test_a_single_nodes_file_of_kafkas_kind_is_accepted():
 
     assert loaded.config.num_network_threads == 4
     assert [str(e) for e in loaded.config.endpoints.advertised] == ["PLAINTEXT://localhost:9092"]
-    assert [warning.partition(" is not honoured yet: ")[0] for warning in loaded.warnings] == [
+    assert [warning.partition(" is not supported yet: ")[0] for warning in loaded.warnings] == [
         "server.properties:13: share.coordinator.state.topic.replication.factor",
         "server.properties:14: transaction.state.log.replication.factor",
         "server.properties:15: transaction.state.log.min.isr",
@@ -63,22 +63,22 @@ def test_a_later_layer_goes_over_an_earlier_one():
         ("qqq=1", "f:1: qqq: no such setting"),
         ("plugin.mask=1", "f:1: plugin.mask: no such setting"),
         ("\nnum.partitions=0", "f:2: num.partitions: 0 is too small: want at least 1"),
-        ("log.cleaner.threads=x", "f:1: log.cleaner.threads: 'x' is no whole number"),
+        ("log.cleaner.threads=x", "f:1: log.cleaner.threads: 'x' is not a whole number"),
         (
             "listeners=SASL_SSL://:1",
-            "f:1: listeners: SASL_SSL: SASL_SSL is not served yet, only PLAINTEXT is",
+            "f:1: listeners: SASL_SSL: SASL_SSL is not supported yet: use PLAINTEXT",
         ),
-        ("process.roles=broker,controller", "node.id: must be set where process.roles is"),
+        ("process.roles=broker,controller", "node.id: must be set, since process.roles is set"),
         (
             "process.roles=broker,controller\nbroker.id=4",
-            "controller.listener.names: must be set where process.roles is",
+            "controller.listener.names: must be set, since process.roles is set",
         ),
         ("broker.id=-5", "node.id: -5 is too small: want at least 0"),
         (
             "authorizer.class.name=A",
             (
-                "f:1: authorizer.class.name: no authorizer is served yet: "
-                "every request would be allowed"
+                "f:1: authorizer.class.name: ACLs are not supported yet, and "
+                "every request would be allowed: leave it out"
             ),
         ),
     ],
@@ -92,7 +92,7 @@ def test_an_error_names_place_setting_and_reason(text, message):
 
 @pytest.mark.parametrize("argument", ["num.partitions", "=5", " =5", ""])
 def test_an_option_that_is_no_pair_is_refused(argument):
-    with pytest.raises(ConfigError, match=r"-c: .*want name=value"):
+    with pytest.raises(ConfigError, match=r"-c: .*is not NAME=VALUE"):
         options([argument])
 
 
@@ -100,7 +100,7 @@ def test_what_stands_behind_a_name_is_not_told():
     with pytest.raises(ConfigError) as caught:
         options(["ssl.key.password: hunter22"])
 
-    assert str(caught.value) == "-c: ssl.key.password: want name=value"
+    assert str(caught.value) == "-c: ssl.key.password: is not NAME=VALUE"
 
 
 def test_an_option_keeps_equals_signs_of_its_value():
@@ -111,8 +111,8 @@ def test_each_setting_without_effect_is_one_warning():
     loaded = load(options(["metric.reporters=A", "log.cleaner.threads=2", "num.partitions=2"]))
 
     assert loaded.warnings == (
-        "-c: metric.reporters has no meaning here: it is about Java classes, which do not run here",
-        "-c: log.cleaner.threads is not honoured yet: compacted topics are not compacted",
+        "-c: metric.reporters does not apply here: it is about Java classes, which do not run here",
+        "-c: log.cleaner.threads is not supported yet: compacted topics are not compacted",
     )
     assert loaded.config.given["log.cleaner.threads"].text == "2"
 

@@ -55,12 +55,14 @@ def test_a_broken_escape_names_file_line_and_setting_but_not_the_value():
     with pytest.raises(ConfigError) as caught:
         parse_properties("a=1\nssl.key.password=secret\\u12x4", "f")
 
-    message = "f:2: ssl.key.password: want four hexadecimal digits behind \\u"
+    message = "f:2: ssl.key.password: has \\u without four hexadecimal digits"
     assert str(caught.value) == message
 
 
 def test_a_value_without_a_name_is_refused():
-    with pytest.raises(ConfigError, match=r"^f:2: line: a value without a name$"):
+    with pytest.raises(
+        ConfigError, match=r"^f:2: line: has a value without a name: want name=value$"
+    ):
         parse_properties("a=1\n= secret", "f")
 
 

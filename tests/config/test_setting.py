@@ -93,15 +93,15 @@ def test_the_unit_is_a_word_of_the_name_of_a_number(name, kind, unit):
     ("name", "text", "reason"),
     [
         ("max.wait.ms", "-1", "-1 is too small: want at least 0"),
-        ("max.wait.ms", "soon", "'soon' is no whole number"),
+        ("max.wait.ms", "soon", "'soon' is not a whole number"),
         ("level", "0", "0 is too small: want 1 to 9 or -1"),
         ("level", "10", "10 is too large: want 1 to 9 or -1"),
         ("ratio", "1.5", "1.5 is too large: want 0 to 1"),
-        ("codec", "lz4", "'lz4' is none of gzip, zstd"),
-        ("policies", "delete,keep", "'keep' is none of delete, compact"),
-        ("policies", "delete,delete", "'delete,delete' names something twice"),
+        ("codec", "lz4", "'lz4' is not one of gzip, zstd"),
+        ("policies", "delete,keep", "'keep' is not one of delete, compact"),
+        ("policies", "delete,delete", "'delete,delete' has an item twice: remove one"),
         ("dirs", "", "must not be empty"),
-        ("dirs", "/a,,/b", "'/a,,/b' has an empty item"),
+        ("dirs", "/a,,/b", "'/a,,/b' has an empty item: remove a comma"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused_with_what_was_found_and_wanted(name, text, reason):
@@ -189,7 +189,7 @@ def test_each_number_has_the_width_of_its_type(setting):
 def test_each_choice_is_allowed_and_nothing_else(setting):
     for choice in setting.choices:
         assert setting.parse(choice) in (choice, (choice,))
-    with pytest.raises(ConfigError, match="is none of"):
+    with pytest.raises(ConfigError, match="is not one of"):
         setting.parse("another")
 
 
@@ -211,5 +211,5 @@ def test_what_names_something_outside_the_broker_is_set_at_the_start_only(outsid
     kind, common = Kind.STRING, {"name": "a", "default": None, "doc": ""}
 
     assert Setting(kind=kind, names=outside, **common).update is Update.READ_ONLY
-    with pytest.raises(ConfigError, match=f"a: names a {outside.value}: it can only be set when"):
+    with pytest.raises(ConfigError, match=f"a: names a {outside.value}, so it must be read-only"):
         Setting(kind=kind, names=outside, update=update, **common)

@@ -53,28 +53,31 @@ def test_what_a_topic_was_given_goes_before_the_brokers():
 @pytest.mark.parametrize(
     ("configs", "text"),
     [
-        ({"retention": "1"}, "retention: is no setting of topics"),
-        ({"log.retention.ms": "1"}, "log.retention.ms: is no setting of topics"),
+        ({"retention": "1"}, "retention: is not a topic setting"),
+        ({"log.retention.ms": "1"}, "log.retention.ms: is not a topic setting"),
         ({"retention.ms": "-2"}, "retention.ms: -2 is too small: want at least -1"),
-        ({"retention.ms": "1 d"}, "retention.ms: '1 d' is no whole number"),
+        ({"retention.ms": "1 d"}, "retention.ms: '1 d' is not a whole number"),
         ({"segment.bytes": "1000"}, "segment.bytes: 1000 is too small: want at least 1048576"),
-        ({"cleanup.policy": "drop"}, "cleanup.policy: 'drop' is none of compact, delete"),
-        ({"preallocate": "1"}, "preallocate: '1' is no boolean: want true or false"),
-        ({"retention.ms": None, "flush.ms": None}, "flush.ms, retention.ms: the value is null"),
+        ({"cleanup.policy": "drop"}, "cleanup.policy: 'drop' is not one of compact, delete"),
+        ({"preallocate": "1"}, "preallocate: '1' is not a boolean: want true or false"),
+        (
+            {"retention.ms": None, "flush.ms": None},
+            "flush.ms, retention.ms: the value is null: give a text",
+        ),
         (
             {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"},
-            "min.compaction.lag.ms: 5 is above max.compaction.lag.ms, which is 4",
+            "min.compaction.lag.ms: 5 is above max.compaction.lag.ms, which is 4: lower it",
         ),
         (
             {"leader.replication.throttled.replicas": "0:1,2"},
             (
                 "leader.replication.throttled.replicas: "
-                "'2' is no PARTITION:BROKER, and the list is not '*'"
+                "'2' is not PARTITION:BROKER, and the list is not '*'"
             ),
         ),
         (
             {"remote.storage.enable": "true"},
-            "remote.storage.enable: tiered storage is not served yet",
+            "remote.storage.enable: tiered storage is not supported yet: leave it out",
         ),
     ],
 )
@@ -95,7 +98,9 @@ def test_throttled_replicas_are_pairs_or_all(replicas):
 def test_a_given_lag_is_compared_with_the_brokers():
     broker = broker_config({"log.cleaner.max.compaction.lag.ms": "100"})
 
-    with pytest.raises(KafkaError, match=r"101 is above max.compaction.lag.ms, which is 100"):
+    with pytest.raises(
+        KafkaError, match=r"101 is above max.compaction.lag.ms, which is 100: lower it"
+    ):
         validate_topic_configs({"min.compaction.lag.ms": "101"}, broker)
 
 
@@ -118,7 +123,10 @@ def test_a_given_lag_is_compared_with_the_brokers():
         ),
         (
             {"log.cleaner.min.compaction.lag.ms": "2", "log.cleaner.max.compaction.lag.ms": "1"},
-            "log.cleaner.min.compaction.lag.ms: 2 is above max.compaction.lag.ms, which is 1",
+            (
+                "log.cleaner.min.compaction.lag.ms: 2 is above"
+                " max.compaction.lag.ms, which is 1: lower it"
+            ),
         ),
     ],
 )

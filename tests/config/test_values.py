@@ -31,15 +31,15 @@ def test_texts_are_trimmed_and_read_by_type(kind, text, value):
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        (Kind.BOOLEAN, "yes", "'yes' is no boolean: want true or false"),
-        (Kind.INT, "1_000", "'1_000' is no whole number"),
-        (Kind.INT, "", "'' is no whole number"),
-        (Kind.INT, "1.0", "'1.0' is no whole number"),
-        (Kind.INT, "\u0663", "'\u0663' is no whole number"),
+        (Kind.BOOLEAN, "yes", "'yes' is not a boolean: want true or false"),
+        (Kind.INT, "1_000", "'1_000' is not a whole number"),
+        (Kind.INT, "", "'' is not a whole number"),
+        (Kind.INT, "1.0", "'1.0' is not a whole number"),
+        (Kind.INT, "\u0663", "'\u0663' is not a whole number"),
         (Kind.INT, "2147483648", "2147483648 is out of range: want -2147483648 to 2147483647"),
         (Kind.SHORT, "-32769", "-32769 is out of range: want -32768 to 32767"),
         (Kind.LONG, "9223372036854775808", "is out of range"),
-        (Kind.DOUBLE, "NaN", "'NaN' is no number"),
+        (Kind.DOUBLE, "NaN", "'NaN' is not a number"),
         (Kind.DOUBLE, "1e999", "1e999 is out of range"),
     ],
 )

@@ -103,6 +103,7 @@ def closing(group: Group) -> Iterator[Group]:
         group.close()
 
 
+@pytest.mark.long  # tests/clients/test_expressions.py has the same client, under churn
 def test_a_pattern_takes_in_the_topics_that_come_later(group: Group) -> None:
     early = group.create("early", 2)
     group.write(early, [b"1", b"2"])

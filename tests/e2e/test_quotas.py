@@ -18,6 +18,7 @@ def configs(kafka_tool: Path, broker: BrokerProcess, *arguments: str, of: Sequen
     return tool(kafka_tool, broker, "kafka.admin.ConfigCommand", *of, *arguments)
 
 
+@pytest.mark.long  # the next test sets a quota by the tool; tests/apis has every kind of entity
 def test_kafka_configs_sets_describes_and_removes_quotas(
     own_broker: BrokerProcess, kafka_tool: Path
 ) -> None:

@@ -36,7 +36,7 @@ def test_a_secret_is_in_no_log_and_no_answer(
     assert told["listener.name.plaintext.ssl.keystore.password"].value is None
     assert SECRET not in "".join(str(vars(entry)) for entry in told.values())
     log = broker.log.read_text()
-    assert "ssl.key.password is not honoured yet" in log
+    assert "ssl.key.password is not supported yet" in log
     assert SECRET not in log
     assert SECRET.encode() not in b"".join(
         path.read_bytes() for path in broker.data.rglob("*") if path.is_file()

@@ -134,13 +134,13 @@ async def test_what_arrives_while_others_are_served_is_served_in_the_same_turn()
 
 
 async def three_at_once(
-    world: World, plane: RunningPlane, clock: MockClock
+    world: World, plane: RunningPlane, clock: MockClock, text: str = "x"
 ) -> list[ScriptedClient]:
     """Clients whose requests, numbered from 0, the reader finds together."""
     clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
     await wait_all_tasks_blocked()
     for number, client in enumerate(clients):
-        await client.send(echoes(1, start=number))
+        await client.send(echoes(1, start=number, text=text))
     clock.jump(1.0)
     return clients
 
@@ -225,7 +225,7 @@ async def test_requests_that_wait_for_their_turn_when_the_processor_stops_leave_
     world = simulated_world()
     listener = ListenerSettings(processors=1)
     async with running_plane(world, [stopping], listener=listener, share_s=0.0) as plane:
-        await three_at_once(world, plane, autojump_clock)
+        await three_at_once(world, plane, autojump_clock, "x" * 2000)  # not copied
         await trio.sleep_forever()
 
     assert left == [2]

@@ -19,7 +19,7 @@ HEAD: Final = """\
 # Built-in plugins
 
 Look up the settings of the plugins that come with trio-kafka. Settings that
-[every plugin has](configuration.md#of-every-plugin) are left out.
+[every plugin has](configuration.md#every-plugin) are left out.
 
 This page is generated from the plugins: run `python -m tests.plugin_host.page`.
 """

@@ -423,8 +423,8 @@ async def test_a_path_that_cannot_be_mounted(
             {"plugin.echo.max.length": "0"},
             "plugin.echo.max.length: 0 is too small: want at least 1",
         ),
-        ({"plugin.echo.limit": "many"}, "plugin.echo.limit: 'many' is no whole number"),
-        ({"plugin.echo.policy": "hope"}, "plugin.echo.policy: 'hope' is none of isolate"),
+        ({"plugin.echo.limit": "many"}, "plugin.echo.limit: 'many' is not a whole number"),
+        ({"plugin.echo.policy": "hope"}, "plugin.echo.policy: 'hope' is not one of isolate"),
     ],
 )
 async def test_settings_that_are_wrong_fail_the_plugin_and_nobody_else(

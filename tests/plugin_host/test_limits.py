@@ -23,7 +23,7 @@ BELOW_AND_ABOVE = [pytest.param(-0.01, True, id="below"), pytest.param(0.01, Fal
 
 @api(EchoRequest)
 async def serve(request: EchoRequest, context: Context) -> EchoResponse:
-    """Takes so many seconds, or raises for a text that is no number."""
+    """Takes so many seconds, or raises for a text that is not a number."""
     await context.parked(trio.sleep, float(request.text))
     return EchoResponse(text="done")
 

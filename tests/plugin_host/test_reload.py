@@ -234,7 +234,7 @@ async def test_a_request_in_hand_finishes_with_the_old_generation(
         ('@plugin("greeter"', '@plugin("other"', "no longer declares the plugin greeter"),
         ('@plugin("greeter"', '@plugin("greeter", policy="none"', "policy 'none' is unknown"),
         ('mark: str = string("!"', "mark: str = string(1 / 0", "ZeroDivisionError"),
-        ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is none of"),
+        ('"What ends a greeting.")', '"What ends.", choices=("?",))', "'!' is not one of"),
     ],
 )
 async def test_a_start_that_fails_leaves_the_old_generation_serving(

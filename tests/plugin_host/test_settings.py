@@ -52,7 +52,7 @@ def test_every_problem_is_told_with_its_place() -> None:
     assert found == [
         "-c: plugin.echo.prefx: plugin echo has no such setting: did you mean plugin.echo.prefix?",
         "-c: plugin.echo.max.length: 0 is too small: want at least 1",
-        "-c: plugin.echo.policy: 'no' is none of isolate, restart, fatal",
+        "-c: plugin.echo.policy: 'no' is not one of isolate, restart, fatal",
     ]
     with pytest.raises(ConfigError, match="prefx"):
         read_settings(echo, given(prefx="x", max_length="0"))

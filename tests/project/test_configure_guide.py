@@ -7,7 +7,7 @@ import pytest
 
 from tests.project.tree import ROOT
 from trio_kafka.cli import main
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import load
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.config.sources.toml import parse_toml

@@ -8,9 +8,9 @@ import pytest
 
 from trio_kafka.config.catalogue import every_setting
 from trio_kafka.config.group import group_settings
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.setting import Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.config.trio_settings import TrioSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "dynamic-settings.md"
 # Words in the name of a setting that is likely to name something outside the broker.
@@ -46,7 +46,7 @@ def test_each_setting_that_a_client_can_change_has_one_row(title, settings):
 
 
 def test_no_dynamic_setting_of_ours_looks_as_if_it_named_something_outside_the_broker():
-    for name, setting in settings_of(OwnSettings).items():
+    for name, setting in settings_of(TrioSettings).items():
         if setting.names is None and SUSPICIOUS & set(name.split(".")):
             pytest.fail(f"{name}: say what it names, with `names=`")
         assert setting.names is None or setting.update is Update.READ_ONLY

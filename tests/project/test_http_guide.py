@@ -8,7 +8,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.project.tree import ROOT
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import load
 from trio_kafka.config.properties import parse_properties
 from trio_kafka.plugin_host.settings import read_settings, settings_of_plugin

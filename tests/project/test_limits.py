@@ -15,10 +15,10 @@ import pytest
 
 from tests.project.tree import ROOT
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import UNHEARD, UNHEARD_OF_TOPICS
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.setting import settings_of
 from trio_kafka.config.topic import TopicConfig
+from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, UNSUPPORTED_TOPIC_SETTINGS
 from trio_kafka.config.values import Kind
 
 BROKER = "broker/test_limits.py::"
@@ -190,7 +190,9 @@ def obeyed() -> Iterator[str]:
 def test_every_number_that_is_obeyed_is_a_limit_with_a_test_or_none() -> None:
     told = [*LIMITS, *(name for names in NO_LIMITS.values() for name in names)]
 
-    assert sorted(told) == sorted(set(obeyed()) - UNHEARD - UNHEARD_OF_TOPICS.keys())
+    assert sorted(told) == sorted(
+        set(obeyed()) - UNSUPPORTED_FIELDS - UNSUPPORTED_TOPIC_SETTINGS.keys()
+    )
 
 
 @cache

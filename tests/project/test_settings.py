@@ -4,9 +4,9 @@ import re
 
 from tests.project.tree import ROOT, modules
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import UNHEARD, UNHEARD_OF_TOPICS
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TopicConfig
+from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, UNSUPPORTED_TOPIC_SETTINGS
 
 BROKER, TOPIC = settings_of(BrokerConfig), settings_of(TopicConfig)
 # Obeyed by the configuration itself: they make its listeners and directories, refuse
@@ -59,8 +59,8 @@ OF_TOPICS = {
 def test_a_broker_setting_is_obeyed_or_the_start_warns_of_it() -> None:
     read = {name for name, setting in BROKER.items() if is_read(setting)}
 
-    assert BROKER.keys() - read - OF_TOPICS - BY_CONFIG == UNHEARD
+    assert BROKER.keys() - read - OF_TOPICS - BY_CONFIG == UNSUPPORTED_FIELDS
 
 
 def test_a_topic_setting_is_obeyed_or_it_is_told_that_it_is_not() -> None:
-    assert UNHEARD_OF_TOPICS.keys() == UNREAD_OF_TOPICS
+    assert UNSUPPORTED_TOPIC_SETTINGS.keys() == UNREAD_OF_TOPICS

@@ -22,6 +22,7 @@ from kio.schema.errors import ErrorCode
 from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 
+from tests.lanes import ends
 from tests.protocol.declared import all_versions, classes, values
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.fields import Field
@@ -71,7 +72,10 @@ def kio_classes() -> dict[tuple[str, int], Any]:
 
 
 KIO: Final = kio_classes()
-EVERY: Final = [pytest.param(name, version, id=f"{name}-{version}") for name, version in KIO]
+EVERY: Final = ends(
+    (pytest.param(name, version, id=f"{name}-{version}") for name, version in sorted(KIO)),
+    group=lambda one: one[0],
+)
 
 
 def element(annotation: Any) -> Any:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.lanes import ends
 from tests.protocol.declared import (
     all_versions,
     classes,
@@ -44,7 +45,10 @@ TRAILING = {183: 3, 187: 3, 1075: 1}
 KINDS = {"bool": "boolean"}
 RECORDS = {"records", "unalignedRecords"}
 EXAMPLES = settings.default.max_examples // 16  # of each version of each message
-EVERY = [pytest.param(cls, v, id=f"{cls.__name__}-{v}") for cls, v in all_versions()]
+EVERY = ends(
+    (pytest.param(cls, v, id=f"{cls.__name__}-{v}") for cls, v in all_versions()),
+    group=lambda one: one[0],
+)
 
 
 def bodies(sample: dict[str, Any]) -> list[tuple[type[Any], bytes, int, bytes]]:

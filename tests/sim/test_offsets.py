@@ -83,7 +83,7 @@ def run(seed: int, lives: Lives = live_and_die) -> int:
 
 
 def test_offsets_outlive_every_power_loss(size: Size) -> None:
-    seeds = size(5, 50)
+    seeds = size(3, 50)
 
     assert sum(run(seed) for seed in range(seeds)) > 100 * seeds
 
@@ -100,7 +100,7 @@ def test_offsets_outlive_power_losses_of_a_slow_disk(
 def test_offsets_that_are_gathered_outlive_power_losses(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, sizes = size(5, 50), count_gathered(monkeypatch)
+    seeds, sizes = size(2, 50), count_gathered(monkeypatch)
 
     for lives in (gather_live_and_die, gather_stall_live_and_die):
         assert sum(run(seed, lives) for seed in range(seeds)) > 50 * seeds

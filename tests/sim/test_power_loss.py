@@ -28,7 +28,7 @@ def run_lives(seed: int) -> Ledger:
 
 
 def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
-    seeds = size(8, 50)
+    seeds = size(4, 50)
 
     ledgers = [run_lives(seed) for seed in range(seeds)]
 

@@ -26,7 +26,7 @@ async def stall_live_and_die(universe: Universe) -> Ledger:
 def test_what_was_acknowledged_outlives_every_power_loss(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds, queued = size(6, 50), count_queued(monkeypatch)
+    seeds, queued = size(4, 50), count_queued(monkeypatch)
 
     ledgers = [
         run_simulated(stall_live_and_die, seed, moody=bool(seed % 2)) for seed in range(seeds)

@@ -32,9 +32,9 @@ def test_listeners_are_a_list_of_addresses(text: str, endpoints: list[Endpoint])
     ("text", "reason"),
     [
         ("https://:8083", "only http is supported"),
-        ("127.0.0.1:8083", "is no NAME://HOST:PORT"),
-        ("http://127.0.0.1", "is no NAME://HOST:PORT"),
-        ("http://127.0.0.1:70000", "above 65535"),
+        ("127.0.0.1:8083", "is not NAME://HOST:PORT"),
+        ("http://127.0.0.1", "is not NAME://HOST:PORT"),
+        ("http://127.0.0.1:70000", "too large: want 0 to 65535"),
     ],
 )
 def test_a_listener_that_cannot_be_is_refused(text: str, reason: str) -> None:

@@ -1,8 +1,4 @@
-import os
-import subprocess
 import sys
-import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,26 +28,6 @@ def test_an_active_session_is_returned_as_it_is(spark: "SparkSession") -> None:
 def test_nothing_listens_beyond_the_loopback(spark: "SparkSession") -> None:
     assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
     assert spark.sparkContext.uiWebUrl is None
-
-
-def test_settings_of_the_caller_win(tmp_path: Path) -> None:
-    program = """
-        from trio_kafka_spark.session import session
-
-        made = session("mine", settings={"spark.sql.shuffle.partitions": 5})
-        print(made.conf.get("spark.sql.shuffle.partitions"), made.sparkContext.master)
-        made.stop()
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},
-    )
-
-    assert done.stdout.split() == ["5", "local[2]"]
 
 
 def test_the_official_connector_reads_this_broker(

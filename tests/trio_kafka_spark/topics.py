@@ -31,19 +31,24 @@ def read_topic(bootstrap: str, name: str) -> list[Message]:
     )
     try:
         known = consumer.list_topics(name, TIMEOUT_S).topics[name].partitions
-        found: list[Message] = []
-        for partition in sorted(known):
+        ends = {}
+        for partition in known:
             where = TopicPartition(name, partition)
             start, end = consumer.get_watermark_offsets(where, TIMEOUT_S, cached=False)
-            if start == end:
-                continue
-            where.offset = start
-            consumer.assign([where])
-            while not found or found[-1].partition() != partition or found[-1].offset() < end - 1:
-                message = consumer.poll(TIMEOUT_S)
-                assert message is not None, f"{name}-{partition}: nothing before {end}"
-                assert message.error() is None, message.error()
+            if start < end:
+                ends[partition] = (start, end)
+        # All at once: a change of the assignment waits for the fetch that is in flight.
+        consumer.assign([TopicPartition(name, one, start) for one, (start, _) in ends.items()])
+        found: list[Message] = []
+        while ends:
+            message = consumer.poll(TIMEOUT_S)
+            assert message is not None, f"{name}: nothing more before {ends}"
+            assert message.error() is None, message.error()
+            partition, offset = message.partition(), message.offset()
+            if partition in ends:
                 found.append(message)
-        return found
+                if offset >= ends[partition][1] - 1:
+                    del ends[partition]
+        return sorted(found, key=lambda one: (one.partition(), one.offset()))
     finally:
         consumer.close()

@@ -12,9 +12,9 @@ from trio_kafka.wire.frame import (
     SHORT,
     SMALL,
     Buffers,
+    FrameLimits,
     Framer,
     FrameSizeError,
-    Largest,
 )
 
 MOST = 4 << 20
@@ -226,9 +226,9 @@ def test_what_is_missing_of_a_frame_is_known_with_its_size() -> None:
     assert seen == [0, 0, 1900, 1]
 
 
-def limited(common: int = SMALL, declared: int = 2 * SMALL) -> Largest:
+def limited(common: int = SMALL, declared: int = 2 * SMALL) -> FrameLimits:
     """Frames of key 7 have a size of their own."""
-    return Largest(whole=MOST, common=common, declared=lambda key: declared if key == 7 else 0)
+    return FrameLimits(whole=MOST, common=common, declared=lambda key: declared if key == 7 else 0)
 
 
 def with_key(key: int, size: int) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.endpoints import NamedEndpoint
-from trio_kafka.config.of_listener import value_for
+from trio_kafka.config.listener_overrides import value_for
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.model import Endpoint
 from trio_kafka.network.settings import ListenerSettings

@@ -63,18 +63,26 @@ def serve(
 
 
 def format_directories(
-    config: BrokerConfig, *, cluster_id: str | None, ignore_formatted: bool
+    config: BrokerConfig,
+    *,
+    cluster_id: str | None,
+    ignore_formatted: bool,
+    formatted: Callable[[str], None] | None = None,
 ) -> int:
     """Format empty data directories: their identity and the initial metadata log. Returns the exit
     status.
 
-    cluster_id: None: a new one.
+    cluster_id: None: a new one. formatted: called with the cluster id at the end.
     """
     clock = MachineClock()
 
     async def run() -> int:
         world = RealWorld(clock)
-        await format_in(world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted)
+        found = await format_in(
+            world, config, cluster_id=cluster_id, ignore_formatted=ignore_formatted
+        )
+        if formatted is not None:
+            formatted(found)
         return STOPPED
 
     return exit_status_of(lambda: trio.run(run, clock=clock), refused="nothing was formatted")
@@ -82,8 +90,8 @@ def format_directories(
 
 async def format_in(
     world: World, config: BrokerConfig, *, cluster_id: str | None, ignore_formatted: bool
-) -> None:
-    """Format directories in any World, as `format_directories`. Raises StartError."""
+) -> str:
+    """Format directories in any World, and return the cluster id. Raises StartError."""
     logs = LogManager(world, config.directories, Node("format", "part"))
     try:
         storage = await open_storage(
@@ -104,3 +112,4 @@ async def format_in(
         cluster=storage.identity.cluster_id,
         directories=",".join(config.directories),
     )
+    return storage.identity.cluster_id

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.changes import check_broker_change
+from trio_kafka.config.change_rules import check_broker_change
 from trio_kafka.config.dynamic import Layers, default_list, is_list
 from trio_kafka.config.group import default_group_list, validate_group_configs
 from trio_kafka.config.setting import ConfigError

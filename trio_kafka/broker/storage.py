@@ -76,8 +76,10 @@ async def open_storage(
         _reject_used(logs)
         metadata = await _open_apart(world, config) if apart else _find(config, logs)
         if refuse_formatted and metadata.properties is not None:
+            cluster = metadata.properties.cluster_id
             raise StartError(
-                f"{metadata.path} is already formatted for cluster {metadata.properties.cluster_id}"
+                f"{metadata.path} is already formatted for cluster {cluster}:"
+                " name an empty directory, or keep it with --ignore-formatted"
             )
         if format_if_empty:
             await format_storage(world, config, metadata, logs, cluster_id)

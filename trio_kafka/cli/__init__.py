@@ -1,16 +1,16 @@
-"""The command `trio-kafka`: one file per command, imported when it runs.
+"""The command `trio-kafka`: one file per command, imported when the command runs.
 
-Plugins add commands of their own: `trio_kafka.cli.contributed` finds what is not in COMMANDS.
-Nothing is imported here but what finds the command, so that `start` pays only for what it needs.
-A command's file has `declare`, which tells a parser its arguments, and the function that gets them
-by name and returns an exit status; the function's docstring is the command's help.
+This module imports only what finds the command, so that a start pays for nothing else. Commands of
+plugins are found by `trio_kafka.cli.contributed`. The file of a command has `declare`, which
+declares the arguments to a parser, and a function that takes them by name and returns the exit
+status. The docstring of the function is the command's help text.
 """
 
 import gc
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -18,98 +18,124 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 if TYPE_CHECKING:
     from trio_kafka.cli.contributed import Contributed
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
-# Name, where its function is, and its line in the list of commands, which imports none of them.
-# Commands of a group come under its name.
+# Name, place of the function, and the line in the list of commands, which imports none of them.
+# The command of a group has two words.
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "start": ("trio_kafka.cli.start:start", "Run a broker until it is told to stop."),
     "format": ("trio_kafka.cli.format:format_storage", "Give data directories their identity."),
-    "tree": ("trio_kafka.cli.tree:tree", "Show what runs and what waits in a broker."),
-    "top": ("trio_kafka.cli.top:top", "Show what a broker does, again and again."),
-    "requests": ("trio_kafka.cli.requests:requests", "Show requests in hand, latest or slowest."),
-    "config explain": ("trio_kafka.cli.config.explain:explain", "Say what settings mean."),
-    "config lint": ("trio_kafka.cli.config.lint:lint_files", "Say what is wrong with settings."),
-    "config diff": ("trio_kafka.cli.config.diff:diff", "Say which settings differ."),
+    "tree": ("trio_kafka.cli.tree:tree", "Show the tasks, queues and figures of a broker."),
+    "top": ("trio_kafka.cli.top:top", "Show the load of a broker, again and again."),
+    "requests": (
+        "trio_kafka.cli.requests:requests",
+        "Show requests in flight, the latest, or the slowest.",
+    ),
+    "config explain": ("trio_kafka.cli.config.explain:explain", "List, search, explain settings."),
+    "config lint": ("trio_kafka.cli.config.lint:lint_files", "Find mistakes in settings."),
+    "config diff": ("trio_kafka.cli.config.diff:diff", "Compare settings."),
     "plugin list": ("trio_kafka.cli.plugin.list:list_plugins", "Show the plugins of a broker."),
-    "plugin new": ("trio_kafka.cli.plugin.new:new", "Write a package with a plugin."),
-    "plugin check": ("trio_kafka.cli.plugin.check:check", "Check what is installed."),
+    "plugin new": ("trio_kafka.cli.plugin.new:new", "Write a package with a new plugin."),
+    "plugin check": ("trio_kafka.cli.plugin.check:check", "Check the installed plugins."),
     "plugin reload": ("trio_kafka.cli.plugin.reload:reload", "Reload a plugin of a broker."),
     "version": ("trio_kafka.cli.version:version", "Print the version."),
 }
 _GROUPS: Final = {
-    "config": "What settings mean, what is wrong with them, how they differ.",
-    "plugin": "What plugins do in a broker, what is installed, and a new one to begin with.",
+    "config": "Explain, check and compare settings.",
+    "plugin": "Show, check, create and reload plugins.",
 }
 
 _PROGRAM: Final = "trio-kafka"
-REFUSED: Final = 2  # as argparse ends for what is no command
-_UNREAD: Final = 128 + 13  # SIGPIPE, as shells have it
-# As in `gc.set_threshold`. What imports make stays: to look at it again with each generation is a
-# tenth of a start. The youngest are looked at, as each class of attrs leaves one that is garbage.
-_LOOKS: Final = (5000, 1000, 1000)
+REFUSED: Final = 2  # the exit status of argparse for a wrong command line
+_BROKEN_PIPE: Final = 128 + 13  # SIGPIPE, as shells report it
+# Thresholds for `gc.set_threshold`. Imported modules stay: collecting their objects again with
+# each generation is a tenth of a start. The youngest generation is still collected, since every
+# attrs class leaves one class behind as garbage.
+_GC_THRESHOLDS: Final = (5000, 1000, 1000)
+
+Found = tuple[Callable[..., int], Mapping[str, Any]]
+"""The function of a command, and its arguments."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command of `arguments` (the process's own, if None) and return its exit status."""
+    """Run a command and return its exit status.
+
+    arguments: None: those of the process.
+    """
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["--version"]:
         given[0] = "version"
-    with _what_is_imported_stays():
+    with _rare_collections():
         try:
-            run, values = _found(given)
-        except SystemExit as told:  # by a parser, which has printed help or what is wrong
-            return int(told.code or 0)
+            run, values = _find(given)
+        except SystemExit as ended:  # by a parser, which has printed help or an error
+            return int(ended.code or 0)
         try:
             status = run(**values)
             sys.stdout.flush()
         except BrokenPipeError:
-            return _unread()
+            return _end_unread()
         return status
 
 
-def _unread() -> int:
-    """Whoever read the output has left, as `head` does: the status of one who died of that."""
-    # Else the interpreter would try once more to write what is left, and say that it cannot.
+def _end_unread() -> int:
+    """Return the status of a process that died of SIGPIPE: the reader, such as `head`, has left."""
+    # Without this the interpreter would flush standard output at its end, and print an error.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _UNREAD
+    return _BROKEN_PIPE
 
 
-def _found(given: Sequence[str]) -> tuple[Callable[..., int], Mapping[str, Any]]:
-    """The function of a command, and its arguments. Raises SystemExit."""
+def _find(given: Sequence[str]) -> Found:
+    """Return a command and its arguments. Raises SystemExit."""
     for words in (1, 2):
         name = " ".join(given[:words])
         if name in COMMANDS:
             module, _, function = COMMANDS[name][0].partition(":")
             file = import_module(module)
-            return _parsed(name, file, getattr(file, function), given[words:])
-    if given and given[0] not in _own_words() and not given[0].startswith("-"):
-        found = _contributed(given)
+            return _parse(name, file, getattr(file, function), given[words:])
+    if not given or given[0].startswith("-"):
+        _list_commands(given or ["--help"])
+    first = given[0]
+    if first not in _own_words():
+        found = _find_contributed(given)
         if found is not None:
             return found
+    elif len(given) > 1 and not given[1].startswith("-"):
+        inner = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{first} ")]
+        _refuse_unknown(given[1], inner, group=first)
+    return _list_commands(given)
+
+
+def _list_commands(given: Sequence[str]) -> NoReturn:
+    """Print help, or the error in options before a command. Raises SystemExit."""
     listing = _listing()
-    listing.parse_args(given or ["--help"])
-    return listing.error("want a command first")
+    listing.parse_args(given)
+    listing.error("no command given: give one of those that `trio-kafka --help` lists")
 
 
-def _contributed(
-    given: Sequence[str],
-) -> tuple[Callable[..., int], Mapping[str, Any]] | None:
-    """A plugin's command. Raises SystemExit."""
-    from trio_kafka.cli.contributed import (  # noqa: PLC0415 - not for a command that is ours
+def _find_contributed(given: Sequence[str]) -> Found | None:
+    """Return a plugin's command; None: show the list of its group. Raises SystemExit."""
+    from trio_kafka.cli.contributed import (  # noqa: PLC0415 - built-in commands do without
         CommandError,
+        contributed,
         find_contributed,
         load_command,
         missing,
     )
 
-    group = find_contributed(given[0], _own_words())
+    own = _own_words()
+    group = find_contributed(given[0], own)
     if group is None:
-        return None
+        words = {name.rpartition(" ")[2]: name for name in COMMANDS}
+        words |= {word: word for word in own}
+        words |= {one.word: one.word for one in contributed(own) if one.commands}
+        _refuse_unknown(given[0], words)
     if group.error:
         _refuse(group.word, f"{group.error} ({group.source})")
     found = group.find(given)
     if found is None:
+        if len(given) > 1 and not given[1].startswith("-"):
+            _refuse_unknown(given[1], list(group.commands), group=group.word)
         return None
     name, place = found
     try:
@@ -124,7 +150,7 @@ def _contributed(
             print(f"{_PROGRAM} {name}: {missing(group, error)}", file=sys.stderr)
             return REFUSED
 
-    _, values = _parsed(name, file, run, given[len(name.split()) :])
+    _, values = _parse(name, file, run, given[len(name.split()) :])
     return run_it, values
 
 
@@ -133,13 +159,46 @@ def _refuse(name: str, reason: str) -> NoReturn:
     raise SystemExit(REFUSED)
 
 
-def _parsed(
-    name: str, file: Any, run: Callable[..., int], rest: Sequence[str]
-) -> tuple[Callable[..., int], Mapping[str, Any]]:
+def _refuse_unknown(
+    word: str, candidates: Iterable[str] | Mapping[str, str], *, group: str = ""
+) -> NoReturn:
+    """Print that a word is not a command, with the nearest command. Raises SystemExit.
+
+    candidates: words, perhaps each with the full name to show.
+    """
+    names = candidates if isinstance(candidates, Mapping) else {one: one for one in candidates}
+    where = f"{_PROGRAM} {group}".rstrip()
+    near = _nearest(word, names)
+    hint = f"did you mean {names[near]!r}?" if near else f"`{where} --help` lists the commands"
+    print(f"usage: {where} [-h] COMMAND ...", file=sys.stderr)
+    print(f"{where}: error: unknown command {word!r}; {hint}", file=sys.stderr)
+    raise SystemExit(REFUSED)
+
+
+def _nearest(word: str, candidates: Iterable[str]) -> str | None:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for errors
+
+    return next(iter(get_close_matches(word, list(candidates), n=1)), None)
+
+
+def _parse(name: str, file: Any, run: Callable[..., int], rest: Sequence[str]) -> Found:
     parser = _parser(f"{_PROGRAM} {name}", run.__doc__)
     file.declare(parser)
     # Files and options may stand in any order.
-    return run, vars(parser.parse_intermixed_args(rest))
+    values, unknown = parser.parse_known_intermixed_args(rest)
+    if unknown:
+        _refuse_extra(parser, unknown)
+    return run, vars(values)
+
+
+def _refuse_extra(parser: ArgumentParser, unknown: Sequence[str]) -> NoReturn:
+    """Print which arguments are unknown, and the option nearest to the first. Raises SystemExit."""
+    from re import findall  # noqa: PLC0415 - only for errors
+
+    option = unknown[0].partition("=")[0]
+    near = _nearest(option, findall(r"--[\w-]+", parser.format_help()))
+    hint = f"; did you mean {near}?" if near and option.startswith("-") else ""
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
 def _own_words() -> set[str]:
@@ -147,8 +206,8 @@ def _own_words() -> set[str]:
 
 
 def _listing() -> ArgumentParser:
-    """Knows the commands' names, and prints them."""
-    from trio_kafka.cli.contributed import contributed  # noqa: PLC0415 - not for a command
+    """Return a parser that knows the names of all commands, to print them."""
+    from trio_kafka.cli.contributed import contributed  # noqa: PLC0415 - as above
 
     top = _parser(_PROGRAM, "A Kafka broker as one tree of structured concurrency.")
     top.add_argument("--version", action="store_true", help="print the version and exit")
@@ -173,17 +232,17 @@ def _listing() -> ArgumentParser:
 
 def _list_contributed(group: "Contributed", listing: Any) -> None:
     if "" in group.commands:
-        listing.add_parser(group.word, help=_plain(group.commands[""][1]))
+        listing.add_parser(group.word, help=_escaped(group.commands[""][1]))
         return
-    about = _plain(group.about)
+    about = _escaped(group.about)
     inner = listing.add_parser(group.word, help=about, description=about)
     below = inner.add_subparsers(required=True, metavar="COMMAND")
     for command, (_, line) in group.commands.items():
-        below.add_parser(command, help=_plain(line))
+        below.add_parser(command, help=_escaped(line))
 
 
-def _plain(line: str) -> str:
-    """A line of a plugin's: argparse would format its percent signs."""
+def _escaped(line: str) -> str:
+    """Return a plugin's line with its percent signs escaped, since argparse would format them."""
     return line.replace("%", "%%")
 
 
@@ -192,9 +251,9 @@ def _parser(name: str, description: str | None) -> ArgumentParser:
 
 
 @contextmanager
-def _what_is_imported_stays() -> Iterator[None]:
+def _rare_collections() -> Iterator[None]:
     before = gc.get_threshold()
-    gc.set_threshold(*_LOOKS)
+    gc.set_threshold(*_GC_THRESHOLDS)
     try:
         yield
     finally:

@@ -49,8 +49,8 @@ def contributed(
 ) -> Iterator[Contributed]:
     """Load the commands of every entry point, in the order of names.
 
-    taken: first words that are trio-kafka's own. A word that is taken already is refused.
-    points: None: the installed ones.
+    taken: first words of trio-kafka's own commands. A taken word is rejected.
+    points: None: the installed entry points.
     """
     owners = dict.fromkeys(taken, "trio-kafka itself")
     for point in _sorted(entry_points(group=GROUP) if points is None else points):
@@ -61,7 +61,7 @@ def contributed(
 def find_contributed(
     word: str, taken: Iterable[str], points: Iterable[EntryPoint] | None = None
 ) -> Contributed | None:
-    """Load the commands of the first entry point called `word`; None: there is none."""
+    """Load the commands of the first entry point called `word`; None if there is none."""
     if word in taken:
         return None
     named = entry_points(group=GROUP, name=word) if points is None else points
@@ -114,7 +114,7 @@ def _load(point: EntryPoint, owner: str | None) -> Contributed:
 
 
 def _checked(commands: Any) -> Mapping[str, tuple[str, str]]:
-    """Return the commands. Raises TypeError for what is no mapping of this form."""
+    """Return the commands. Raises TypeError for any other form."""
     for name, found in commands.items():
         match found:
             case (str(place), str()) if ":" in place and len(name.split()) <= 1:

@@ -1,68 +1,117 @@
-"""`start --embedded`: a broker to try, with defaults of its own and a word on how to reach it."""
+"""`start --embedded`: a broker to try, with defaults of its own and a banner with its addresses."""
 
 import os
 import socket
-from typing import Final
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, Final
 
 from trio_kafka.broker import Broker
+from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.load import Layer
 from trio_kafka.config.properties import Given
 
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 9092
+_HTTP_PORT: Final = 9644
 _DATA: Final = "data"
 _OPTION: Final = "--embedded"
 _UI: Final = "admin"
+_HTTP: Final = "plugin.http.listeners"
+_HTTP_SERVER: Final = "hypercorn"
 
 
-def embedded_settings(port: int = _PORT) -> Layer:
-    """Below all that is given: ./data, and loopback at `port`, or at a free port if it is taken."""
-    chosen = port if _is_free(port) else 0
-    return {
-        # Not log.dirs, which would go over a log.dir that is given.
+def embedded_settings(port: int = _PORT, http_port: int = _HTTP_PORT) -> Layer:
+    """Return the lowest layer of settings: ./data, and the two ports on loopback.
+
+    A port that is taken is replaced by 0, which is any free one. Without an HTTP server installed
+    the plane keeps its own default, which is off then.
+    """
+    found = {
+        # Not log.dirs, which would override a log.dir that is given.
         "log.dir": Given(os.path.abspath(_DATA), _OPTION),
-        "listeners": Given(f"PLAINTEXT://{_HOST}:{chosen}", _OPTION),
+        "listeners": Given(f"PLAINTEXT://{_HOST}:{_free_or_any(port)}", _OPTION),
     }
+    if find_spec(_HTTP_SERVER) is not None:
+        found[_HTTP] = Given(f"http://{_HOST}:{_free_or_any(http_port)}", _OPTION)
+    return found
 
 
 def banner(broker: Broker) -> str:
-    """Where it is, and how to talk to it."""
+    """Return where the broker is, and how to talk to it."""
     at = broker.bootstrap
     lines = [
         f"trio-kafka serves at {at}, with its data in {', '.join(broker.config.directories)}",
+        *_replaced_ports(broker),
         f"  kcat -b {at} -L",
         f'  confluent_kafka.Producer({{"bootstrap.servers": "{at}"}})',
     ]
     ui = _path_of_ui(broker)
-    for http in _http_addresses(broker):
+    addresses = _http_addresses(broker)
+    for http in addresses:
         lines.append(f"  curl {http}/readyz")
         if ui is not None:
-            lines.append(f"  {http}{ui}   (a browser shows what runs and what waits)")
+            lines.append(f"  {http}{ui}   (the admin UI: open it in a browser)")
+    if not addresses:
+        lines.append(f"  no HTTP plane: {_why_no_http()}")
     return "\n".join(lines)
 
 
 def print_banner(broker: Broker) -> None:
-    """To standard output, at once: it may be a pipe that somebody waits at."""
+    """Print the banner at once: a program may be waiting for it at a pipe."""
     print(banner(broker), flush=True)
 
 
+def addresses(broker: Broker) -> dict[str, Any]:
+    """Return the addresses of a broker for JSON."""
+    http, ui = _http_addresses(broker), _path_of_ui(broker)
+    return {
+        "bootstrap": broker.bootstrap,
+        "http": http,
+        "ui": [] if ui is None else [f"{one}{ui}" for one in http],
+        "directories": list(broker.config.directories),
+        "node_id": broker.config.node_id,
+    }
+
+
+def print_addresses(broker: Broker) -> None:
+    """Print the addresses as JSON, at once."""
+    print_json_line(addresses(broker))
+
+
+def _replaced_ports(broker: Broker) -> Iterator[str]:
+    """Yield a line for each usual port that was taken."""
+    given = broker.config.given
+    for name, port, what in (("listeners", _PORT, "Kafka"), (_HTTP, _HTTP_PORT, "HTTP")):
+        one = given.get(name)
+        if one is not None and one.where == _OPTION and one.text.endswith(":0"):
+            yield f"  port {port} is taken: {what} has a free port instead"
+
+
+def _why_no_http() -> str:
+    if find_spec(_HTTP_SERVER) is None:
+        return "install trio-kafka[http] to have one"
+    return f"set {_HTTP}=http://{_HOST}:{_HTTP_PORT} to have one"
+
+
 def _http_addresses(broker: Broker) -> list[str]:
-    """Of the HTTP plane, if there is one: it is a plugin, and known by its place in the tree."""
+    """Return the addresses of the HTTP plane, a plugin whose listeners stand in the tree."""
     nodes = (node for _, node in broker.node.walk() if node.kind == "listener")
     return [node.name for node in nodes if node.name.startswith("http://")]
 
 
 def _path_of_ui(broker: Broker) -> str | None:
-    """Where the admin UI is mounted, if it is."""
+    """Return where the admin UI is mounted, if it is."""
     return next((one.path for one in broker.plugins.dependencies.mounts if one.owner == _UI), None)
 
 
-def _is_free(port: int) -> bool:
+def _free_or_any(port: int) -> int:
+    """Return the port if it is free, 0 otherwise."""
     with socket.socket() as probe:
-        # As the listener does: a connection of the last broker that is not quite gone is no reason.
+        # The listener sets it too: connections of an earlier broker in TIME_WAIT do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((_HOST, port))
         except OSError:
-            return False
-    return True
+            return 0
+    return port

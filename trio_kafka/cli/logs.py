@@ -1,4 +1,4 @@
-"""Where the log of a broker process goes: to standard error, for people or as JSON."""
+"""Log of a broker process, on standard error, as text or JSON."""
 
 import logging
 import sys
@@ -18,7 +18,7 @@ _log: Final = get_logger("trio_kafka.config")
 def logging_as(config: BrokerConfig) -> Iterator[None]:
     """Log by `trio.log.format` and `trio.log.level` while the block runs.
 
-    The handler is the root logger's, so that plugins and libraries are heard too.
+    The handler is the root logger's, so that plugins and libraries are logged too.
     """
     root = logging.getLogger()
     level = root.level
@@ -35,6 +35,6 @@ def logging_as(config: BrokerConfig) -> Iterator[None]:
 
 
 def log_warnings(loaded: Loaded) -> None:
-    """One line for each setting without an effect."""
+    """Log one line for each setting without an effect."""
     for warning in loaded.warnings:
-        _log.warning("setting without effect", setting=warning)
+        _log.warning("ignored a setting", setting=warning)

@@ -1,12 +1,18 @@
-"""`trio-kafka requests`: the requests that a broker has in hand, or had."""
+"""`trio-kafka requests`: requests of a broker that are in flight, or have ended."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, name_of, parse_address
-from trio_kafka.cli.columns import LEFT, RIGHT, columns
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    error_name,
+    parse_address,
+    report_error,
+    send_request,
+)
+from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_HAND,
@@ -19,9 +25,9 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 from trio_kafka.protocol.schema import fields_of
 
-MORE: Final = "There are more requests: ask for less with --api or --client."
-NO_NAMES: Final = "this server cannot filter requests by --api: is it a current trio-kafka?"
-NO_REQUESTS: Final = "this server cannot show its requests: is it trio-kafka?"
+MORE: Final = "There are more requests: narrow the output with --api or --client."
+NO_NAMES: Final = "the server cannot filter by --api: leave it out, or update the broker"
+NO_REQUESTS: Final = "the server has no API DescribeRequests: only a trio-kafka broker has it"
 _NAMES_SINCE: Final = 1  # version of DescribeRequests
 KINDS: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
 
@@ -32,24 +38,20 @@ def declare(parser: ArgumentParser) -> None:
         nargs="?",
         default="in-hand",
         choices=list(KINDS),
-        help="in-hand: where they are and what they wait for; latest; slowest: of the last hour",
+        help="in-hand: in flight now, with stage and wait; latest; slowest: of the last hour",
     )
     declare_broker(parser)
     parser.add_argument(
         "--api",
         action="append",
         default=[],
-        help="only of this API: its name as in the table, or its key; may be repeated",
+        help="only requests of this API: its name, in any case, or its key; may be repeated",
     )
-    parser.add_argument("--client", metavar="ID", help="only of this client id")
+    parser.add_argument("--client", metavar="ID", help="only requests with this client id")
     parser.add_argument(
-        "--most", type=int, default=-1, metavar="NUMBER", help="no more than so many"
+        "--most", type=int, default=-1, metavar="NUMBER", help="show at most this many"
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help='print one JSON object; times are microseconds, -1 is "not yet"',
-    )
+    declare_json(parser, "one JSON object; times are in microseconds, -1 where not yet known")
 
 
 def requests(
@@ -62,14 +64,17 @@ def requests(
     json: bool,
     timeout: float,
 ) -> int:
-    """Show a broker's requests: in hand, the latest, or the slowest of the last hour."""
+    """Show a broker's requests: those in flight, the latest, or the slowest of the last hour."""
     try:
         answer = read_requests(
             parse_address(bootstrap), which, api=api, client=client, most=most, timeout_s=timeout
         )
-    except AskError as error:
-        return give_up(bootstrap, error)
-    for line in as_json(answer) if json else as_text(answer, which):
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
+    if json:
+        print_json(as_data(answer))
+        return 0
+    for line in as_text(answer, which):
         print(line)
     return 0
 
@@ -83,13 +88,14 @@ def read_requests(
     most: int = -1,
     timeout_s: float = 5.0,
 ) -> DescribeRequestsResponse:
-    """The requests of a broker; this question is one of them.
+    """Return the requests of a broker; this request is one of them.
 
-    api: names of APIs in any case, or keys; none: of all. Raises AskError, also for an unknown API.
+    api: names of APIs, in any case, or keys; empty: all.
+    Raises BrokerClientError, also for an unknown API.
     """
     wanted = DescribeRequestsRequest(KINDS[which], [], client, most, list(api))
     first, unknown = (_NAMES_SINCE, NO_NAMES) if api else (0, NO_REQUESTS)
-    answer: DescribeRequestsResponse = answer_to(
+    answer: DescribeRequestsResponse = send_request(
         wanted, address, timeout_s, unknown=unknown, first=first
     )
     return answer
@@ -98,10 +104,10 @@ def read_requests(
 # --- for people
 
 _HOPS: Final = ("queue", "local", "remote", "response_queue", "send", "throttle")
-_WHO: Final = ("API", "v", "client", "software", "peer", "listener")
-_IN_HAND: Final = (*_WHO, "age ms", "stage", "waits for")
-_OVER: Final = (
-    *_WHO,
+_CLIENT: Final = ("API", "v", "client", "software", "peer", "listener")
+_IN_HAND: Final = (*_CLIENT, "age ms", "stage", "waits for")
+_ENDED: Final = (
+    *_CLIENT,
     "ago s",
     "total ms",
     "queue",
@@ -111,27 +117,27 @@ _OVER: Final = (
     "send",
     "throttle",
 )
-_OVER_REST: Final = ("plugin", "bytes in", "out", "error")
+_ENDED_REST: Final = ("plugin", "bytes in", "out", "error")
 
 
 def as_text(answer: DescribeRequestsResponse, which: str) -> Iterator[str]:
-    """Lines of a table."""
+    """Yield the lines of a table."""
     if which == "in-hand":
         rows = [
-            [*_who(one), _ms(one.age_us), one.stage, one.waits_for or "-"]
+            [*_client_cells(one), _ms(one.age_us), one.stage, one.waits_for or "-"]
             for one in answer.requests
         ]
-        yield from columns(_IN_HAND, rows, [LEFT] * len(_WHO) + [RIGHT, LEFT, LEFT])
+        yield from columns(_IN_HAND, rows, [LEFT] * len(_CLIENT) + [RIGHT, LEFT, LEFT])
     else:
-        rows = [[*_who(one), *_times(one)] for one in answer.requests]
-        head = _OVER + _OVER_REST
-        right = [RIGHT] * (len(head) - len(_WHO) - 1)
-        yield from columns(head, rows, [*([LEFT] * len(_WHO)), *right, LEFT])
+        rows = [[*_client_cells(one), *_time_cells(one)] for one in answer.requests]
+        head = _ENDED + _ENDED_REST
+        right = [RIGHT] * (len(head) - len(_CLIENT) - 1)
+        yield from columns(head, rows, [*([LEFT] * len(_CLIENT)), *right, LEFT])
     if answer.truncated:
         yield MORE
 
 
-def _who(one: RequestLife) -> list[str]:
+def _client_cells(one: RequestLife) -> list[str]:
     software = f"{one.software_name} {one.software_version}".strip()
     return [
         one.api_name,
@@ -143,7 +149,7 @@ def _who(one: RequestLife) -> list[str]:
     ]
 
 
-def _times(one: RequestLife) -> list[str]:
+def _time_cells(one: RequestLife) -> list[str]:
     return [
         f"{one.ended_us / 1e6:.1f}",
         _ms(one.total_us),
@@ -151,7 +157,7 @@ def _times(one: RequestLife) -> list[str]:
         _ms(one.plugin_us),
         str(one.request_bytes),
         str(one.response_bytes),
-        name_of(one.error_code) if one.error_code else "-",
+        error_name(one.error_code) if one.error_code else "-",
     ]
 
 
@@ -162,8 +168,8 @@ def _ms(microseconds: int) -> str:
 # --- for programs
 
 
-def as_json(answer: DescribeRequestsResponse) -> Iterator[str]:
-    """One object, over several lines."""
+def as_data(answer: DescribeRequestsResponse) -> dict[str, Any]:
+    """Return the requests for JSON, and whether the broker left some out."""
     names = [field.name for field in fields_of(RequestLife)]
     shown = [{name: getattr(one, name) for name in names} for one in answer.requests]
-    yield json.dumps({"truncated": answer.truncated, "requests": shown}, indent=2)
+    return {"truncated": answer.truncated, "requests": shown}

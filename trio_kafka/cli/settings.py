@@ -1,6 +1,7 @@
-"""What commands with a configuration share: reading it, and saying what is wrong with it.
+"""Settings of a command: files, environment, options, and their errors.
 
-TOML files, the environment, properties files, `-c` options: each goes over those before it.
+Layers in order: TOML files, the environment, properties files, `-c`. Each overrides those before
+it.
 """
 
 import sys
@@ -8,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import Layer, Loaded, load, options
 from trio_kafka.config.properties import Given, iterate_properties
 from trio_kafka.config.setting import ConfigError
@@ -20,7 +21,7 @@ _TOML: Final = ".toml"
 
 
 def declare_settings(parser: ArgumentParser) -> None:
-    """The arguments `files` and `config`, which `read_settings` takes."""
+    """Declare the arguments `files` and `config` of `read_settings`."""
     parser.add_argument(
         "files",
         nargs="*",
@@ -32,7 +33,7 @@ def declare_settings(parser: ArgumentParser) -> None:
 
 
 def declare_options(parser: ArgumentParser) -> None:
-    """The argument `config` alone."""
+    """Declare the argument `config` alone."""
     parser.add_argument(
         "-c",
         "--config",
@@ -46,9 +47,9 @@ def declare_options(parser: ArgumentParser) -> None:
 def read_settings(
     files: Sequence[str], arguments: Sequence[str], below: Layer | None = None
 ) -> Loaded | None:
-    """The configuration of files, environment and `-c`; None if it is refused, which was printed.
+    """Return the configuration; None if it is wrong, after printing why.
 
-    below: what is in force where nothing else says anything.
+    below: the lowest layer.
     """
     try:
         return loaded(files, arguments, Machine(), below)
@@ -63,7 +64,7 @@ def loaded(
     machine: Machine,
     below: Layer | None = None,
 ) -> Loaded:
-    """The configuration, and what its author should know. Raises ConfigError."""
+    """Return the configuration and its warnings. Raises ConfigError."""
     variables, warnings = environment(machine.variables)
     layers = in_order(((file, dict(read_file(file))) for file in files), variables, arguments)
     found = load(below or {}, *layers, outside=machine)
@@ -73,7 +74,7 @@ def loaded(
 def in_order(
     files: Iterable[tuple[str, Layer]], variables: Layer, arguments: Sequence[str]
 ) -> list[Layer]:
-    """The layers of named files, environment and `-c`, each over those before it."""
+    """Return the layers of files, environment and `-c`, lowest first."""
     named = list(files)
     tables = [layer for file, layer in named if file.endswith(_TOML)]
     properties = [layer for file, layer in named if not file.endswith(_TOML)]
@@ -81,7 +82,7 @@ def in_order(
 
 
 def read_file(file: str) -> list[tuple[str, Given]]:
-    """The settings of one file as they come; properties files may have a name twice.
+    """Return the settings of a file in order; a properties file may repeat a name.
 
     Raises ConfigError, also for a file that cannot be read.
     """
@@ -92,7 +93,7 @@ def read_file(file: str) -> list[tuple[str, Given]]:
     except OSError as error:
         raise ConfigError(file, error.strerror or str(error)) from None
     except UnicodeDecodeError:
-        raise ConfigError(file, "is not UTF-8, which TOML is") from None
+        raise ConfigError(file, "is not UTF-8, as a TOML file must be") from None
     if not toml:
         return list(iterate_properties(text, file))
     from trio_kafka.config.sources.toml import parse_toml  # noqa: PLC0415 - most starts have none

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 
 from trio_kafka.cli.logs import log_warnings, logging_as
+from trio_kafka.cli.output import declare_json
 from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
 
 
@@ -12,30 +13,41 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--embedded",
         action="store_true",
-        help="a broker to try: data in ./data, formatted if it is empty; at 127.0.0.1:9092, or at"
-        " a free port if that one is taken; prints its address when it serves; settings go over"
-        " this",
+        help="a broker to try: data in ./data, formatted if it is empty; Kafka at 127.0.0.1:9092,"
+        " HTTP at port 9644, or free ports where these are taken; prints its addresses when it"
+        " is ready; other settings override these",
     )
     parser.add_argument(
         "--format-if-empty",
         action="store_true",
-        help="format data directories that are empty, instead of refusing to start",
+        help="format empty data directories, instead of failing",
+    )
+    declare_json(
+        parser,
+        "one JSON object on one line when the broker is ready: `bootstrap`, `http`, `ui`,"
+        " `directories`, `node_id`",
     )
 
 
 def start(
-    *, files: Sequence[str], config: Sequence[str], embedded: bool, format_if_empty: bool
+    *,
+    files: Sequence[str],
+    config: Sequence[str],
+    embedded: bool,
+    format_if_empty: bool,
+    json: bool,
 ) -> int:
-    """Run a broker until it is told to stop (SIGTERM or SIGINT).
+    """Run a broker until SIGTERM or SIGINT.
 
     Without process.roles in its settings it is a node on its own: broker and controller in one.
     """
     # Imports wait until they are needed: a refusal is quick, and a broker pays for what it uses.
-    below = None
-    if embedded:
-        from trio_kafka.cli.embedded import embedded_settings, print_banner  # noqa: PLC0415
+    below, ready = None, None
+    if embedded or json:
+        from trio_kafka.cli import embedded as embedding  # noqa: PLC0415
 
-        below = embedded_settings()
+        ready = embedding.print_addresses if json else embedding.print_banner
+        below = embedding.embedded_settings() if embedded else None
     loaded = read_settings(files, config, below)
     if loaded is None:
         return REFUSED
@@ -46,5 +58,5 @@ def start(
         return serve(
             loaded.config,
             format_if_empty=format_if_empty or embedded,
-            ready=print_banner if embedded else None,
+            ready=ready,
         )

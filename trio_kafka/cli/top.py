@@ -1,16 +1,23 @@
-"""`trio-kafka top`: what a broker does now, from two looks at its tree.
+"""`trio-kafka top`: the load of a broker, from two readings of its tree.
 
-The first look has nothing before it: it shows what has been since the start.
+The first reading shows totals since the broker's start; later ones show rates.
 """
 
 import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from trio_kafka.cli.ask import AskError, declare_broker, give_up, parse_address
-from trio_kafka.cli.columns import LEFT, RIGHT, columns
+from attrs import asdict
+
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    parse_address,
+    report_error,
+)
+from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json_line
 from trio_kafka.cli.tree import read_tree
 from trio_kafka.introspect.snapshots import HOPS, WORKING, TreeSnapshot, api_loads, loops, queues
 from trio_kafka.model import Endpoint
@@ -26,55 +33,77 @@ def declare(parser: ArgumentParser) -> None:
         type=float,
         default=2.0,
         metavar="SECONDS",
-        help="between two looks (%(default)g)",
+        help="time between two readings (%(default)g)",
     )
     parser.add_argument(
         "--times",
         type=int,
         default=0,
         metavar="NUMBER",
-        help="end after so many looks; 0, which is the default: when you press Ctrl-C",
+        help="number of readings; 0: until Ctrl-C (the default)",
+    )
+    declare_json(
+        parser,
+        "one JSON object a line for each reading: `loops`, `requests`, `queues`; rates are null"
+        " in the first",
     )
 
 
-def top(*, bootstrap: str, interval: float, times: int, timeout: float) -> int:
-    """Show what a broker does: the loop, requests by API, what waits where."""
+def top(*, bootstrap: str, interval: float, times: int, json: bool, timeout: float) -> int:
+    """Show the load of a broker: its event loop, its requests by API, its queues."""
     shown = 0
     before: TreeSnapshot | None = None
     try:
         while True:
             after = look(parse_address(bootstrap), timeout)
-            if sys.stdout.isatty():
-                print(CLEAR, end="")
-            for line in lines(before, after):
-                print(line)
+            if json:
+                print_json_line(as_data(before, after))
+            else:
+                _print_lines(before, after)
             shown += 1
             if shown == times:
                 return 0
-            print(flush=True)
+            if not json:
+                print(flush=True)
             before = after
             time.sleep(interval)
-    except AskError as error:
-        return give_up(bootstrap, error)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     except KeyboardInterrupt:
         return 0
 
 
+def _print_lines(before: TreeSnapshot | None, after: TreeSnapshot) -> None:
+    if sys.stdout.isatty():
+        print(CLEAR, end="")
+    for line in lines(before, after):
+        print(line)
+
+
+def as_data(before: TreeSnapshot | None, after: TreeSnapshot) -> dict[str, Any]:
+    """Return a reading for JSON, with rates since the one before."""
+    return {
+        "loops": [asdict(one) for one in loops(before, after)],
+        "requests": [asdict(one) for one in api_loads(before, after)],
+        "queues": [asdict(one) for one in queues(before, after)],
+    }
+
+
 def look(address: Endpoint, timeout_s: float) -> TreeSnapshot:
-    """One look at a broker's tree. Raises AskError."""
+    """Read a broker's tree once. Raises BrokerClientError."""
     answer = read_tree(address, kinds=WORKING, timeout_s=timeout_s)
     return look_of(answer, time.monotonic())
 
 
 def lines(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:
-    """What is printed of a look, with what has changed since the one before."""
+    """Yield the lines of a reading, with rates since the one before."""
     yield from _loops(before, after)
     yield ""
     yield from _requests(before, after)
     yield ""
     yield from _queues(before, after)
     if before is None:
-        yield "Since the start; rates come with the next look."
+        yield "Totals since the start; rates follow with the next reading."
 
 
 def _loops(before: TreeSnapshot | None, after: TreeSnapshot) -> Iterator[str]:

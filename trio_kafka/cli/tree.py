@@ -1,15 +1,20 @@
-"""`trio-kafka tree`: what runs and what waits in a broker, read now.
+"""`trio-kafka tree`: the live tree of a broker's tasks, queues and figures.
 
-Names and texts come from the broker, and partly from its clients: what a terminal could take for
-more than text is shown escaped.
+Names and texts come from the broker and its clients: control characters are shown escaped.
 """
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    parse_address,
+    report_error,
+    send_request,
+)
+from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     NULL,
@@ -22,9 +27,9 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
 from trio_kafka.protocol.texts import printable
 from trio_kafka.protocol.tree_rows import value_of
 
-MORE: Final = "There are more nodes: ask for less with --path, --depth or --kind."
-NO_TREE: Final = "this server has no tree to show: is it trio-kafka?"
-NO_KINDS: Final = "this server cannot choose by kind: is it trio-kafka, and new enough?"
+MORE: Final = "There are more nodes: narrow the output with --path, --depth or --kind."
+NO_TREE: Final = "the server has no API DescribeTree: only a trio-kafka broker has it"
+NO_KINDS: Final = "the server cannot filter by --kind: leave it out, or update the broker"
 _KINDS_SINCE: Final = 1  # version of DescribeTree
 
 
@@ -32,26 +37,22 @@ def declare(parser: ArgumentParser) -> None:
     declare_broker(parser)
     parser.add_argument(
         "--path",
-        help="only this node and what is below: the names from the root down, joined by slashes",
+        help="only this node and those below it: names from the root down, joined by slashes",
     )
     parser.add_argument(
         "--depth",
         type=int,
         default=-1,
         metavar="LEVELS",
-        help="so many levels below that node; -1 is all",
+        help="levels to show below that node; -1: all (the default)",
     )
     parser.add_argument(
         "--kind",
         action="append",
         default=[],
-        help="only nodes of this kind, and those that lead to them; may be repeated",
+        help="only nodes of this kind, and the nodes above them; may be repeated",
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print one JSON object: a node is its name, kind, figures and children",
-    )
+    declare_json(parser, "one JSON object: `tree`, a node with name, kind, figures and children")
 
 
 def tree(
@@ -63,13 +64,16 @@ def tree(
     json: bool,
     timeout: float,
 ) -> int:
-    """Show what runs and what waits in a broker, as a tree with figures that are read now."""
+    """Show the tasks, queues and parts of a broker as a tree, with their figures at this moment."""
     try:
         address = parse_address(bootstrap)
         answer = read_tree(address, path=path, depth=depth, kinds=kind, timeout_s=timeout)
-    except AskError as error:
-        return give_up(bootstrap, error)
-    for line in as_json(answer) if json else as_text(answer):
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
+    if json:
+        print_json(as_data(answer))
+        return 0
+    for line in as_text(answer):
         print(line)
     return 0
 
@@ -82,14 +86,14 @@ def read_tree(
     kinds: Sequence[str] = (),
     timeout_s: float = 5.0,
 ) -> DescribeTreeResponse:
-    """The tree of a broker, or a part of it.
+    """Return the tree of a broker, or a part of it.
 
-    kinds: nodes of these kinds, and those that lead to them; none: all.
-    Raises AskError, also where a broker can only give all kinds.
+    kinds: only nodes of these kinds, and the nodes above them; empty: all.
+    Raises BrokerClientError, also for a broker that cannot filter by kind.
     """
     wanted = DescribeTreeRequest(path, depth, kinds=list(kinds))
     first, unknown = (_KINDS_SINCE, NO_KINDS) if kinds else (0, NO_TREE)
-    answer: DescribeTreeResponse = answer_to(
+    answer: DescribeTreeResponse = send_request(
         wanted, address, timeout_s, unknown=unknown, first=first
     )
     return answer
@@ -99,7 +103,7 @@ def read_tree(
 
 
 def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
-    """Lines: the tree and its names, kinds, figures, each in a column of its own."""
+    """Yield lines with three columns: names as a tree, kinds, figures."""
     rows = answer.rows
     names = [branch + printable(row.name) for branch, row in zip(branches(rows), rows, strict=True)]
     width = max(map(len, names), default=0)
@@ -112,9 +116,9 @@ def as_text(answer: DescribeTreeResponse) -> Iterator[str]:
 
 
 def branches(rows: list[TreeRow]) -> list[str]:
-    """The lines that lead to each row's name; rows are in walk order."""
+    """Return the branch lines before each row's name; rows are in walk order."""
     found = []
-    below: list[bool] = []  # by depth: another sibling comes below
+    below: list[bool] = []  # by depth: whether another sibling follows
     for row in reversed(rows):
         depth = row.depth
         below += [False] * (depth + 1 - len(below))
@@ -126,7 +130,7 @@ def branches(rows: list[TreeRow]) -> list[str]:
 
 
 def show(figure: TreeFigure) -> str:
-    """A figure's value: three digits behind the point are enough, and nothing is a dash."""
+    """Return a figure's text: at most three decimals, and a dash for null."""
     if figure.kind == NULL:
         return "-"
     if figure.kind == REAL:
@@ -138,10 +142,10 @@ def show(figure: TreeFigure) -> str:
 # --- for programs
 
 
-def as_json(answer: DescribeTreeResponse) -> Iterator[str]:
-    """One object, over several lines."""
+def as_data(answer: DescribeTreeResponse) -> dict[str, Any]:
+    """Return the tree for JSON: nested nodes, and whether the broker left some out."""
     top: list[Any] = []
-    places = [top]  # by depth: where the nodes of that depth go
+    places = [top]  # by depth: the list that takes nodes of that depth
     for row in answer.rows:
         children: list[Any] = []
         figures = {one.name: value_of(one) for one in row.figures}
@@ -149,5 +153,4 @@ def as_json(answer: DescribeTreeResponse) -> Iterator[str]:
             {"name": row.name, "kind": row.kind, "figures": figures, "children": children}
         )
         places[row.depth + 1 :] = [children]
-    shown = {"truncated": answer.truncated, "tree": top[0] if top else None}
-    yield json.dumps(shown, indent=2)
+    return {"truncated": answer.truncated, "tree": top[0] if top else None}

@@ -1,9 +1,9 @@
-"""The broker's settings, those that it describes; `known` has the names of Kafka's other ones, and
-of those here that no part obeys yet.
+"""Settings of the broker, with Kafka's types, defaults, bounds and update modes.
 
-One field a setting: `num.io.threads` is `num_io_threads`. Types, defaults, bounds and update modes
-are those of Apache Kafka 4.4.0, and a test compares them. What has no default here (`node.id`,
-`process.roles`, `controller.listener.names`) comes from `load`, which knows the embedded defaults.
+One field is one setting: `num.io.threads` is `num_io_threads`. A test compares the fields with
+Apache Kafka 4.4.0. The package `unsupported` has the names of Kafka's other settings, and of the
+fields here that no code reads yet. Settings without a default here (`node.id`, `process.roles`,
+`controller.listener.names`) get one from `load`, which knows the embedded defaults.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from attrs import NOTHING, field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.endpoints import Listeners, resolve_listeners
-from trio_kafka.config.groups import GroupCoordinatorSettings
+from trio_kafka.config.group_coordinator import GroupCoordinatorSettings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import (
     BROKER,
@@ -36,35 +36,35 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 @frozen(kw_only=True, repr=False)  # it knows secrets
 class BrokerConfig(GroupCoordinatorSettings):
-    """Every setting that is described, with the value that is in force."""
+    """Effective values of all described settings."""
 
     given: Mapping[str, Given] = field(factory=dict, eq=False, repr=False)
     """What was written down, by name: described, known and plugin settings."""
     changed: Mapping[str, str] = field(factory=dict, eq=False, repr=False)
     """What was set while the broker runs, of settings with a listener's prefix: texts by name."""
 
-    # Who this node is
+    # Identity of the node
     node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)
-    broker_id: int = int32(-1, "An older name of node.id.")
-    broker_rack: str | None = string(None, "Where this broker stands, for placing replicas.")
+    broker_id: int = int32(-1, "Old name of node.id.")
+    broker_rack: str | None = string(None, "Rack of this broker, for the placement of replicas.")
     process_roles: tuple[str, ...] = texts(
-        NOTHING, "What this process is.", choices=("broker", "controller"), not_empty=True
+        NOTHING, "Roles of this process.", choices=("broker", "controller"), not_empty=True
     )
 
     config_providers: tuple[str, ...] = texts(
-        (), "Names of where secrets are looked up: ${name:path:key} in a value.", update=CLUSTER
+        (), "Providers of secrets, used as ${name:path:key} in a value.", update=CLUSTER
     )
 
     # Listeners
     listeners: tuple[str, ...] = texts(
         ("PLAINTEXT://:9092",),
-        "Where connections are accepted: NAME://HOST:PORT.",
+        "Addresses that accept connections: NAME://HOST:PORT.",
         update=BROKER,
         not_empty=True,
     )
     advertised_listeners: tuple[str, ...] | None = texts(
         None,
-        "What clients are told to connect to; the listeners themselves if unset.",
+        "Addresses that clients connect to; the listeners themselves if unset.",
         not_empty=True,
     )
     listener_security_protocol_map: str = string(
@@ -85,25 +85,25 @@ class BrokerConfig(GroupCoordinatorSettings):
     # The controller's quorum
     controller_quorum_voters: tuple[str, ...] = texts((), "The voters: ID@HOST:PORT.")
     controller_quorum_bootstrap_servers: tuple[str, ...] = texts(
-        (), "Where a node asks for the quorum."
+        (), "Addresses at which a node finds the quorum."
     )
     controller_quorum_append_linger_ms: int = int32(
-        25, "How long the leader gathers records before it writes them.", low=0
+        25, "Time for which the leader gathers records before it writes them.", low=0
     )
     controller_quorum_election_timeout_ms: int = int32(
-        1000, "Without a leader for so long, a voter stands for election.", low=0
+        1000, "Time without a leader after which a voter starts an election.", low=0
     )
     controller_quorum_election_backoff_max_ms: int = int32(
         1000, "Longest pause after an election without a winner.", low=0
     )
     controller_quorum_fetch_timeout_ms: int = int32(
-        2000, "Without a successful fetch for so long, a follower looks for a leader.", low=0
+        2000, "Time without a successful fetch after which a follower searches for a leader.", low=0
     )
     controller_quorum_request_timeout_ms: int = int32(
-        2000, "How long an answer of another voter is waited for.", low=0
+        2000, "Longest wait for the response of another voter.", low=0
     )
     controller_quorum_retry_backoff_ms: int = int32(
-        20, "Pause before a failed request is sent again.", low=0
+        20, "Pause before a failed request is retried.", low=0
     )
 
     # Connections and requests
@@ -120,11 +120,9 @@ class BrokerConfig(GroupCoordinatorSettings):
         102400, "SO_SNDBUF of a connection; -1: the system's choice."
     )
     socket_request_max_bytes: int = int32(104857600, "The largest request.", low=1)
-    connections_max_idle_ms: int = int64(
-        600000, "A connection that is silent for so long is closed."
-    )
-    request_timeout_ms: int = int32(30000, "How long an answer of another node is waited for.")
-    fetch_max_bytes: int = int32(57671680, "The most that one fetch gives.", low=1024)
+    connections_max_idle_ms: int = int64(600000, "Idle timeout of a connection.")
+    request_timeout_ms: int = int32(30000, "Longest wait for the response of another node.")
+    fetch_max_bytes: int = int32(57671680, "Largest fetch response.", low=1024)
     max_incremental_fetch_session_cache_slots: int = int32(
         1000, "Fetch sessions that are kept.", low=0
     )
@@ -133,15 +131,17 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
 
     # Topics
-    auto_create_topics_enable: bool = boolean(True, "A topic that is asked for is created.")
-    delete_topic_enable: bool = boolean(True, "Topics can be deleted.")
-    num_partitions: int = int32(1, "Partitions of a topic that does not say.", low=1)
-    default_replication_factor: int = int32(1, "Replicas of a topic that does not say.")
+    auto_create_topics_enable: bool = boolean(True, "Creates topics when clients ask for them.")
+    delete_topic_enable: bool = boolean(True, "Allows the deletion of topics.")
+    num_partitions: int = int32(1, "Default number of partitions of a new topic.", low=1)
+    default_replication_factor: int = int32(1, "Default number of replicas of a new topic.")
     min_insync_replicas: int = int32(
-        1, "In-sync replicas that acks=all wants.", low=1, update=CLUSTER
+        1, "In-sync replicas that acks=all needs.", low=1, update=CLUSTER
     )
     unclean_leader_election_enable: bool = boolean(
-        False, "A replica that is behind may lead, and lose records.", update=CLUSTER
+        False,
+        "Allows a replica that is behind to become leader, which loses records.",
+        update=CLUSTER,
     )
     message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=CLUSTER)
     max_decompressed_message_bytes: int = int32(
@@ -164,10 +164,10 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
     log_dirs: tuple[str, ...] | None = texts(None, "The data directories.", not_empty=True)
     metadata_log_dir: str | None = string(
-        None, "Where the metadata log is; the first data directory if unset."
+        None, "Directory of the metadata log; the first data directory if unset."
     )
     log_dir_failure_timeout_ms: int = int64(
-        30000, "How long the controller may be unaware of a failed directory.", low=1
+        30000, "Longest time until the controller knows of a failed directory.", low=1
     )
     num_recovery_threads_per_data_dir: int = int32(
         2, "Logs of one directory that are recovered at once.", low=1, update=CLUSTER
@@ -181,98 +181,107 @@ class BrokerConfig(GroupCoordinatorSettings):
     log_roll_ms: int | None = int64(None, "Age of a segment.", update=CLUSTER, synonyms=_ROLL)
     log_roll_hours: int = int32(168, "Age of a segment.", low=1, synonyms=_ROLL)
     log_roll_jitter_ms: int | None = int64(
-        None, "The most that is taken off a segment's age.", update=CLUSTER, synonyms=_JITTER
+        None,
+        "Largest random part that is taken off a segment's age.",
+        update=CLUSTER,
+        synonyms=_JITTER,
     )
     log_roll_jitter_hours: int = int32(
-        0, "The most that is taken off a segment's age.", low=0, synonyms=_JITTER
+        0, "Largest random part that is taken off a segment's age.", low=0, synonyms=_JITTER
     )
     log_retention_ms: int | None = int64(
-        None, "How long records are kept; -1: for ever.", update=CLUSTER, synonyms=_RETENTION
+        None, "Retention time of records; -1: unlimited.", update=CLUSTER, synonyms=_RETENTION
     )
     log_retention_minutes: int | None = int32(
-        None, "How long records are kept.", synonyms=_RETENTION
+        None, "Retention time of records.", synonyms=_RETENTION
     )
-    log_retention_hours: int = int32(168, "How long records are kept.", synonyms=_RETENTION)
+    log_retention_hours: int = int32(168, "Retention time of records.", synonyms=_RETENTION)
     log_retention_bytes: int = int64(
-        -1, "How much of a partition is kept; -1: all.", update=CLUSTER
+        -1, "Largest size of a partition; -1: unlimited.", update=CLUSTER
     )
     log_retention_check_interval_ms: int = int64(
-        300000, "How often retention looks for what may go.", low=1
+        300000, "Interval between searches for segments to delete.", low=1
     )
     log_cleanup_policy: tuple[str, ...] = texts(
-        ("delete",), "What becomes of old records.", choices=("compact", "delete"), update=CLUSTER
+        ("delete",), "Treatment of old records.", choices=("compact", "delete"), update=CLUSTER
     )
     log_segment_delete_delay_ms: int = int64(
-        60000, "How long the files of a deleted segment stay.", low=0, update=CLUSTER
+        60000, "Time until the files of a deleted segment are removed.", low=0, update=CLUSTER
     )
     log_index_interval_bytes: int = int32(
         4096, "Bytes of records for one entry of an index.", low=0, update=CLUSTER
     )
     log_index_size_max_bytes: int = int32(10485760, "Size of an index.", low=4, update=CLUSTER)
     log_preallocate: bool = boolean(
-        False, "New segments have their whole size at once.", update=CLUSTER
+        False, "Allocates new segments in their whole size.", update=CLUSTER
     )
     log_message_timestamp_type: str = string(
         "CreateTime",
-        "Whose time records carry.",
+        "Source of records' timestamps: the producer or the broker.",
         choices=("CreateTime", "LogAppendTime"),
         update=CLUSTER,
     )
     log_message_timestamp_before_max_ms: int = int64(
-        MAX_LONG, "How far in the past a record's time may be.", low=0, update=CLUSTER
+        MAX_LONG, "Largest distance of a record's timestamp in the past.", low=0, update=CLUSTER
     )
     log_message_timestamp_after_max_ms: int = int64(
-        3600000, "How far in the future a record's time may be.", low=0, update=CLUSTER
+        3600000, "Largest distance of a record's timestamp in the future.", low=0, update=CLUSTER
     )
     log_flush_interval_messages: int = int64(
-        MAX_LONG, "A log is synced after so many records.", low=1, update=CLUSTER
+        MAX_LONG, "Number of records after which a log is synced.", low=1, update=CLUSTER
     )
     log_flush_interval_ms: int | None = int64(
-        None, "A log is synced after so long.", update=CLUSTER, synonyms=_FLUSH
+        None, "Time after which a log is synced.", update=CLUSTER, synonyms=_FLUSH
     )
     log_flush_scheduler_interval_ms: int = int64(
-        MAX_LONG, "How often logs are looked at for syncing."
+        MAX_LONG, "Interval between checks whether a log must be synced."
     )
     log_flush_offset_checkpoint_interval_ms: int = int32(
-        60000, "How often recovery points are written down.", low=0
+        60000, "Interval between checkpoints of recovery points.", low=0
     )
     log_flush_start_offset_checkpoint_interval_ms: int = int32(
-        60000, "How often start offsets are written down.", low=0
+        60000, "Interval between checkpoints of log start offsets.", low=0
     )
     log_initial_task_delay_ms: int = int64(
         30000, "Pause before the first run of a log's periodic jobs.", low=0, internal=True
     )
     log_cleaner_delete_retention_ms: int = int64(
-        86400000, "How long a compacted topic shows a deletion.", low=0, update=CLUSTER
+        86400000, "Retention time of tombstones in a compacted topic.", low=0, update=CLUSTER
     )
     log_cleaner_min_compaction_lag_ms: int = int64(
-        0, "A record younger than this is not compacted away.", low=0, update=CLUSTER
+        0, "Age below which a record is not compacted.", low=0, update=CLUSTER
     )
     log_cleaner_max_compaction_lag_ms: int = int64(
-        MAX_LONG, "A record older than this is compacted.", low=1, update=CLUSTER
+        MAX_LONG, "Age above which a record is compacted.", low=1, update=CLUSTER
     )
     log_cleaner_min_cleanable_ratio: float = double(
-        0.5, "Share of a log that is uncompacted when it is.", low=0, high=1, update=CLUSTER
+        0.5, "Uncompacted share of a log at which it is compacted.", low=0, high=1, update=CLUSTER
     )
     log_local_retention_ms: int = int64(
-        -2, "As log.retention.ms, of tiered topics here; -2: the same.", low=-2, update=CLUSTER
+        -2, "Local retention time of tiered topics; -2: log.retention.ms.", low=-2, update=CLUSTER
     )
     log_local_retention_bytes: int = int64(
-        -2, "As log.retention.bytes, of tiered topics here; -2: the same.", low=-2, update=CLUSTER
+        -2,
+        "Largest local size of a partition of a tiered topic; -2: log.retention.bytes.",
+        low=-2,
+        update=CLUSTER,
     )
     log_remote_copy_lag_ms: int = int64(
-        0, "How long a sealed segment of a tiered topic is kept back.", low=-1, update=CLUSTER
+        0, "Delay before a sealed segment of a tiered topic is copied.", low=-1, update=CLUSTER
     )
     log_remote_copy_lag_bytes: int = int64(
-        -1, "How much of a tiered topic is kept back.", low=-1, update=CLUSTER
+        -1, "Size of a tiered topic's newest data that is not copied.", low=-1, update=CLUSTER
     )
 
     # Producers, transactions
     producer_id_expiration_ms: int = int32(
-        86400000, "A producer that is silent for so long is forgotten.", low=1, update=CLUSTER
+        86400000,
+        "Time without a batch after which the state of a producer is dropped.",
+        low=1,
+        update=CLUSTER,
     )
     producer_id_expiration_check_interval_ms: int = int32(
-        600000, "How often silent producers are looked for.", low=1, internal=True
+        600000, "Interval between searches for expired producers.", low=1, internal=True
     )
     transaction_state_log_num_partitions: int = int32(
         50, "Partitions of the transactions topic.", low=1
@@ -281,7 +290,7 @@ class BrokerConfig(GroupCoordinatorSettings):
         3, "Replicas of the transactions topic.", low=1
     )
     transaction_state_log_min_isr: int = int32(
-        2, "In-sync replicas that the transactions topic wants.", low=1
+        2, "In-sync replicas that the transactions topic needs.", low=1
     )
     transaction_state_log_segment_bytes: int = int32(
         104857600, "Size of a segment of the transactions topic.", low=1
@@ -292,44 +301,48 @@ class BrokerConfig(GroupCoordinatorSettings):
         1, "Fetchers for each broker that is followed.", low=1, update=CLUSTER
     )
     replica_fetch_backoff_ms: int = int32(1000, "Pause after a failed fetch.", low=0)
-    replica_fetch_max_bytes: int = int32(1048576, "The most of one partition in a fetch.", low=0)
-    replica_fetch_min_bytes: int = int32(1, "The least that a follower's fetch waits for.")
-    replica_fetch_response_max_bytes: int = int32(10485760, "The most in one fetch.", low=0)
-    replica_fetch_wait_max_ms: int = int32(500, "How long a follower's fetch waits.")
+    replica_fetch_max_bytes: int = int32(
+        1048576, "Largest size of one partition in a fetch.", low=0
+    )
+    replica_fetch_min_bytes: int = int32(1, "Size for which a follower's fetch waits.")
+    replica_fetch_response_max_bytes: int = int32(10485760, "Largest fetch.", low=0)
+    replica_fetch_wait_max_ms: int = int32(500, "Longest wait of a follower's fetch.")
     replica_high_watermark_checkpoint_interval_ms: int = int64(
-        5000, "How often high watermarks are written down."
+        5000, "Interval between checkpoints of high watermarks."
     )
     replica_lag_time_max_ms: int = int64(
-        30000, "A follower that is behind for so long leaves the in-sync replicas."
+        30000, "Time behind the leader after which a follower leaves the in-sync replicas."
     )
     replica_socket_receive_buffer_bytes: int = int32(65536, "SO_RCVBUF of a fetcher.")
-    replica_socket_timeout_ms: int = int32(30000, "How long a fetcher waits for an answer.")
+    replica_socket_timeout_ms: int = int32(30000, "Longest wait of a fetcher for a response.")
 
     # Life of a broker, and the metadata log
-    broker_heartbeat_interval_ms: int = int32(2000, "How often a broker says that it lives.")
-    broker_session_timeout_ms: int = int32(9000, "A broker that is silent for so long is fenced.")
-    initial_broker_registration_timeout_ms: int = int32(
-        60000, "How long a broker tries to register before it gives up."
+    broker_heartbeat_interval_ms: int = int32(2000, "Interval between heartbeats of a broker.")
+    broker_session_timeout_ms: int = int32(
+        9000, "Time without a heartbeat after which a broker is fenced."
     )
-    controlled_shutdown_enable: bool = boolean(True, "Leaders move away before a broker stops.")
+    initial_broker_registration_timeout_ms: int = int32(
+        60000, "Longest time for the registration of a broker at its start."
+    )
+    controlled_shutdown_enable: bool = boolean(True, "Moves leaders away before a broker stops.")
     metadata_log_segment_bytes: int = int32(
         1073741824, "Size of a segment of the metadata log.", low=8388608
     )
     metadata_log_segment_ms: int = int64(604800000, "Age of a segment of the metadata log.")
     metadata_log_max_record_bytes_between_snapshots: int = int64(
-        20971520, "A snapshot follows after so much.", low=1
+        20971520, "Size of new metadata records after which a snapshot is written.", low=1
     )
     metadata_log_max_snapshot_interval_ms: int = int64(
-        3600000, "A snapshot follows after so long; 0: never for its age.", low=0
+        3600000, "Time after which a snapshot is written; 0: no limit.", low=0
     )
     metadata_max_idle_interval_ms: int = int32(
         500, "An idle controller writes a no-op so often; 0: never.", low=0
     )
     metadata_max_retention_bytes: int = int64(
-        104857600, "How much of the metadata log and its snapshots is kept."
+        104857600, "Largest size of the metadata log and its snapshots."
     )
     metadata_max_retention_ms: int = int64(
-        604800000, "How long the metadata log and its snapshots are kept."
+        604800000, "Retention time of the metadata log and its snapshots."
     )
     unstable_api_versions_enable: bool = boolean(
         False, "Versions of APIs that are not final are served.", internal=True
@@ -337,22 +350,22 @@ class BrokerConfig(GroupCoordinatorSettings):
 
     @property
     def embedded(self) -> bool:
-        """No `process.roles` was given: one node on its own, controller in process."""
+        """True without `process.roles`: one node on its own, with its controller in process."""
         return "process.roles" not in self.given
 
     @property
     def directories(self) -> tuple[str, ...]:
-        """The data directories, in their order."""
+        """Data directories, in order."""
         return self.log_dir if self.log_dirs is None else self.log_dirs
 
     @property
     def metadata_directory(self) -> str:
-        """The directory that has the metadata log."""
+        """Directory of the metadata log."""
         return self.metadata_log_dir or self.directories[0]
 
     @property
     def endpoints(self) -> Listeners:
-        """The listeners, resolved; computed at each call."""
+        """Resolved listeners, computed at each access."""
         return resolve_listeners(
             listeners=self.listeners,
             advertised=self.advertised_listeners,
@@ -365,7 +378,7 @@ class BrokerConfig(GroupCoordinatorSettings):
         )
 
     def plugin_settings(self, plugin: str) -> dict[str, str]:
-        """What was given as `plugin.<plugin>.<key>`, by key."""
+        """Given settings `plugin.<plugin>.<key>` of one plugin, by key."""
         prefix = f"plugin.{plugin}."
         return {
             name.removeprefix(prefix): given.text

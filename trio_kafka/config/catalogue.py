@@ -1,7 +1,7 @@
-"""Every broker setting by name: those that `BrokerConfig` has, and Kafka's others.
+"""All broker settings by name: those of `BrokerConfig`, and Kafka's others.
 
-A name may have a listener's prefix, `listener.name.<name>.` or, for one SASL mechanism of it,
-`listener.name.<name>.<mechanism>.`: it is then the setting behind the prefix, for that listener.
+A name may have a listener's prefix, `listener.name.<name>.` or, for one SASL mechanism,
+`listener.name.<name>.<mechanism>.`. Then it is the setting after the prefix, for that listener.
 """
 
 import re
@@ -10,25 +10,25 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.gone import instead_of
-from trio_kafka.config.known import (
-    OF_KAFKAS_PLUGINS,
-    Standing,
-    known_settings,
-    why_ignored,
-    why_unheard,
-)
+from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.config.unsupported import (
+    OF_KAFKAS_PLUGINS,
+    Support,
+    unsupported_settings,
+    why_field_unsupported,
+    why_unsupported,
+)
 
 BROKER_SETTINGS: Final = settings_of(BrokerConfig)
 
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(.+)")
-# Those that are obeyed listener by listener.
+# Settings that a listener may have of its own.
 _BY_LISTENER: Final = frozenset(
     {"max.connection.creation.rate", "max.connections", "num.network.threads"}
 )
-# What a mechanism's name may stand before, in a listener's settings.
+# Settings that may have a mechanism's prefix within a listener's.
 _OF_MECHANISMS: Final = (
     "connections.max.reauth.ms",
     "sasl.jaas.config",
@@ -39,20 +39,20 @@ _OF_MECHANISMS: Final = (
 
 
 def every_setting() -> Mapping[str, Setting]:
-    """All of them: in the order of their declaration, those first that have an effect."""
-    return {**BROKER_SETTINGS, **known_settings()}
+    """Return all settings in the order of declaration, those with an effect first."""
+    return {**BROKER_SETTINGS, **unsupported_settings()}
 
 
 def setting_of(name: str) -> Setting | None:
-    """The setting of a name, which may have a listener's prefix; None if there is none."""
+    """Return the setting of a name, with or without a listener's prefix; None if there is none."""
     if name in BROKER_SETTINGS:
         return BROKER_SETTINGS[name]
     base = base_of(name)
-    return known_settings().get(base) or BROKER_SETTINGS.get(base)
+    return unsupported_settings().get(base) or BROKER_SETTINGS.get(base)
 
 
 def base_of(name: str) -> str:
-    """The name without a listener's prefix."""
+    """Return the name without a listener's prefix."""
     match = _LISTENER.fullmatch(name)
     if match is None:
         return name
@@ -61,12 +61,12 @@ def base_of(name: str) -> str:
 
 
 def has_prefix(name: str) -> bool:
-    """It is a setting of one listener."""
+    """Return whether the name has a listener's prefix."""
     return _LISTENER.fullmatch(name) is not None
 
 
 def is_name(name: str) -> bool:
-    """The name of a setting of Kafka's or ours, of a plugin, or of a provider of secrets."""
+    """Return whether the name is one of Kafka, trio-kafka, a plugin or a provider of secrets."""
     return (
         setting_of(name) is not None
         or is_of_plugin(name)
@@ -76,13 +76,13 @@ def is_name(name: str) -> bool:
 
 
 def is_of_plugin(name: str) -> bool:
-    """`plugin.<plugin>.<key>`: the plugin knows what it means."""
+    """Return whether the name is `plugin.<plugin>.<key>`, which the plugin checks."""
     words = name.split(".", 2)
     return words[0] == "plugin" and len(words) == 3 and all(words)
 
 
 def is_of_provider(name: str) -> bool:
-    """`config.providers.<name>.class` or `.param.<key>`: `providers` knows what it means."""
+    """Return whether the name is a parameter of a provider, which `providers` checks."""
     words = name.removeprefix("config.providers.").split(".", 2)
     if not name.startswith("config.providers.") or len(words) < 2 or not words[0]:
         return False
@@ -90,22 +90,22 @@ def is_of_provider(name: str) -> bool:
 
 
 def why_without_effect(name: str) -> str | None:
-    """Why a setting has no effect here; None for one that has, or that Kafka does not know."""
+    """Return why a setting has no effect; None if it has one, or if Kafka does not have it."""
     if name in BROKER_SETTINGS:
-        return why_unheard(name)
+        return why_field_unsupported(name)
     base = base_of(name)
-    reason = why_ignored(base)
+    reason = why_unsupported(base)
     if reason is None and base not in _BY_LISTENER and setting_of(name) is not None:
-        return f"{Standing.NOT_YET.value}: a setting is the same for all listeners"
+        return f"{Support.NOT_YET.value}: listeners cannot have values of their own"
     return reason
 
 
 def unknown(name: str) -> str:
-    """What is said of a name that no setting has."""
+    """Return the error message for an unknown name."""
     if name in TOPIC_SETTINGS:
         server = TOPIC_SETTINGS[name].server
-        return "is a setting of topics" + (f": want {server[0][0]}" if server else "")
-    if instead := instead_of(name):
-        return f"Kafka 4 has no such setting: {instead}"
+        return "is a topic setting" + (f": use {server[0][0]} for a broker" if server else "")
+    if instead := replacement_of(name):
+        return f"Kafka 4 removed this setting: {instead}"
     near = get_close_matches(name, every_setting(), n=1, cutoff=0.7)
     return "no such setting" + (f": did you mean {near[0]}?" if near else "")

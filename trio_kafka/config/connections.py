@@ -1,27 +1,27 @@
-"""What limits connections and the memory of their requests, and the windows of quotas.
+"""Settings for limits of connections and request memory, and for the windows of quotas.
 
 A listener may have its own `max.connections` and `max.connection.creation.rate`, under
-`listener.name.<name>.`; without them it has those of the broker, as in Kafka.
+`listener.name.<name>.`; otherwise it has those of the broker, as in Kafka.
 """
 
 import re
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.setting import CLUSTER, int32, int64, string
+from trio_kafka.config.trio_settings import TrioSettings
 from trio_kafka.config.values import MAX_INT
 
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]+")
 
 
 def overrides_of(text: str) -> dict[str, int]:
-    """The limits in `HOST:COUNT,…`, by host, the last one of a host. ValueError."""
+    """Return the limits in `HOST:COUNT,…` by host; the last one wins. Raises ValueError."""
     found = {}
     for item in filter(None, map(str.strip, text.split(","))):
         host, _, count = (part.strip() for part in item.rpartition(":"))
         if not (_HOST.fullmatch(host) and count.isascii() and count.isdecimal()):
-            raise ValueError(f"{item!r} is no HOST:COUNT")
+            raise ValueError(f"{item!r} is not HOST:COUNT")
         if int(count) > MAX_INT:
             raise ValueError(f"{item!r} is too large: want at most {MAX_INT}")
         found[host] = int(count)
@@ -33,8 +33,8 @@ def _check_overrides(text: str) -> None:
 
 
 @frozen(kw_only=True, init=False, eq=False, repr=False)  # is never made alone
-class ConnectionSettings(OwnSettings):
-    """What `BrokerConfig` has of limits."""
+class ConnectionSettings(TrioSettings):
+    """Connection settings of `BrokerConfig`."""
 
     max_connections: int = int32(
         MAX_INT, "The most connections of this broker.", low=0, update=CLUSTER
@@ -43,13 +43,13 @@ class ConnectionSettings(OwnSettings):
         MAX_INT, "The most connections from one address.", low=0, update=CLUSTER
     )
     max_connections_per_ip_overrides: str = string(
-        "", "Other limits for some addresses: HOST:COUNT.", update=CLUSTER, check=_check_overrides
+        "", "Limits for single addresses: HOST:COUNT.", update=CLUSTER, check=_check_overrides
     )
     max_connection_creation_rate: int = int32(
         MAX_INT, "The most new connections in a second.", low=0, update=CLUSTER
     )
     queued_max_request_bytes: int = int64(
-        -1, "The most bytes of requests that are received or in hand; -1: no limit."
+        -1, "Largest size of all requests that are being received or handled; -1: unlimited."
     )
     quota_window_num: int = int32(11, "Windows that rates of quotas are measured over.", low=1)
     quota_window_size_seconds: int = int32(1, "Length of each of those windows.", low=1)

@@ -1,9 +1,9 @@
-"""Settings that change while the broker runs: which may, what a change must obey, what is in force.
+"""Dynamic settings: which may change, which values are allowed, which value is effective.
 
-Pure functions of texts. A value comes from the first of these that has it: the topic, this broker
-while it runs, all brokers while they run, what was written down, the default. Where a setting has
-synonyms (`log.retention.ms`, `.minutes`, `.hours`) the source counts before the name.
-Source: KIP-226, KIP-569; Kafka's rules of a change are in `changes`.
+Pure functions of texts. A value comes from the first source that has it: the topic, this broker at
+run time, all brokers at run time, the static settings, the default. With synonyms
+(`log.retention.ms`, `.minutes`, `.hours`) the source counts before the name. Source: KIP-226,
+KIP-569; Kafka's rules of a change are in `change_rules`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,11 +38,11 @@ MOST_AT_RUN_TIME: Final[Mapping[str, int]] = {
     "num.network.threads": 64,
     "num.recovery.threads.per.data.dir": 1024,
 }
-_AT_START: Final = "is read when the broker starts, and cannot be changed after that"
+_AT_START: Final = "is read when the broker starts: change it in the broker's file, and restart"
 
 
 class Source(IntEnum):
-    """Where a value comes from, by its number on the wire."""
+    """Source of a value, by its number on the wire."""
 
     TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -56,7 +56,7 @@ class Source(IntEnum):
 
 @frozen
 class Synonym:
-    """One place where the value might have come from."""
+    """One possible source of a value."""
 
     name: str
     value: str | None
@@ -65,21 +65,21 @@ class Synonym:
 
 @frozen(kw_only=True)
 class Layers:
-    """A broker's settings and what lies over them while it runs: texts by name."""
+    """Static settings of a broker, and the dynamic ones over them: texts by name."""
 
     config: BrokerConfig
     dynamic: Mapping[str, str] = {}
     dynamic_default: Mapping[str, str] = {}
 
     def effective(self) -> BrokerConfig:
-        """The configuration with what was set while the broker runs. Raises ConfigError."""
+        """Return the configuration with the dynamic settings. Raises ConfigError."""
         changes = {**self.dynamic_default, **self.dynamic}
         return overlaid(self.config, changes) if changes else self.config
 
     def usable(self) -> tuple["Layers", tuple[ConfigError, ...]]:
-        """The layers without the values that `check_dynamic` refuses, and why it does.
+        """Return the layers without the values that `check_dynamic` rejects, and the errors.
 
-        A metadata log may hold what another release or a plugin of Kafka's accepted.
+        A metadata log may have values that another release or a Java plugin accepted.
         """
         own, refused_own = _readable(self.dynamic, per_broker=True)
         common, refused = _readable(self.dynamic_default, per_broker=False)
@@ -88,9 +88,9 @@ class Layers:
 
 
 def update_of(name: str) -> Update | None:
-    """Where a broker setting may be changed while it runs; None: there is none of that name.
+    """Return where a broker setting may change at run time; None for an unknown name.
 
-    With a listener's prefix it is that broker's own, if it may be changed at all.
+    With a listener's prefix a setting is the broker's own, if it may change at all.
     """
     setting = setting_of(name)
     if setting is None or not has_prefix(name) or setting.update is Update.READ_ONLY:
@@ -99,23 +99,23 @@ def update_of(name: str) -> Update | None:
 
 
 def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
-    """Check one setting that a client sets, or that an earlier release has stored.
+    """Check one setting that a client sets, or that an earlier release stored.
 
-    per_broker: it is set for one broker, not for all.
+    per_broker: the change is for one broker, not for all.
     Raises ConfigError, which never shows a secret.
     """
     setting, update = setting_of(name), update_of(name)
     if setting is None:
         raise ConfigError(name, _AT_START if _is_never_dynamic(name) else unknown(name))
     if update is Update.READ_ONLY:
-        raise ConfigError(name, "cannot be changed while the broker runs")
+        raise ConfigError(name, _AT_START)
     if _is_never_dynamic(name):
         raise ConfigError(name, _AT_START)
     if name.startswith("ssl."):
-        reason = f"is changed for one listener: want listener.name.<listener>.{name}"
+        reason = f"can only be set for one listener: use listener.name.<listener>.{name}"
         raise ConfigError(name, reason)
     if not per_broker and update is Update.PER_BROKER:
-        raise ConfigError(name, "is one broker's own: want the broker's id")
+        raise ConfigError(name, "can only be set for one broker: name the broker's id")
     try:
         value = setting.parse(text)
     except ConfigError as error:
@@ -126,7 +126,7 @@ def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
 
 
 def _is_never_dynamic(name: str) -> bool:
-    """Whether only an operator may set this, though Kafka's brokers follow it while they run.
+    """Return whether only an operator may set this, although Kafka allows clients to.
 
     Providers read this machine's files and environment. A plugin's settings may name anything.
     """
@@ -134,13 +134,13 @@ def _is_never_dynamic(name: str) -> bool:
 
 
 def is_list(name: str, *, topic: bool) -> bool:
-    """The value is a list: APPEND and SUBTRACT apply to it."""
+    """Return whether the value is a list, so that APPEND and SUBTRACT apply."""
     setting = TOPIC_SETTINGS.get(name) if topic else setting_of(name)
     return setting is not None and setting.kind is Kind.LIST
 
 
 def default_list(name: str, *, topic: bool) -> str:
-    """What APPEND and SUBTRACT begin with where nothing is set: Kafka's default of the setting."""
+    """Return the list that APPEND and SUBTRACT change where none is set: Kafka's default."""
     setting = TOPIC_SETTINGS.get(name) if topic else setting_of(name)
     if setting is None or setting.required:
         return ""
@@ -148,9 +148,9 @@ def default_list(name: str, *, topic: bool) -> str:
 
 
 def value_of(name: str, layers: Layers) -> Value:
-    """The value of a broker setting that is in force; a node's embedded defaults count as such.
+    """Return the effective value of a broker setting, with the embedded defaults of a node.
 
-    Raises ConfigError for a name that is no setting, and for a value that cannot be read.
+    Raises ConfigError for an unknown name, and for a value that cannot be parsed.
     """
     setting = setting_of(name)
     if setting is None:
@@ -167,10 +167,10 @@ def value_of(name: str, layers: Layers) -> Value:
 
 
 def broker_synonyms(name: str, layers: Layers) -> tuple[Synonym, ...]:
-    """Where a broker setting's value might come from, the one in force first; secrets hidden.
+    """Return the possible sources of a broker setting's value, the effective one first.
 
-    What stands before the setting's own name is left out, as in Kafka: `log.retention.hours` that
-    was written down says nothing about `log.retention.ms`.
+    Secrets are hidden. Synonyms before the setting's own name are left out, as in Kafka: a static
+    `log.retention.hours` says nothing about `log.retention.ms`.
     """
     own = setting_of(name)
     found = list(_found(name, own, layers)) if own is not None else []
@@ -179,10 +179,11 @@ def broker_synonyms(name: str, layers: Layers) -> tuple[Synonym, ...]:
 
 
 def topic_synonyms(name: str, given: Mapping[str, str], layers: Layers) -> tuple[Synonym, ...]:
-    """The same of a topic's setting; `given` are the settings that the topic itself has.
+    """Return the possible sources of a topic setting's value, the effective one first.
 
-    Behind the topic's own value comes what the broker setting has that Kafka names first:
-    for `retention.ms` that is `log.retention.ms`, with its synonyms where it is set itself.
+    given: the settings of the topic itself. After the topic's own value comes the broker setting
+    that Kafka names first: for `retention.ms` that is `log.retention.ms`, with its synonyms where
+    it is set itself.
     """
     return own_synonyms(TOPIC_SETTINGS[name], given, layers, Source.TOPIC)
 
@@ -190,7 +191,7 @@ def topic_synonyms(name: str, given: Mapping[str, str], layers: Layers) -> tuple
 def own_synonyms(
     setting: Setting, given: Mapping[str, str], layers: Layers, source: Source
 ) -> tuple[Synonym, ...]:
-    """The same of a setting of any resource that lies over the broker's; `source`: its own."""
+    """Return the possible sources of a setting of another resource. source: its own source."""
     below = broker_synonyms(setting.server[0][0], layers) if setting.server else ()
     if setting.name not in given:
         return below
@@ -199,7 +200,7 @@ def own_synonyms(
 
 
 def _found(name: str, own: Setting, layers: Layers) -> Iterator[Synonym]:
-    """Every source in its order, and in each source every name in its order."""
+    """Yield every source in order, and every name in order within each source."""
     names = own.synonyms or _names_of(name)
     settings = {one: found for one in names if (found := setting_of(one)) is not None}
     given = {one: layers.config.given[one].text for one in names if one in layers.config.given}

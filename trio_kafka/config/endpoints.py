@@ -1,7 +1,7 @@
-"""Listeners: from `NAME://HOST:PORT` to names, protocols and endpoints, or a clear refusal.
+"""Listeners: from `NAME://HOST:PORT` to names, protocols and endpoints, or an error.
 
-A protocol that cannot be served is an error: plaintext never stands in for it.
-Source: Apache Kafka 4.4.0; one port with an IPv4 and an IPv6 address is KIP-797.
+An unsupported protocol is an error: plaintext never replaces it. Source: Apache Kafka 4.4.0; one
+port with an IPv4 and an IPv6 address is KIP-797.
 """
 
 import re
@@ -15,7 +15,7 @@ from trio_kafka.model import Endpoint
 
 
 class SecurityProtocol(Enum):
-    """How bytes travel on a listener; the number is the protocol's."""
+    """Security protocol of a listener, with Kafka's number."""
 
     PLAINTEXT = 0
     SSL = 1
@@ -28,7 +28,7 @@ SERVED: Final = frozenset({SecurityProtocol.PLAINTEXT})
 
 @frozen(kw_only=True)
 class NamedEndpoint:
-    """A listener. An empty host: bind to every address; advertise this machine's name."""
+    """Listener. An empty host: bind every address; advertise this machine's name."""
 
     name: str
     protocol: SecurityProtocol
@@ -40,10 +40,10 @@ class NamedEndpoint:
 
 @frozen(kw_only=True)
 class Listeners:
-    """The listeners of a node. `advertised` are the broker's, in the order of `broker`.
+    """Listeners of a node. advertised: those of the broker, in the order of `broker`.
 
-    An advertised port 0 means: the port that the listener of that name was given. `control` is the
-    one of them that has a plane of its own.
+    An advertised port 0 stands for the port that the listener of this name was given. control: the
+    listener with a plane of its own.
     """
 
     broker: tuple[NamedEndpoint, ...]
@@ -61,30 +61,30 @@ _SIX: Final = re.compile(r"[^/]+://[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9]+")
 
 
 def parse_endpoint(text: str, setting: str) -> tuple[str, Endpoint]:
-    """Name (upper case) and endpoint of `NAME://HOST:PORT`. Raises ConfigError for `setting`."""
+    """Return name (upper case) and endpoint of `NAME://HOST:PORT`. Raises ConfigError."""
     match = _ENDPOINT.fullmatch(text)
     if match is None:
-        hint = ": an IPv6 address stands in brackets" if _SIX.fullmatch(text) else ""
-        raise ConfigError(setting, f"{text!r} is no NAME://HOST:PORT{hint}")
+        hint = ": put the IPv6 address in brackets" if _SIX.fullmatch(text) else ""
+        raise ConfigError(setting, f"{text!r} is not NAME://HOST:PORT{hint}")
     port = int(match["port"])
     if port > 65535:
-        raise ConfigError(setting, f"{text!r}: port {port} is above 65535")
+        raise ConfigError(setting, f"{text!r}: port {port} is too large: want 0 to 65535")
     return match["name"].upper(), Endpoint(match["six"] or match["host"] or "", port)
 
 
 def parse_protocol_map(text: str) -> dict[str, SecurityProtocol]:
-    """`NAME:PROTOCOL,...` by name in upper case. Raises ConfigError."""
+    """Return the protocols of `NAME:PROTOCOL,...` by name in upper case. Raises ConfigError."""
     setting = "listener.security.protocol.map"
     found: dict[str, SecurityProtocol] = {}
     for item in filter(None, map(str.strip, text.split(","))):
         name, colon, protocol = (part.strip().upper() for part in item.rpartition(":"))
         if not colon or not name:
-            raise ConfigError(setting, f"{item!r} is no NAME:PROTOCOL")
+            raise ConfigError(setting, f"{item!r} is not NAME:PROTOCOL")
         if protocol not in SecurityProtocol.__members__:
             known = ", ".join(SecurityProtocol.__members__)
-            raise ConfigError(setting, f"{item!r}: the protocol is none of {known}")
+            raise ConfigError(setting, f"{item!r}: the protocol is not one of {known}")
         if name in found:
-            raise ConfigError(setting, f"{name} is named twice")
+            raise ConfigError(setting, f"{name} is named twice: remove one")
         found[name] = SecurityProtocol[protocol]
     return found
 
@@ -100,10 +100,10 @@ def resolve_listeners(
     inter_broker_protocol: str,
     control_plane_name: str | None = None,
 ) -> Listeners:
-    """The listeners of a node that is broker and controller. Raises ConfigError.
+    """Return the listeners of a node that is broker and controller. Raises ConfigError.
 
-    map_is_given: whether `listener.security.protocol.map` was written down. Where it was not, a
-        controller's listener without a protocol is PLAINTEXT, unless a name asks for SSL or SASL.
+    map_is_given: whether `listener.security.protocol.map` is set. If not, a controller listener
+    without a protocol is PLAINTEXT, unless a name asks for SSL or SASL.
     controller_names: may be empty: the controller is then reached in process only.
     """
     controllers = [name.upper() for name in controller_names]
@@ -115,10 +115,12 @@ def resolve_listeners(
     _refuse_shared(named, "listeners")
     for name in controllers:
         if not any(listener.name == name for listener in named):
-            raise ConfigError("controller.listener.names", f"{name} is none of the listeners")
+            reason = f"{name} is not one of listeners: {_names(named)}"
+            raise ConfigError("controller.listener.names", reason)
     broker = tuple(listener for listener in named if listener.name not in controllers)
     if not broker:
-        raise ConfigError("listeners", "none is left for clients: all are the controller's")
+        reason = "all belong to the controller: add one for clients"
+        raise ConfigError("listeners", reason)
     told = _advertised(advertised, broker, controllers, protocols)
     controller = tuple(listener for listener in named if listener.name in controllers)
     _check_controllers(advertised, controller, controllers, protocols)
@@ -138,27 +140,29 @@ def _named(
     found = []
     for name, endpoint in bound:
         if name not in protocols:
-            reason = f"listener.security.protocol.map has no protocol for {name}"
+            reason = (
+                f"{name} has no protocol: add {name}:PLAINTEXT to listener.security.protocol.map"
+            )
             raise ConfigError(setting, reason)
         if protocols[name] not in SERVED:
-            reason = f"{name}: {protocols[name].name} is not served yet, only PLAINTEXT is"
+            reason = f"{name}: {protocols[name].name} is not supported yet: use PLAINTEXT"
             raise ConfigError(setting, reason)
         found.append(NamedEndpoint(name=name, protocol=protocols[name], endpoint=endpoint))
     return found
 
 
 def _refuse_shared(named: Sequence[NamedEndpoint], setting: str) -> None:
-    """No name twice, and no port but for one IPv4 and one IPv6 address."""
+    """Reject a repeated name, and a shared port except by one IPv4 and one IPv6 address."""
     if not named:
         raise ConfigError(setting, "must not be empty")
     for position, later in enumerate(named):
         for earlier in named[:position]:
             if earlier.name == later.name:
-                raise ConfigError(setting, f"{later.name} is named twice")
+                raise ConfigError(setting, f"{later.name} is named twice: remove one")
             if earlier.endpoint.port == later.endpoint.port != 0 and not _two_families(
                 earlier.endpoint.host, later.endpoint.host
             ):
-                reason = f"{earlier} and {later} have one port"
+                reason = f"{earlier} and {later} have the same port: change one"
                 raise ConfigError(setting, reason)
 
 
@@ -175,12 +179,13 @@ def _advertised(
     else:
         parsed = [parse_endpoint(text, setting) for text in texts]
         if len({name for name, _ in parsed}) < len(parsed):
-            raise ConfigError(setting, "a listener is named twice")
+            raise ConfigError(setting, "a listener is named twice: remove one")
         of_broker = [(name, endpoint) for name, endpoint in parsed if name not in controllers]
         named = {listener.name: listener for listener in _named(of_broker, protocols, setting)}
     unknown = named.keys() - {listener.name for listener in broker}
     if unknown:
-        raise ConfigError(setting, f"{min(unknown)} is none of the listeners")
+        reason = f"{min(unknown)} is not one of listeners: {_names(broker)}"
+        raise ConfigError(setting, reason)
     _refuse_any_address(named.values(), setting)
     return tuple(named[listener.name] for listener in broker if listener.name in named)
 
@@ -191,7 +196,7 @@ def _check_controllers(
     controllers: Sequence[str],
     protocols: dict[str, SecurityProtocol],
 ) -> None:
-    """What is told of the controller's listeners can be connected to as well."""
+    """Check that clients can connect to the advertised controller listeners."""
     setting = "advertised.listeners"
     parsed = [parse_endpoint(text, setting) for text in texts or ()]
     told = [(name, endpoint) for name, endpoint in parsed if name in controllers]
@@ -203,14 +208,14 @@ def _check_controllers(
 def _refuse_any_address(advertised: Iterable[NamedEndpoint], setting: str) -> None:
     for listener in advertised:
         if listener.endpoint.host == "0.0.0.0":  # noqa: S104 - refused here, not bound
-            reason = f"{listener}: clients cannot connect to that: set advertised.listeners"
+            reason = f"{listener}: clients cannot connect to this address: set advertised.listeners"
             raise ConfigError(setting, reason)
 
 
 def _inter_broker(advertised: Sequence[NamedEndpoint], name: str | None, protocol: str) -> str:
     if name is not None:
         if not any(listener.name == name.upper() for listener in advertised):
-            reason = f"{name} is none of the advertised listeners"
+            reason = f"{name} is not one of the advertised listeners: {_names(advertised)}"
             raise ConfigError("inter.broker.listener.name", reason)
         return name.upper()
     for listener in advertised:
@@ -223,22 +228,26 @@ def _inter_broker(advertised: Sequence[NamedEndpoint], name: str | None, protoco
 def _control(
     name: str | None, advertised: Sequence[NamedEndpoint], inter_broker: str
 ) -> str | None:
-    """Kafka's rules of its control plane, until 3.9 (KIP-291)."""
+    """Check the control plane listener by Kafka's rules until 3.9 (KIP-291)."""
     if not name:
         return None
     setting, control = "control.plane.listener.name", name.upper()
     names = [listener.name for listener in advertised]
     if control not in names:
-        reason = f"{name} is none of the advertised listeners: want one of {', '.join(names)}"
+        reason = f"{name} is not one of the advertised listeners: {_names(advertised)}"
         raise ConfigError(setting, reason)
     if control == inter_broker:
-        reason = f"{name} is the listener that brokers use: want another one"
+        reason = f"{name} is the listener that brokers use: choose another one"
         raise ConfigError(setting, reason)
     return control
 
 
+def _names(listeners: Iterable[NamedEndpoint]) -> str:
+    return ", ".join(listener.name for listener in listeners)
+
+
 def _two_families(one: str, other: str) -> bool:
-    """One IPv4 and one IPv6 address. Names and empty hosts may be either, so they are not."""
+    """Return whether one address is IPv4 and the other IPv6; names and empty hosts are neither."""
     four = [re.fullmatch(r"[0-9.]+", host) is not None for host in (one, other)]
     six = [":" in host for host in (one, other)]
     return (four[0] and six[1]) or (six[0] and four[1])

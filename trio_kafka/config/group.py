@@ -1,9 +1,8 @@
-"""The settings that a group of consumers may have of its own, over those of the broker.
+"""Settings of a single group, over those of the broker.
 
-Most are a broker's setting, `group.` before the name, for one group: declared there, with a default
-that is the broker's, and some with bounds there as well (`group.consumer.min.session.timeout.ms`).
-Nothing obeys those of share and streams groups yet. Source: KIP-848, KIP-932, KIP-1071; Apache
-Kafka 4.4.0.
+Most are a broker setting without its prefix `group.`, for one group. Declaration, default and some
+bounds are those of the broker's setting (`group.consumer.min.session.timeout.ms`). Settings of
+share and streams groups have no effect yet. Source: KIP-848, KIP-932, KIP-1071; Apache Kafka 4.4.0.
 """
 
 import re
@@ -35,29 +34,29 @@ _HEARTBEAT: Final = "heartbeat.interval.ms"
 
 def _check_reset(text: str) -> None:
     if not _RESET.fullmatch(text):
-        raise ValueError(f"{text!r} is none of latest, earliest, by_duration:PnDTnHnMn.nS")
+        raise ValueError(f"{text!r} is not one of latest, earliest, by_duration:PnDTnHnMn.nS")
 
 
 @frozen(kw_only=True)
 class GroupConfig:
-    """Those that are no broker's setting of the same type: one field a setting."""
+    """Group settings without a broker setting of the same type: one field a setting."""
 
     errors_deadletterqueue_copy_record_enable: bool = boolean(
         False, "Records that are put aside are copied whole."
     )
     errors_deadletterqueue_topic_name: str = string(
-        "", "Where records go that nobody could process."
+        "", "Topic for records that could not be processed."
     )
     share_auto_offset_reset: str = string(
-        "latest", "Where a share group begins to read.", check=_check_reset
+        "latest", "Position at which a share group begins to read.", check=_check_reset
     )
     share_isolation_level: str = string(
         "read_uncommitted",
-        "Whether records of transactions are read before they are committed.",
+        "Visibility of uncommitted records of transactions.",
         choices=("read_committed", "read_uncommitted"),
     )
     share_renew_acknowledge_enable: bool = boolean(
-        True, "Whoever works on a record may ask for more time."
+        True, "A consumer may ask for more time for a record."
     )
     streams_assignor_name: str | None = string(
         None,
@@ -66,7 +65,7 @@ class GroupConfig:
     )
 
 
-# Those that are a broker's setting, `group.` before the name, for one group.
+# Settings that exist for the broker too, there with the prefix `group.`.
 _OF_BROKER: Final = """
     consumer.assignment.interval.ms consumer.assignor.offload.enable
     consumer.heartbeat.interval.ms consumer.session.timeout.ms
@@ -82,10 +81,9 @@ _OF_BROKER: Final = """
 
 @cache
 def group_settings() -> Mapping[str, Setting]:
-    """All settings that a group may have, by name, in its order.
+    """Return all group settings, sorted by name.
 
-    Made when they are asked for: those of share and streams groups come from tables that a start
-    does without.
+    Made on first use: those of share and streams groups come from tables that a start does without.
     """
     broker = every_setting()
     of_broker = {name: _of_broker(name, broker[f"group.{name}"]) for name in _OF_BROKER.split()}
@@ -99,16 +97,16 @@ def _of_broker(name: str, broker: Setting) -> Setting:
 
 
 def group_values(given: Mapping[str, str], broker: Layers) -> dict[str, Value]:
-    """What is in force for a group, by name: what was given to it, over the broker's settings.
+    """Return the effective settings of a group: its own, over the broker's.
 
-    What cannot be read counts as not given. A number outside of the broker's bounds, which may be
-    others by now, counts as the nearest that lies within.
+    A value that cannot be parsed counts as not given. A number outside the broker's bounds, which
+    may have changed, counts as the nearest number within them.
     """
     return {name: _value(setting, given, broker) for name, setting in group_settings().items()}
 
 
 def default_group_list(name: str) -> str | None:
-    """What APPEND and SUBTRACT begin with where nothing is set; None: it is no list."""
+    """Return the list that APPEND and SUBTRACT change where none is set; None: not a list."""
     setting = group_settings().get(name)
     if setting is None or setting.kind is not Kind.LIST:
         return None
@@ -116,7 +114,7 @@ def default_group_list(name: str) -> str | None:
 
 
 def is_group_setting(name: str, text: str) -> bool:
-    """Whether that is one, and can be read."""
+    """Return whether the name is a group setting, and the text a value of it."""
     try:
         group_settings()[name].parse(text)
     except (ConfigError, KeyError):
@@ -140,14 +138,14 @@ def _value(setting: Setting, given: Mapping[str, str], broker: Layers) -> Value:
 
 
 def validate_group_configs(configs: Mapping[str, str], broker: Layers) -> None:
-    """Check the settings that a group is to have of its own.
+    """Check the settings of a group.
 
     Raises KafkaError(INVALID_CONFIG), which names the setting.
     """
     try:
         for name, text in configs.items():
             if name not in group_settings():
-                raise ConfigError(name, "is no setting of groups")
+                raise ConfigError(name, "is not a group setting")
             _check_bounds(name, group_settings()[name].parse(text), broker)
         values = group_values(configs, broker)
         for kind in _KINDS:

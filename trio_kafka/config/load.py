@@ -1,8 +1,8 @@
-"""From what was written down to a `BrokerConfig`: layers of texts, the later one wins.
+"""Configuration from layers of texts; a later layer overrides an earlier one.
 
-A layer is a mapping of names to `Given`: `toml`, `environment`, `properties` and `options` make
-them. Reading files is left to who calls.
-Without `process.roles` a node is embedded: see `EMBEDDED`. Everything else has Kafka's defaults.
+A layer maps names to `Given`; `toml`, `environment`, `properties` and `options` make layers. The
+caller reads the files. Without `process.roles` a node is embedded: see `EMBEDDED`. All other
+defaults are Kafka's.
 """
 
 import re
@@ -22,11 +22,11 @@ from trio_kafka.config.catalogue import (
     unknown,
     why_without_effect,
 )
-from trio_kafka.config.known import why_value_ignored
 from trio_kafka.config.properties import Given
 from trio_kafka.config.rules import check, refuse
 from trio_kafka.config.setting import ConfigError, Setting
 from trio_kafka.config.sources.providers import Outside, resolve
+from trio_kafka.config.unsupported import why_value_unsupported
 from trio_kafka.config.values import Value
 
 Layer = Mapping[str, Given]
@@ -46,29 +46,29 @@ _NAME: Final = re.compile(r"[\w.-]*")
 
 @frozen
 class Loaded:
-    """A configuration, and what its author should know about it: one line each."""
+    """Configuration, with one warning a line."""
 
     config: BrokerConfig
     warnings: tuple[str, ...]
 
 
 def options(arguments: Iterable[str], where: str = "-c") -> dict[str, Given]:
-    """The layer of `name=value` arguments. Raises ConfigError."""
+    """Return the layer of `name=value` arguments. Raises ConfigError."""
     found = {}
     for argument in arguments:
         name, equals, text = argument.partition("=")
         if not equals or not name.strip():
             # No more than a name is told: what follows may be a secret.
             found_name = _NAME.match(argument)
-            raise ConfigError(found_name[0] if found_name else "", "want name=value", where)
+            raise ConfigError(found_name[0] if found_name else "", "is not NAME=VALUE", where)
         found[name.strip()] = Given(text, where)
     return found
 
 
 def load(*layers: Layer, outside: Outside | None = None) -> Loaded:
-    """The configuration of layers, each over those before it. Raises ConfigError.
+    """Return the configuration of layers, lowest first. Raises ConfigError.
 
-    outside: where `config.providers` look values up; None: they are refused.
+    outside: where `config.providers` look values up; None: they are rejected.
     """
     given: dict[str, Given] = {}
     for layer in layers:
@@ -79,33 +79,33 @@ def load(*layers: Layer, outside: Outside | None = None) -> Loaded:
         config = _build(given)
         check(config)
     except ConfigError as error:
-        raise told(error, given) from None
+        raise locate_error(error, given) from None
     return Loaded(config, warnings)
 
 
-def told(error: ConfigError, given: Layer) -> ConfigError:
-    """The error with its place, and without a word of what was looked up."""
+def locate_error(error: ConfigError, given: Layer) -> ConfigError:
+    """Return the error with its place, and without any text that a provider looked up."""
     culprit = given.get(error.name)
     where = error.where or (culprit.where if culprit else None)
     if culprit is not None and culprit.written is not None and culprit.written not in error.reason:
-        reason = f"what {culprit.written} stands for is no valid value"
+        reason = f"the value of {culprit.written} is not valid"
         return ConfigError(error.name, reason, where)
     for one in given.values():
         if one.written is not None and len(one.text) >= _SECRET and one.text in error.reason:
-            return ConfigError(error.name, f"contradicts what {one.written} stands for", where)
+            return ConfigError(error.name, f"contradicts the value of {one.written}", where)
     return ConfigError(error.name, error.reason, where)
 
 
 def broker_config(settings: Mapping[str, str] | None = None) -> BrokerConfig:
-    """The configuration of an embedding program: settings by Kafka's names. Raises ConfigError."""
+    """Return the configuration of an embedding program, by Kafka's names. Raises ConfigError."""
     given = {name: Given(text, "settings") for name, text in (settings or {}).items()}
     return load(given).config
 
 
 def overlaid(config: BrokerConfig, changes: Mapping[str, str]) -> BrokerConfig:
-    """The configuration with other values, which were set while the broker runs.
+    """Return the configuration with dynamic settings over it.
 
-    `given` stays what was written down; names without an effect are passed over.
+    `given` stays the static settings; names without an effect are ignored.
     Raises ConfigError.
     """
     values: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def overlaid(config: BrokerConfig, changes: Mapping[str, str]) -> BrokerConfig:
 
 
 def default_of(setting: Setting, config: BrokerConfig) -> Value:
-    """The value of a broker setting that is not given."""
+    """Return the value of a broker setting that is not given."""
     if config.embedded and setting.name in EMBEDDED:
         return EMBEDDED[setting.name]
     return None if setting.required else setting.default
@@ -141,14 +141,14 @@ def _build(given: Layer) -> BrokerConfig:
         BROKER_SETTINGS["node.id"].check_value(values["node_id"])
     for name, setting in BROKER_SETTINGS.items():
         if setting.required and setting.field not in values:
-            raise ConfigError(name, "must be set where process.roles is")
+            raise ConfigError(name, "must be set, since process.roles is set")
     return BrokerConfig(given=given, **values)
 
 
 def check_name(name: str, given: Given) -> str | None:
-    """Why a setting, or its value, has no effect; None if it has one.
+    """Return why a setting, or its value, has no effect; None if it has one.
 
-    Values are checked also where the setting has no effect. Raises ConfigError for an unknown name.
+    Values of settings without an effect are checked too. Raises ConfigError for an unknown name.
     """
     if is_of_plugin(name) or is_of_provider(name):
         return None
@@ -162,7 +162,7 @@ def check_name(name: str, given: Given) -> str | None:
             setting.parse(given.text)
         except ConfigError as error:
             raise ConfigError(name, error.reason, given.where) from None
-    return reason or why_value_ignored(name, given.text)
+    return reason or why_value_unsupported(name, given.text)
 
 
 def _warnings(given: Layer) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What every plugin has, as `plugin.<name>.<key>`; a plugin declares its other settings itself."""
+"""Settings that every plugin has, as `plugin.<name>.<key>`, besides those that it declares."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,25 +11,24 @@ POLICIES: Final = ("isolate", "restart", "fatal")
 
 @frozen(kw_only=True)
 class HostSettings:
-    """The defaults of the first five are what the plugin says of itself, and these where it says
-    nothing.
+    """Common settings of plugins.
+
+    A plugin may declare its own defaults for the first five; these hold otherwise.
     """
 
-    enabled: bool = boolean(True, "Whether it runs.")
-    order: int = int32(100, "It starts before those of higher order, and stops after them.")
+    enabled: bool = boolean(True, "Runs the plugin.")
+    order: int = int32(100, "Position in the order of starts; plugins stop in the reverse order.")
     policy: str = string(
         "isolate",
-        "When it fails: it alone goes, or it is started again, or the broker stops.",
+        "Reaction to a failure: stop the plugin, start it again, or stop the broker.",
         choices=POLICIES,
     )
-    deadline_ms: int = int64(0, "The most that one request may be in its hands; 0: any.", low=0)
-    limit: int = int32(
-        0, "Requests in its hands at once, of those that wait; 0: any number.", low=0
-    )
-    start_ms: int = int64(30000, "The most that its start takes.", low=1)
-    drain_ms: int = int64(10000, "The most that it takes to finish and to go.", low=0)
+    deadline_ms: int = int64(0, "Longest time for one request in the plugin; 0: unlimited.", low=0)
+    limit: int = int32(0, "Largest number of waiting requests in the plugin; 0: unlimited.", low=0)
+    start_ms: int = int64(30000, "Longest time for the plugin's start.", low=1)
+    drain_ms: int = int64(10000, "Longest time for the plugin's stop.", low=0)
     failures: int = int32(
-        100, "It has failed when it fails so many requests in a minute; 0: never.", low=0
+        100, "Failed requests in a minute after which the plugin has failed; 0: never.", low=0
     )
 
 

@@ -1,7 +1,7 @@
-"""Java's properties files: `name=value` lines with comments, escapes and continuations.
+"""Java properties files: `name=value` lines with comments, escapes and continuations.
 
-Source: the line format of java.util.Properties; the text is Latin-1, others are `\\uXXXX`.
-A name that is given twice has its last value, as in Kafka.
+Source: the line format of java.util.Properties; the text is Latin-1, other characters are
+`\\uXXXX`. A repeated name has its last value, as in Kafka.
 """
 
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 @frozen
 class Given:
-    """The text of a setting, and where it was given: `file:line`, or the option of a command.
+    """Text of a setting, and its place: `file:line`, or a command's option.
 
-    written: what stands there, if the text was looked up: that is shown, the text never is.
+    written: the text before a provider looked it up; only this is shown then.
     """
 
     text: str
@@ -28,24 +28,24 @@ class Given:
 
 
 def parse_properties(text: str, file: str) -> dict[str, Given]:
-    """The settings of a file by name. Raises ConfigError, which names file and line."""
+    """Return the settings of a file by name. Raises ConfigError with file and line."""
     return dict(iterate_properties(text, file))
 
 
 def iterate_properties(text: str, file: str) -> Iterator[tuple[str, Given]]:
-    """The lines of a file as they come: names may be given twice. Raises ConfigError."""
+    """Yield the settings of a file in order; a name may repeat. Raises ConfigError."""
     for number, line in _logical_lines(text):
         where = f"{file}:{number}"
         name_end, value_start = _split(line)
         name = _unescape(line[:name_end], where)
         if not name:
             # The value is not told: it may be a secret.
-            raise ConfigError("line", "a value without a name", where)
+            raise ConfigError("line", "has a value without a name: want name=value", where)
         yield name, Given(_unescape(line[value_start:], where, name), where)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines joined where they end in an odd number of backslashes, with their first number."""
+    """Yield lines with their first number, joined after an odd number of backslashes."""
     parts: list[str] = []
     first = 0
     for number, natural in enumerate(_natural_lines(text), 1):
@@ -70,7 +70,7 @@ def _natural_lines(text: str) -> list[str]:
 
 
 def _split(line: str) -> tuple[int, int]:
-    """End of the name and start of the value: around white space and at most one of `=` and `:`."""
+    """Return the end of the name and the start of the value: at white space, `=` or `:`."""
     end = 0
     while end < len(line) and line[end] not in _SPACE and line[end] not in "=:":
         end += 2 if line[end] == "\\" else 1
@@ -99,7 +99,7 @@ def _unescape(text: str, where: str, name: str = "name") -> str:
             if char == "u":
                 digits = text[position : position + 4]
                 if len(digits) < 4 or not _HEX.issuperset(digits):
-                    reason = "want four hexadecimal digits behind \\u"
+                    reason = "has \\u without four hexadecimal digits"
                     raise ConfigError(name, reason, where)
                 char = chr(int(digits, 16))
                 position += 4

@@ -1,7 +1,7 @@
-"""What no single setting can say: settings that contradict each other, and what is refused.
+"""Rules across settings: contradictions, and settings that are rejected.
 
-A setting that would be dangerous to ignore (who may do what, what is encrypted, where data goes) is
-refused where it cannot be honoured; `known` has those that are accepted without an effect.
+A setting that would be dangerous to ignore (authorization, encryption, data placement) is rejected
+while it is unsupported. The package `unsupported` has those that are accepted without an effect.
 """
 
 import re
@@ -9,19 +9,21 @@ from collections.abc import Mapping
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.known import known_settings
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.topic import check_topic_defaults
+from trio_kafka.config.unsupported import unsupported_settings
 
-_NO_JAVA: Final = "names a Java class, which cannot be run here"
+_NO_JAVA: Final = "names a Java class, which this broker cannot run: leave it out"
 # Name to the reason why any value is refused but the empty one and `false`.
 REFUSED: Final = {
-    "authorizer.class.name": "no authorizer is served yet: every request would be allowed",
+    "authorizer.class.name": (
+        "ACLs are not supported yet, and every request would be allowed: leave it out"
+    ),
     "create.topic.policy.class.name": _NO_JAVA,
     "alter.config.policy.class.name": _NO_JAVA,
     "client.quota.callback.class": _NO_JAVA,
-    "remote.log.storage.system.enable": "tiered storage is not served yet",
+    "remote.log.storage.system.enable": "tiered storage is not supported yet: leave it out",
 }
 _LEAST_DEDUPE: Final = 1 << 20
 _UNOBEYED: Final = frozenset(
@@ -35,13 +37,13 @@ _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
 
 
 def refuse(name: str, given: Given) -> None:
-    """Raises ConfigError for a setting that must not be ignored and cannot be honoured."""
+    """Raise ConfigError for an unsupported setting that must not be ignored."""
     if name in REFUSED and given.text.strip().lower() not in ("", "false"):
         raise ConfigError(name, REFUSED[name])
 
 
 def check(config: BrokerConfig) -> None:
-    """Raises ConfigError for the first rule that is broken."""
+    """Raise ConfigError for the first broken rule."""
     _check_identity(config)
     _check_quorum(config)
     _check_inter_broker(config.given)
@@ -55,11 +57,11 @@ def check(config: BrokerConfig) -> None:
 
 def _check_identity(config: BrokerConfig) -> None:
     if config.broker_id not in (-1, config.node_id):
-        reason = f"{config.broker_id} is not node.id, which is {config.node_id}"
+        reason = f"{config.broker_id} is not node.id, which is {config.node_id}: leave it out"
         raise ConfigError("broker.id", reason)
     if set(config.process_roles) != {"broker", "controller"}:
         found = ",".join(config.process_roles)
-        reason = f"{found!r}: a node is both for now: want broker,controller"
+        reason = f"{found!r}: a node has both roles for now: want broker,controller"
         raise ConfigError("process.roles", reason)
 
 
@@ -69,47 +71,52 @@ def _check_quorum(config: BrokerConfig) -> None:
     if not config.embedded:
         if not config.controller_listener_names:
             raise ConfigError(
-                "controller.listener.names", "must not be empty: this is a controller"
+                "controller.listener.names", "must not be empty: name a listener for the controller"
             )
         if not voters and not config.controller_quorum_bootstrap_servers:
-            reason = "must be set where process.roles is, or controller.quorum.voters"
+            reason = "must be set, or controller.quorum.voters, since process.roles is set"
             raise ConfigError("controller.quorum.bootstrap.servers", reason)
     if len(voters) > 1:
-        raise ConfigError(name, f"{len(voters)} voters: a quorum has one for now")
+        raise ConfigError(
+            name, f"{len(voters)} voters: want one, since a cluster has one node for now"
+        )
     for voter in voters:
         match = _VOTER.fullmatch(voter)
         if match is None:
-            raise ConfigError(name, f"{voter!r} is no ID@HOST:PORT")
+            raise ConfigError(name, f"{voter!r} is not ID@HOST:PORT")
         if int(match[1]) != config.node_id:
-            reason = f"the only voter is {match[1]}, this node is {config.node_id}"
+            reason = f"the voter is {match[1]}, but node.id is {config.node_id}: use one number"
             raise ConfigError(name, reason)
     servers = config.controller_quorum_bootstrap_servers
     if len(servers) > 1:
-        reason = f"{len(servers)} servers: a quorum has one voter for now"
+        reason = f"{len(servers)} servers: want one, since a cluster has one node for now"
         raise ConfigError("controller.quorum.bootstrap.servers", reason)
 
 
 def _check_inter_broker(given: Mapping[str, Given]) -> None:
     if "inter.broker.listener.name" in given and "security.inter.broker.protocol" in given:
-        reason = "inter.broker.listener.name is set too: want one of them"
+        reason = "inter.broker.listener.name is set too: remove one of them"
         raise ConfigError("security.inter.broker.protocol", reason)
 
 
 def _check_times(config: BrokerConfig) -> None:
     wait = config.replica_fetch_wait_max_ms
     if wait > config.replica_socket_timeout_ms:
-        reason = f"{wait} is above replica.socket.timeout.ms: the answer would come too late"
+        reason = (
+            f"{wait} is above replica.socket.timeout.ms, so answers would come too late: lower it"
+        )
         raise ConfigError("replica.fetch.wait.max.ms", reason)
     if wait > config.replica_lag_time_max_ms:
-        reason = f"{wait} is above replica.lag.time.max.ms: waiting would look like lagging"
+        reason = f"{wait} is above replica.lag.time.max.ms, so waiting would count as lag: lower it"
         raise ConfigError("replica.fetch.wait.max.ms", reason)
     if config.broker_heartbeat_interval_ms >= config.broker_session_timeout_ms:
-        reason = f"want less than broker.session.timeout.ms ({config.broker_session_timeout_ms})"
+        interval, session = config.broker_heartbeat_interval_ms, config.broker_session_timeout_ms
+        reason = f"{interval} is not below broker.session.timeout.ms, which is {session}: lower it"
         raise ConfigError("broker.heartbeat.interval.ms", reason)
 
 
 def _check_unobeyed(config: BrokerConfig) -> None:
-    """Rules of settings that no part obeys yet, as Kafka has them."""
+    """Check Kafka's rules of settings that have no effect yet."""
     if not _UNOBEYED.isdisjoint(config.given):
         _check_cleaners(config)
         _check_failed_authentication(config)
@@ -118,21 +125,25 @@ def _check_unobeyed(config: BrokerConfig) -> None:
 def _check_queued_bytes(config: BrokerConfig) -> None:
     queued, largest = config.queued_max_request_bytes, config.socket_request_max_bytes
     if 0 < queued < largest:
-        reason = f"{queued} is less than socket.request.max.bytes, which is {largest}"
+        reason = (
+            f"{queued} is below socket.request.max.bytes, which is {largest}: raise it, or use -1"
+        )
         raise ConfigError("queued.max.request.bytes", reason)
 
 
 def _check_connections(config: BrokerConfig) -> None:
     overrides = "max.connections.per.ip.overrides"
     if config.max_connections_per_ip == 0 and not config.max_connections_per_ip_overrides:
-        raise ConfigError("max.connections.per.ip", f"0 lets nobody in: set {overrides} too")
+        raise ConfigError(
+            "max.connections.per.ip", f"0 rejects every connection: set {overrides} too"
+        )
 
 
 def _check_cleaners(config: BrokerConfig) -> None:
     threads = _number("log.cleaner.threads", config)
     size = _number("log.cleaner.dedupe.buffer.size", config)
     if threads and size // threads <= _LEAST_DEDUPE:
-        reason = f"{size} is too small for {threads} threads: each wants more than {_LEAST_DEDUPE}"
+        reason = f"{size} is too small for {threads} threads: each needs more than {_LEAST_DEDUPE}"
         raise ConfigError("log.cleaner.dedupe.buffer.size", reason)
 
 
@@ -142,12 +153,12 @@ def _check_failed_authentication(config: BrokerConfig) -> None:
         _number("connection.failed.authentication.delay.ms", config),
     )
     if 0 <= idle <= delay:
-        reason = f"{delay} is not less than connections.max.idle.ms, which is {idle}"
+        reason = f"{delay} is not below connections.max.idle.ms, which is {idle}: lower it"
         raise ConfigError("connection.failed.authentication.delay.ms", reason)
 
 
 def _number(name: str, config: BrokerConfig) -> int:
-    """The number of a setting that is no field of the configuration."""
-    setting = known_settings()[name]
+    """Return the number of a setting that is not a field of the configuration."""
+    setting = unsupported_settings()[name]
     value = setting.parse(config.given[name].text) if name in config.given else setting.default
     return int(str(value))

@@ -1,7 +1,7 @@
-"""A setting is one field of an attrs class; what Kafka says of it is in the field's metadata.
+"""Declaration of settings: one field of an attrs class each, with Kafka's facts in its metadata.
 
 The setting's name is the field's with `.` for `_`: none of Kafka's broker and topic settings has an
-underscore. `settings_of(cls)` gives the table by name, in the order of the fields.
+underscore. `settings_of(cls)` returns the table by name, in the order of the fields.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ _UNITS: Final = {
     "messages": "messages",
 }
 _METADATA: Final = "setting"
-# What a setting has in common with one that is declared `like` it.
+# Attributes that `like` takes over.
 _SAME: Final = (
     *("kind", "default", "doc", "low", "high", "also"),
     *("choices", "any_case", "not_empty", "internal", "check", "names"),
@@ -33,7 +33,7 @@ _SAME: Final = (
 
 
 class Update(Enum):
-    """Where a broker setting may be changed while the broker runs."""
+    """Scope of a change of a broker setting at run time."""
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
@@ -41,11 +41,11 @@ class Update(Enum):
 
 
 class Outside(Enum):
-    """What a text names outside the broker.
+    """Thing outside the broker that a text names.
 
-    A setting that names such a thing can only be set at the start, if it is ours or a plugin's:
-    a client could otherwise make the broker write, run or connect to anything. Kafka's dynamic
-    settings keep Kafka's update modes.
+    A setting of ours or of a plugin that names such a thing can only be set at the start. A client
+    could otherwise make the broker write, run or connect to anything. Kafka's dynamic settings keep
+    Kafka's update modes.
     """
 
     FILE = "file"
@@ -55,13 +55,13 @@ class Outside(Enum):
     CLASS = "class"
 
 
-# As tables of settings say it.
+# Short names for tables of settings.
 CLUSTER: Final = Update.CLUSTER_WIDE
 BROKER: Final = Update.PER_BROKER
 
 
 class ConfigError(ValueError):
-    """A setting cannot be used: which, where it was given, and why."""
+    """A setting that cannot be used: its name, its place, and the reason."""
 
     def __init__(self, name: str, reason: str, where: str | None = None) -> None:
         super().__init__(f"{where}: {name}: {reason}" if where else f"{name}: {reason}")
@@ -72,16 +72,15 @@ class ConfigError(ValueError):
 
 @frozen(kw_only=True)
 class Setting:
-    """What is known of one setting.
+    """Facts about one setting.
 
-    default: Kafka's, or ours for a setting of ours; NOTHING where one must be given.
-    low, high: bounds of a number, both allowed; `also`: values outside of them that are allowed.
-    choices: the texts that are allowed, in a list for each item; `any_case`: in any case.
-    synonyms: names whose values are looked up in this order, the setting itself among them.
+    default: Kafka's, or ours for a setting of ours; NOTHING for a required setting.
+    low, high: inclusive bounds of a number; `also`: allowed values outside them.
+    choices: allowed texts, of each item in a list; `any_case`: in any case.
+    synonyms: names that are looked up in this order, the setting itself among them.
     server: for a topic setting: broker settings that give its default, each with its factor.
-    unit: of the number, from the last word of the name that is one.
-    names: what the text names outside the broker. A declaration with `names` and an update mode
-        other than read-only is refused.
+    unit: of a number, from the last word of the name that is a unit.
+    names: the thing outside the broker that the text names. Requires a read-only update mode.
     """
 
     name: str
@@ -103,12 +102,12 @@ class Setting:
 
     def __attrs_post_init__(self) -> None:
         if self.names is not None and self.update is not Update.READ_ONLY:
-            reason = f"names a {self.names.value}: it can only be set when the broker starts"
+            reason = f"names a {self.names.value}, so it must be read-only: remove `update`"
             raise ConfigError(self.name, reason)
 
     @property
     def field(self) -> str:
-        """The name of the attribute."""
+        """Name of the attribute."""
         return self.name.replace(".", "_")
 
     @property
@@ -117,7 +116,7 @@ class Setting:
 
     @property
     def sensitive(self) -> bool:
-        """Its value never leaves the broker."""
+        """True for a secret, whose value never leaves the broker."""
         return self.kind is Kind.PASSWORD
 
     @property
@@ -126,7 +125,7 @@ class Setting:
         return next((_UNITS[word] for word in reversed(words) if word in _UNITS), None)
 
     def parse(self, text: str) -> Value:
-        """The value of `text`, within the bounds. Raises ConfigError."""
+        """Return the value of `text`, within the bounds. Raises ConfigError."""
         try:
             value = parse(self.kind, text)
         except ValueError as error:
@@ -135,18 +134,18 @@ class Setting:
         return value
 
     def check_value(self, value: Value) -> None:
-        """Raises ConfigError for a value that is out of bounds."""
+        """Raise ConfigError for a value out of bounds."""
         try:
             self._check(value)
         except ValueError as error:
             raise ConfigError(self.name, str(error)) from None
 
     def show(self, value: Value) -> str | None:
-        """The text of a value; None for an unset one and for a secret."""
+        """Return the text of a value; None for an unset value and for a secret."""
         return None if self.sensitive else show(self.kind, value)
 
     def text_of(self, value: Value) -> str | None:
-        """The text of a value, of a secret too: for who compares, never for who shows."""
+        """Return the text of a value, also of a secret: to compare, never to show."""
         return show(self.kind, value)
 
     def _check(self, value: Value) -> None:
@@ -161,9 +160,9 @@ class Setting:
                 raise ValueError(f"{value} is too large: want {self.bounds}")
         if isinstance(value, tuple):
             if "" in value:
-                raise ValueError(f"{','.join(value)!r} has an empty item")
+                raise ValueError(f"{','.join(value)!r} has an empty item: remove a comma")
             if len(set(value)) < len(value):
-                raise ValueError(f"{','.join(value)!r} names something twice")
+                raise ValueError(f"{','.join(value)!r} has an item twice: remove one")
         if self.check is not None:
             self.check(value)
 
@@ -171,11 +170,11 @@ class Setting:
         choices = {one.upper() for one in self.choices} if self.any_case else set(self.choices)
         for item in items:
             if (item.upper() if self.any_case else item) not in choices:
-                raise ValueError(f"{item!r} is none of {', '.join(self.choices)}")
+                raise ValueError(f"{item!r} is not one of {', '.join(self.choices)}")
 
     @property
     def bounds(self) -> str:
-        """The bounds of a number, in words."""
+        """Bounds of a number, in words."""
         text = f"at least {self.low}" if self.high is None else f"{self.low} to {self.high}"
         return " or ".join([text, *map(str, self.also)])
 
@@ -184,7 +183,7 @@ _NUMBERS: Final = frozenset({Kind.INT, Kind.SHORT, Kind.LONG, Kind.DOUBLE})
 
 
 def setting(kind: Kind, default: Any, doc: str, **facts: Any) -> Any:
-    """A field that is a setting; `facts` are the other attributes of `Setting`."""
+    """Declare a field that is a setting; `facts` are the other attributes of `Setting`."""
     return attrs.field(default=default, metadata={_METADATA: (kind, doc, facts)})
 
 
@@ -213,7 +212,7 @@ def double(default: float, doc: str, **facts: Any) -> Any:
 
 
 def texts(default: Any, doc: str, **facts: Any) -> Any:
-    """A list."""
+    """Declare a list."""
     return setting(Kind.LIST, default, doc, **facts)
 
 
@@ -222,13 +221,14 @@ def java_class(default: str | None, doc: str, **facts: Any) -> Any:
 
 
 def password(default: str | None, doc: str, **facts: Any) -> Any:
-    """A secret: its value is never shown."""
+    """Declare a secret, whose value is never shown."""
     return setting(Kind.PASSWORD, default, doc, **facts)
 
 
 def like(other: Setting, **differing: Any) -> Any:
-    """A field that is a setting of the type, default and bounds of another one, but for what is
-    said; where it may be changed, and what else gives its value, the other one does not say.
+    """Declare a setting with type, default and bounds of another one.
+
+    differing: attributes that differ. Update mode and synonyms are not taken over.
     """
     same = {name: getattr(other, name) for name in _SAME}
     return setting(**{**same, **differing})
@@ -236,12 +236,12 @@ def like(other: Setting, **differing: Any) -> Any:
 
 @cache
 def settings_of(cls: type) -> Mapping[str, Setting]:
-    """As `declared_settings`, kept with the class for good."""
+    """Return `declared_settings`, cached with the class."""
     return declared_settings(cls)
 
 
 def declared_settings(cls: type) -> Mapping[str, Setting]:
-    """The settings of an attrs class by name; fields that are none are left out."""
+    """Return the settings of an attrs class by name, without its other fields."""
     found = {}
     for field in attrs.fields(cls):
         if _METADATA in field.metadata:

@@ -1,8 +1,8 @@
-"""A topic's settings: each given with the topic, or taken from the broker's setting for it.
+"""Settings of a topic: its own, or the default that a broker setting gives.
 
-Most are declared as the broker's setting is: type, bounds and words are said once, there. Source:
-Apache Kafka 4.4.0, also for which broker settings give a topic's default, in which order, and with
-which factor (hours to milliseconds).
+Most are declared like the broker setting, whose type, bounds and description they take over.
+Source: Apache Kafka 4.4.0, also for the broker settings that give a default, their order, and their
+factor (hours to milliseconds).
 """
 
 import re
@@ -36,14 +36,14 @@ def _check_replicas(items: tuple[str, ...]) -> None:
         return
     for item in items:
         if not _REPLICA.fullmatch(item):
-            raise ValueError(f"{item!r} is no PARTITION:BROKER, and the list is not '*'")
+            raise ValueError(f"{item!r} is not PARTITION:BROKER, and the list is not '*'")
 
 
 def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
-    """A field that is, for one topic, the broker's setting named first, but for what differs.
+    """Declare a topic setting like the broker setting that is named first.
 
-    names: those that give its default, each with its factor where that is not 1; the first one that
-    is set counts.
+    names: broker settings that give the default, each with its factor where that is not 1; the
+    first one that is set counts. differing: attributes that differ.
     """
     server = tuple((name, 1) if isinstance(name, str) else name for name in names)
     return like(_BROKER[server[0][0]], server=server, **differing)
@@ -51,10 +51,10 @@ def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
 
 @frozen(kw_only=True)
 class TopicConfig:
-    """The settings that are in force for one topic."""
+    """Effective settings of one topic."""
 
     cleanup_policy: tuple[str, ...] = _of_broker(
-        "log.cleanup.policy", doc="What becomes of old records; empty: they stay."
+        "log.cleanup.policy", doc="Treatment of old records; empty: they stay."
     )
     compression_gzip_level: int = _of_broker("compression.gzip.level")
     compression_lz4_level: int = _of_broker("compression.lz4.level")
@@ -80,10 +80,11 @@ class TopicConfig:
         (), "Leaders that are throttled: PARTITION:BROKER, or *.", check=_check_replicas
     )
     local_retention_bytes: int = _of_broker(
-        "log.local.retention.bytes", doc="As retention.bytes, of a tiered topic here; -2: the same."
+        "log.local.retention.bytes",
+        doc="Largest local size of a partition of a tiered topic; -2: retention.bytes.",
     )
     local_retention_ms: int = _of_broker(
-        "log.local.retention.ms", doc="As retention.ms, of a tiered topic here; -2: the same."
+        "log.local.retention.ms", doc="Local retention time of a tiered topic; -2: retention.ms."
     )
     max_compaction_lag_ms: int = _of_broker("log.cleaner.max.compaction.lag.ms")
     max_decompressed_message_bytes: int = _of_broker("max.decompressed.message.bytes")
@@ -125,12 +126,12 @@ TOPIC_SETTINGS: Final = settings_of(TopicConfig)
 
 
 def topic_defaults(broker: BrokerConfig) -> TopicConfig:
-    """The settings of a topic that was created without any."""
+    """Return the settings of a topic that has none of its own."""
     return TopicConfig(**_defaults(broker))
 
 
 def check_topic_defaults(broker: BrokerConfig) -> None:
-    """No default of topics is out of bounds. Raises ConfigError for the broker's setting."""
+    """Check the defaults of topics. Raises ConfigError with the name of the broker setting."""
     for setting in TOPIC_SETTINGS.values():
         name, value = _first_set(setting, broker)
         try:
@@ -146,7 +147,7 @@ def check_topic_defaults(broker: BrokerConfig) -> None:
 
 
 def topic_config(given: Mapping[str, str], broker: BrokerConfig) -> TopicConfig:
-    """The settings of a topic: what was given with it over the broker's. Raises ConfigError."""
+    """Return the settings of a topic: its own over the broker's. Raises ConfigError."""
     return _topic_config(tuple(given.items()), broker)
 
 
@@ -155,7 +156,7 @@ def _topic_config(given: tuple[tuple[str, str], ...], broker: BrokerConfig) -> T
     fields = _defaults(broker)
     for name, text in given:
         if name not in TOPIC_SETTINGS:
-            raise ConfigError(name, "is no setting of topics")
+            raise ConfigError(name, "is not a topic setting")
         fields[TOPIC_SETTINGS[name].field] = TOPIC_SETTINGS[name].parse(text)
     config = TopicConfig(**fields)
     _check_together(config)
@@ -165,12 +166,14 @@ def _topic_config(given: tuple[tuple[str, str], ...], broker: BrokerConfig) -> T
 def validate_topic_configs(configs: Mapping[str, str | None], broker: BrokerConfig) -> TopicConfig:
     """Check the settings of a topic that is to be created or altered.
 
-    configs: all that the topic will have of its own, by name; Kafka refuses null values here.
-    Raises KafkaError(INVALID_CONFIG), which names the setting.
+    configs: all settings of the topic itself, by name; Kafka rejects null values here. Raises
+    KafkaError(INVALID_CONFIG), which names the setting.
     """
     unset = sorted(name for name, text in configs.items() if text is None)
     if unset:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{', '.join(unset)}: the value is null")
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"{', '.join(unset)}: the value is null: give a text"
+        )
     try:
         return topic_config({n: text for n, text in configs.items() if text is not None}, broker)
     except ConfigError as error:
@@ -182,7 +185,7 @@ def _defaults(broker: BrokerConfig) -> dict[str, Any]:
 
 
 def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Any]:
-    """The default of a topic's setting, and the name of what gives it."""
+    """Return the default of a topic setting, and the name of the setting that gives it."""
     for name, factor in setting.server:
         value = getattr(broker, name.replace(".", "_"))
         if value is None:
@@ -196,7 +199,9 @@ def _first_set(setting: Setting, broker: BrokerConfig) -> tuple[str, Any]:
 def _check_together(config: TopicConfig) -> None:
     least, most = config.min_compaction_lag_ms, config.max_compaction_lag_ms
     if least > most:
-        reason = f"{least} is above max.compaction.lag.ms, which is {most}"
+        reason = f"{least} is above max.compaction.lag.ms, which is {most}: lower it"
         raise ConfigError("min.compaction.lag.ms", reason)
     if config.remote_storage_enable:
-        raise ConfigError("remote.storage.enable", "tiered storage is not served yet")
+        raise ConfigError(
+            "remote.storage.enable", "tiered storage is not supported yet: leave it out"
+        )

@@ -37,12 +37,12 @@ _BITS: Final = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 
 
 def parse(kind: Kind, text: str) -> Value:
-    """The value that `text` stands for. Raises ValueError, whose text never holds a password."""
+    """Return the value of `text`. Raises ValueError, whose text never has a password."""
     return _PARSERS[kind](text.strip())
 
 
 def show(kind: Kind, value: Value) -> str | None:
-    """The text of a value, as Kafka shows it; None for one that is unset."""
+    """Return the text of a value, as Kafka shows it; None for an unset value."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -56,7 +56,7 @@ def show(kind: Kind, value: Value) -> str | None:
 
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is no boolean: want true or false")
+        raise ValueError(f"{text!r} is not a boolean: want true or false")
     return text.lower() == "true"
 
 
@@ -65,7 +65,7 @@ def _integer(kind: Kind) -> Callable[[str], int]:
 
     def parse_integer(text: str) -> int:
         if not _INTEGER.fullmatch(text):
-            raise ValueError(f"{text!r} is no whole number")
+            raise ValueError(f"{text!r} is not a whole number")
         value = int(text)
         if not -limit <= value < limit:
             raise ValueError(f"{text} is out of range: want {-limit} to {limit - 1}")
@@ -76,9 +76,9 @@ def _integer(kind: Kind) -> Callable[[str], int]:
 
 def _double(text: str) -> float:
     if not _DOUBLE.fullmatch(text):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     if abs(value := float(text)) == inf:
-        raise ValueError(f"{text} is out of range")
+        raise ValueError(f"{text} is out of range: want at most {MAX_DOUBLE:g}")
     return value
 
 
@@ -87,7 +87,7 @@ def _list(text: str) -> tuple[str, ...]:
 
 
 def _show_double(value: float) -> str:
-    """As Java writes it: an exponent below a thousandth and from ten millions on."""
+    """Return a number as Java writes it: an exponent below 0.001 and from ten million on."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     # The shortest text that reads back as the same number: 17 digits always do.

@@ -12,7 +12,7 @@ seconds. Source: SocketServer, KafkaRequestHandlerPool and Selector of Apache Ka
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from trio_kafka.introspect.share import Share
+from trio_kafka.introspect.recent_share import RecentShare
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.network.processor import Processor
 from trio_kafka.scheduling.loop_budget import LoopBudget
@@ -33,8 +33,8 @@ class IdleMetrics:
         self._processors = processors
         self._handlers = handlers
         now = budget.elapsed()
-        self._network_share = Share(now, budget.idle_s)
-        self._handler_share = Share(now, budget.handlers_idle_s)
+        self._network_share = RecentShare(now, budget.idle_s)
+        self._handler_share = RecentShare(now, budget.handlers_idle_s)
         self._size = handlers()
         budget.sample_every(EVERY_S, self.sample)
 
@@ -46,7 +46,7 @@ class IdleMetrics:
         if self._size != self._handlers():  # the sums so far are of another number
             self._size = self._handlers()
             total_s = budget.handlers_idle_s / self._size
-            self._handler_share = Share(now, total_s, self._handler_share.value)
+            self._handler_share = RecentShare(now, total_s, self._handler_share.value)
         self._handler_share.sample(now, budget.handlers_idle_s / self._size)
         for processor in self._processors():
             processor.parked.lately()

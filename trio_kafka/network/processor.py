@@ -7,7 +7,7 @@ keep their order. Neither reader nor writer ever waits for a full request channe
 import trio
 
 from trio_kafka.introspect.channels import Counts
-from trio_kafka.introspect.share import Parked
+from trio_kafka.introspect.recent_share import ParkedTime
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_events import CloseConnection, Mute, Unmute
@@ -20,7 +20,7 @@ from trio_kafka.network.reasons import BUSY, CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.writer import Writer
-from trio_kafka.wire.frame import Largest
+from trio_kafka.wire.frame import FrameLimits
 from trio_kafka.wire.metered import framers
 
 
@@ -39,7 +39,7 @@ class Processor:
         self._selector = resources.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
         self.table = ConnectionTable(self._selector, resources.counters, listener.name, self._node)
-        largest = Largest(
+        largest = FrameLimits(
             whole=listener.largest_frame,
             common=listener.largest_common_frame,
             declared=resources.handlers.largest_request,
@@ -80,7 +80,7 @@ class Processor:
         return self.writer.responses
 
     @property
-    def parked(self) -> Parked:
+    def parked(self) -> ParkedTime:
         """Parked time of the reader."""
         return self.reader.parked
 

@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.introspect.share import Parked
+from trio_kafka.introspect.recent_share import ParkedTime
 from trio_kafka.network.channel_waiters import ChannelWaiters
 from trio_kafka.network.connection import Connection, ConnectionOwner
 from trio_kafka.network.connection_table import ConnectionTable
@@ -59,7 +59,7 @@ class Reader:
         )
         self.asleep = False
         self.served = 0
-        self.parked = Parked(self._elapsed)
+        self.parked = ParkedTime(self._elapsed)
         self._ends = 0.0  # of the share of the loop budget
 
     async def run(self, owner: ConnectionOwner) -> NoReturn:
@@ -101,7 +101,7 @@ class Reader:
     def receive_from(self, connection: Connection) -> None:
         """Receive from a connection that was unmuted.
 
-        While the reader is parked, its next request is handed over at once; this never waits.
+        While the reader is parked, the next request goes to the request channel at once. Never waits.
         """
         receiver = self.receiver
         if not self.asleep:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.load import Layer, told
+from trio_kafka.config.load import Layer, locate_error
 from trio_kafka.config.plugins import HOST_SETTINGS, HostSettings
 from trio_kafka.config.setting import ConfigError, Setting, declared_settings
 
@@ -79,7 +79,7 @@ def problems(plugin: "Plugin", given: Layer) -> Iterator[ConfigError]:
                 raise ConfigError(name, f"plugin {plugin.name} has no such setting{hint}")
             setting.parse(one.text)
         except ConfigError as error:
-            yield told(error, given)
+            yield locate_error(error, given)
     for name, setting in known.items():
         if setting.required and name not in given:
             yield ConfigError(name, "must be set")

@@ -1,1 +1,14 @@
-"""How much clients may use, and how long they must wait when they used more: sums, no I/O."""
+"""Limits on what clients use, and how long a client over its limit is throttled. No I/O."""
+
+__all__ = [
+    "accounts",
+    "average",
+    "bucket",
+    "client",
+    "connection",
+    "keys",
+    "limits",
+    "mutation",
+    "quotas",
+    "rate",
+]

@@ -1,8 +1,8 @@
-"""What each client has used, of one kind of quota: an account for who is charged together.
+"""Usage by client, for one kind of quota: one account for all clients that share a limit.
 
-Accounts that nobody used for an hour are forgotten, as Kafka's sensors are; so is the one that was
-unused for longest when there are too many: a client that changes its id with each request costs
-memory once, and gains nothing, as every new id has a fresh account anyway.
+An account without use for an hour is dropped, as Kafka's sensors are. With too many accounts the
+least recently used one is dropped: a client that changes its id with each request costs memory
+once, and gains nothing, since a new id has a fresh account anyway.
 """
 
 from collections import OrderedDict
@@ -26,7 +26,10 @@ _SHOWN: Final = 100  # of them, in the tree
 
 @define(eq=False)
 class Account(Generic[M]):
-    """bound: what `meter` is held to. waited: the throttle times that were told, in ms."""
+    """Usage of clients that share a limit.
+
+    bound: the limit of `meter`. waited: throttle times that clients were told, in ms.
+    """
 
     payer: Payer
     meter: M
@@ -37,7 +40,10 @@ class Account(Generic[M]):
 
 
 class Accounts(Generic[M]):
-    """Of one kind. make: a new meter. figures: what is told of an account, now."""
+    """Accounts of one kind of quota.
+
+    make: makes a new meter. figures: reads the figures of an account.
+    """
 
     def __init__(
         self,
@@ -49,7 +55,7 @@ class Accounts(Generic[M]):
         most: int = MOST,
     ) -> None:
         self.name = name
-        self.active = False  # somebody is limited
+        self.active = False  # any client is limited
         self.waiting = 0  # connections that are throttled now
         self.limits = Limits()
         self._make = make
@@ -67,13 +73,13 @@ class Accounts(Generic[M]):
         return iter(tuple(self._accounts.values()))
 
     def set(self, entity: Entity, limit: float | None) -> None:
-        """Give an entity its limit, from now on; None: none of its own."""
+        """Set the limit of an entity, from now on; None removes it."""
         self.limits.set(entity, None if limit is None else min(limit, UNLIMITED))
         self._changes += 1
         self.active = bool(self.limits)
 
     def of(self, user: str, client_id: str, now_ms: int) -> Account[M]:
-        """The account of a client."""
+        """Return the account of a client."""
         payer = self.limits.payer(user, client_id)
         accounts = self._accounts
         account = accounts.get(payer)
@@ -89,7 +95,7 @@ class Accounts(Generic[M]):
         return account
 
     def expire(self, now_ms: int) -> None:
-        """Forget those that nobody used for an hour."""
+        """Drop accounts without use for an hour."""
         while self._accounts:
             oldest = next(iter(self._accounts.values()))
             if oldest.used_ms > now_ms - IDLE_MS:

@@ -13,7 +13,7 @@ WINDOW_MS: Final = 30_000
 
 
 class Average:
-    """Of what was recorded in the last minute."""
+    """Average of the values that were recorded in the last minute."""
 
     __slots__ = ("_count", "_sum")
 
@@ -27,6 +27,6 @@ class Average:
         self._count.record(1, now_ms)
 
     def measure(self, now_ms: int) -> float | None:
-        """None where nothing was recorded, which Kafka calls NaN."""
+        """Return the average; None where nothing was recorded, which Kafka shows as NaN."""
         count = self._count.measure(now_ms)
         return self._sum.measure(now_ms) / count if count else None

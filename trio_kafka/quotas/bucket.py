@@ -1,8 +1,8 @@
-"""A bucket of tokens, refilled with time: lets bursts through, and is overdrawn by one request.
+"""Token bucket: allows bursts, and lets one request overdraw it.
 
-Who is measured by a rate waits until a burst has left the windows; a bucket waits just until what
-was overdrawn has come in. Source: TokenBucket and ControllerMutationQuotaManager of Apache Kafka
-4.4.0; KIP-599.
+A client measured by a rate waits until its burst has left the windows. A bucket makes it wait only
+until the overdrawn tokens are refilled. Source: TokenBucket and ControllerMutationQuotaManager of
+Apache Kafka 4.4.0; KIP-599.
 """
 
 from math import floor, inf
@@ -11,7 +11,10 @@ from trio_kafka.quotas.rate import MOST_MS
 
 
 class TokenBucket:
-    """Full at first. windows, window_ms: the bucket holds what comes in during so many windows."""
+    """Bucket that is full at first.
+
+    windows, window_ms: the capacity is the refill of this many windows.
+    """
 
     __slots__ = ("_refilled_ms", "_span_s", "_tokens")
 
@@ -21,18 +24,18 @@ class TokenBucket:
         self._refilled_ms = 0
 
     def tokens(self, rate: float, now_ms: int) -> float:
-        """What is left with `rate` tokens a second; below zero: overdrawn."""
+        """Return the tokens left, with a refill of `rate` a second; negative: overdrawn."""
         came = rate * (now_ms - self._refilled_ms) / 1000
         self._tokens = min(rate * self._span_s, self._tokens + came)
         self._refilled_ms = now_ms
         return self._tokens
 
     def take(self, count: float, rate: float, now_ms: int) -> None:
-        """Take tokens, more than there are if need be."""
+        """Take tokens; the bucket may be overdrawn."""
         self._tokens = min(rate * self._span_s, self.tokens(rate, now_ms) - count)
 
     def throttle_ms(self, rate: float, now_ms: int) -> int:
-        """How long until it is not overdrawn any more; 0: it is not."""
+        """Return the time until the bucket is no longer overdrawn; 0: it is not."""
         left = self.tokens(rate, now_ms)
         if left >= 0:
             return 0

@@ -1,9 +1,9 @@
-"""What clients produce, fetch and let a broker work, and how long they must wait when it was much.
+"""Quotas of bytes produced and fetched, and of request time, with their throttle times.
 
-What is above a limit was used already: who used it waits until its rate, with nothing more used, is
-the limit. Amounts are bytes, or percents of the time of one thread: 100 in a second are all of it.
-Times are whole milliseconds of any clock. Source: ClientQuotaManager and ClientRequestQuotaManager
-of Apache Kafka 4.4.0; KIP-13, KIP-124, KIP-219.
+Use above a limit has already happened. The client then waits until its rate, without further use,
+is back at the limit. Amounts are bytes, or percents of one thread's time: 100 in a second are all
+of it. Times are whole milliseconds of any clock. Source: ClientQuotaManager and
+ClientRequestQuotaManager of Apache Kafka 4.4.0; KIP-13, KIP-124, KIP-219.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from trio_kafka.quotas.rate import MOST_MS, Rate
 
 @frozen
 class Windows:
-    """What is measured over: how many windows, and how long each is."""
+    """Number and length of the windows of a measurement."""
 
     count: int = 11
     size_ms: int = 1000
@@ -28,7 +28,10 @@ USUAL: Final = Windows()
 
 
 class ClientQuota:
-    """One kind. measure: what Kafka calls the rate. most_ms: the longest wait."""
+    """One kind of quota.
+
+    measure: Kafka's name of the rate. most_ms: the longest throttle time.
+    """
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class ClientQuota:
         self.accounts: Accounts[Rate] = Accounts(name, make, node, self._figures)
 
     def charge(self, user: str, client_id: str, amount: float, now_ms: int) -> int:
-        """Count what a client has used; how many ms it must wait now, 0: not at all."""
+        """Count what a client used, and return its throttle time in ms; 0: none."""
         account = self.accounts.of(user, client_id, now_ms)
         account.meter.record(amount, now_ms)
         if account.bound >= UNLIMITED:
@@ -56,11 +59,11 @@ class ClientQuota:
         return min(account.meter.throttle_ms(account.bound, now_ms), self._most_ms)
 
     def note(self, user: str, client_id: str, amount: float, now_ms: int) -> None:
-        """Count it, whatever the limit is; below zero: what was not used after all."""
+        """Count an amount without a look at the limit; negative: give back what was not used."""
         self.accounts.of(user, client_id, now_ms).meter.record(amount, now_ms)
 
     def most_at_once(self, user: str, client_id: str, now_ms: int) -> float:
-        """An amount that is above the limit by itself, had nothing been used before."""
+        """Return the largest amount that does not exceed the limit of an unused account."""
         bound = self.accounts.of(user, client_id, now_ms).bound
         if bound >= UNLIMITED:
             return UNLIMITED

@@ -1,10 +1,12 @@
-"""How many connections there are, how fast they come, and who has to wait: sums, no I/O.
+"""Limits on connections: how many, how fast they come, and which have to wait. No I/O.
 
-A connection that was accepted arrives (its listener and the broker measure their rates), enters
-when there is room for it, and is admitted or refused for its address's sake; one that entered
-leaves. The listener of the brokers is exempt from what holds for the whole broker, where it is not
-the only one. A listener without limits of its own has those of the broker. Times are whole
-milliseconds of any clock. Source: ConnectionQuotas of Apache Kafka 4.4.0; KIP-402, KIP-612.
+An accepted connection arrives: the rates of its listener and of the broker are measured. It enters
+when there is room, and is then admitted, or rejected for the rate of its address. An entered
+connection leaves at its end.
+
+The listener between brokers is exempt from the broker's own limits, unless it is the only one. A
+listener without limits of its own has those of the broker. Times are whole milliseconds of any
+clock. Source: ConnectionQuotas of Apache Kafka 4.4.0; KIP-402, KIP-612.
 """
 
 from collections import OrderedDict
@@ -23,7 +25,7 @@ UNLIMITED: Final = (1 << 31) - 1
 
 @frozen(kw_only=True)
 class ListenerBounds:
-    """Of one listener: connections at once, and new ones in a second."""
+    """Limits of one listener: connections at once, and new connections a second."""
 
     connections: int = UNLIMITED
     rate: int = UNLIMITED
@@ -31,7 +33,7 @@ class ListenerBounds:
 
 @frozen(kw_only=True)
 class ConnectionBounds:
-    """Of a broker. `addresses`: what holds for some instead of `per_address`."""
+    """Limits of a broker. addresses: limits that replace `per_address`, by address."""
 
     connections: int = UNLIMITED
     rate: int = UNLIMITED
@@ -40,14 +42,14 @@ class ConnectionBounds:
     listeners: Mapping[str, ListenerBounds] = {}
 
     def of_listener(self, name: str) -> ListenerBounds:
-        """Its own, else the broker's."""
+        """Return a listener's own limits, or those of the broker."""
         own = self.listeners.get(name)
         return own or ListenerBounds(connections=self.connections, rate=self.rate)
 
 
 @define(eq=False)
 class ListenerAccount:
-    """Of one listener, while it is open and while connections of it are."""
+    """Counts of one listener, kept while it is open or has connections."""
 
     name: str
     bounds: ListenerBounds
@@ -58,9 +60,10 @@ class ListenerAccount:
 
 
 class ConnectionAccounts:
-    """Of a broker. protected: names of listeners that the broker's own limits do not stop as long
-    as there is one behind them: in this order, and all others behind the last. windows, window_ms:
-    what rates are measured over.
+    """Connection counts of a broker.
+
+    protected: listeners that the broker's own limits do not stop while there is another one after
+    them, in this order; all others come last. windows, window_ms: the windows of rates.
     """
 
     def __init__(
@@ -76,29 +79,30 @@ class ConnectionAccounts:
         self._listeners: list[ListenerAccount] = []
         self._usual_rate: int | None = None
         self._limits: dict[str, int] = {}
-        # Who came last is last: the first is forgotten when its windows are empty.
+        # The latest address is last: the first is dropped when its windows are empty.
         self._rates: OrderedDict[str, tuple[Rate, int]] = OrderedDict()
 
     def open(self, name: str) -> ListenerAccount:
-        """A listener accepts from now on."""
+        """Add a listener that accepts from now on."""
         rate = Rate(self._windows, self._window_ms)
         account = ListenerAccount(name, self.bounds.of_listener(name), rate)
         self._listeners.append(account)
         return account
 
     def close(self, account: ListenerAccount) -> None:
-        """It does not any more; connections of it may go on."""
+        """Remove a listener; its connections may continue."""
         self._listeners.remove(account)
 
     def obey(self, bounds: ConnectionBounds) -> None:
-        """From now on; what is above a new bound is `excess`."""
+        """Apply new limits; connections beyond them are the `excess`."""
         self.bounds = bounds
         for account in self._listeners:
             account.bounds = bounds.of_listener(account.name)
 
     def set_address_rate(self, address: str | None, rate: int | None) -> None:
-        """New connections of an address in a second; of every other one if None. A rate of None:
-        no limit of its own.
+        """Set the limit of new connections a second of one address.
+
+        address: None: every address without a limit of its own. rate: None removes the limit.
         """
         if address is None:
             self._usual_rate = rate
@@ -108,7 +112,7 @@ class ConnectionAccounts:
             self._limits[address] = rate
 
     def is_protected(self, account: ListenerAccount) -> bool:
-        """What holds for the whole broker does not hold for it."""
+        """Return whether a listener is exempt from the broker's own limits."""
         rank = self._ranks.get(account.name)
         if rank is None:
             return False
@@ -116,7 +120,7 @@ class ConnectionAccounts:
         return any(self._ranks.get(one.name, last) > rank for one in self._listeners)
 
     def arrive(self, account: ListenerAccount, now_ms: int) -> int:
-        """A connection was accepted: how many ms it must wait before it may enter."""
+        """Count an accepted connection; return the ms that it must wait before it enters."""
         wait_ms = 0
         if not self.is_protected(account):
             wait_ms = self._throttle_ms(self.rate, self.bounds.rate, now_ms)
@@ -126,19 +130,19 @@ class ConnectionAccounts:
         return wait_ms
 
     def has_room(self, account: ListenerAccount) -> bool:
-        """A connection may enter."""
+        """Return whether a connection may enter."""
         if account.count >= account.bounds.connections:
             return False
         return self.total < self.bounds.connections or self.is_protected(account)
 
     def enter(self, account: ListenerAccount, address: str) -> None:
-        """Count a connection."""
+        """Count a connection that enters."""
         self.total += 1
         account.count += 1
         self.addresses[address] = self.addresses.get(address, 0) + 1
 
     def leave(self, account: ListenerAccount, address: str) -> None:
-        """A connection that entered has ended."""
+        """Count the end of a connection that had entered."""
         self.total -= 1
         account.count -= 1
         left = self.addresses[address] - 1
@@ -148,8 +152,9 @@ class ConnectionAccounts:
             del self.addresses[address]
 
     def delay_ms(self, account: ListenerAccount, address: str, now_ms: int) -> int:
-        """Above 0: it must not stay, as its address makes connections too fast; it should learn
-        that after so long. It does not count for any rate.
+        """Return the delay in ms before a connection is closed for its address's rate; 0: it stays.
+
+        A connection that does not stay counts for no rate.
         """
         limit = self.rate_of(address)
         if limit is None:
@@ -165,34 +170,34 @@ class ConnectionAccounts:
         return delay_ms
 
     def is_crowded(self, address: str) -> bool:
-        """More connections of an address have entered than may stay."""
+        """Return whether an address has more connections than may stay."""
         bounds = self.bounds
         most = bounds.addresses.get(address, bounds.per_address)
         return self.addresses.get(address, 0) > most
 
     def rate_of(self, address: str) -> int | None:
-        """The limit of an address's new connections in a second; None: there is none."""
+        """Return the limit of an address's new connections a second; None: there is none."""
         return self._limits.get(address, self._usual_rate)
 
     @property
     def excess(self) -> int:
-        """Connections above the broker's bound."""
+        """Return the number of connections above the broker's limit."""
         return max(0, self.total - self.bounds.connections)
 
     @property
     def measured_addresses(self) -> int:
-        """Addresses whose rate is kept: those that came within the windows."""
+        """Number of addresses with connections within the windows."""
         return len(self._rates)
 
     def _throttle_ms(self, rate: Rate, bound: int, now_ms: int) -> int:
-        """Count an arrival: how long to wait, at most one window, until the rate is kept again."""
+        """Count an arrival; return the wait until the rate is within its limit."""
         rate.record(1, now_ms)
         if bound == UNLIMITED:
             return 0
         return min(rate.throttle_ms(bound, now_ms), self._window_ms)
 
     def _rate_of(self, address: str, now_ms: int) -> Rate:
-        """Its rate; those whose windows are empty by now are as good as new ones, and go."""
+        """Return the rate of an address; drop rates whose windows are empty."""
         rates, expired_ms = self._rates, now_ms - self._windows * self._window_ms
         while rates and next(iter(rates.values()))[1] <= expired_ms:
             rates.popitem(last=False)
@@ -203,7 +208,7 @@ class ConnectionAccounts:
 
 
 def address_of(host: str) -> str:
-    """An address as it is counted: IPv4 that is written as IPv6 is IPv4, a zone is left out."""
+    """Return an address as it is counted: IPv4 in IPv6 form is IPv4; a zone is removed."""
     if ":" not in host:
         return host
     try:
@@ -214,10 +219,10 @@ def address_of(host: str) -> str:
 
 
 def bound_or_none(bound: int) -> int | None:
-    """None where nothing is limited."""
+    """Return a limit; None where there is none."""
     return None if bound == UNLIMITED else bound
 
 
 def now_ms(now: float) -> int:
-    """Seconds as the whole milliseconds that rates are measured in."""
+    """Convert seconds to the whole milliseconds of rates."""
     return int(now * 1000)

@@ -1,4 +1,4 @@
-"""What quotas are called, where they are set and where they are told.
+"""Names of quotas: where they are set, and in metrics.
 
 Source: QuotaConfig and QuotaType of Apache Kafka 4.4.0.
 """

@@ -1,16 +1,18 @@
-"""Which limit holds for a client: eight levels, the most specific first.
+"""Limit of a client: eight levels, the most specific first.
 
 1. user and client id; 2. user, any client id; 3. user; 4. any user, client id; 5. any user, any
-client id; 6. any user; 7. client id; 8. any client id. A client is charged as a `Payer`, with
-others that share its limit: one user's clients together where the user has the limit (an empty
-client id), each by its client id where no user has one (an empty user).
-Source: ClientQuotaManager of Apache Kafka 4.4.0 (quotaMetricTags, quotaLimit); KIP-257.
+client id; 6. any user; 7. client id; 8. any client id.
+
+A client is charged as a `Payer`, together with others that share its limit. If the user has the
+limit, all its clients share it (an empty client id). If no user has one, each client id is charged
+alone (an empty user). Source: ClientQuotaManager of Apache Kafka 4.4.0 (quotaMetricTags,
+quotaLimit); KIP-257.
 """
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-ANY: Final = None  # the default of a type: whoever has no limit of their own
+ANY: Final = None  # the default of a type: clients without a limit of their own
 
 Name = str | None
 # (user, client id): each "" where the entity is not about it, ANY for its default.
@@ -22,14 +24,14 @@ _BOTH: Final = 4
 
 
 class Payer(NamedTuple):
-    """Who is charged together: the tags of Kafka's metrics."""
+    """Clients that are charged together: the tags of Kafka's metrics."""
 
     user: str
     client_id: str
 
 
 class Limits:
-    """The limits of one kind, by entity. Empty is falsy: nobody is limited."""
+    """Limits of one kind, by entity. False if there are none."""
 
     def __init__(self) -> None:
         self._limits: dict[Entity, float] = {}
@@ -46,7 +48,7 @@ class Limits:
         return iter(self._limits.items())
 
     def set(self, entity: Entity, limit: float | None) -> None:
-        """Give an entity its limit; None: it has none any more."""
+        """Set the limit of an entity; None removes it."""
         kind = _kind(entity)
         if limit is not None:
             self._counts[kind] += entity not in self._limits
@@ -56,7 +58,7 @@ class Limits:
         self._kinds = sum(kind for kind, count in self._counts.items() if count)
 
     def payer(self, user: str, client_id: str) -> Payer:
-        """As whom a client is charged now."""
+        """Return the payer that a client is charged as."""
         kinds, limits = self._kinds, self._limits
         if kinds <= _CLIENT_ID:  # nearly always one kind is in use
             return Payer("", client_id)
@@ -78,7 +80,7 @@ class Limits:
         return Payer("", client_id)
 
     def limit(self, payer: Payer) -> float | None:
-        """What holds for who is charged so; None: nothing does."""
+        """Return the limit of a payer; None: there is none."""
         user, client_id = payer
         levels: tuple[Entity, ...]
         if user and client_id:

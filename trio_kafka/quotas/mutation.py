@@ -1,9 +1,9 @@
-"""How many partitions clients may create and delete.
+"""Quota of partitions that clients create and delete.
 
-A bucket of tokens for each: one request may overdraw it, and the next one waits. Who knows
-THROTTLING_QUOTA_EXCEEDED is refused what comes while the bucket is overdrawn (strict); others are
-served and told to wait afterwards. Source: ControllerMutationQuotaManager of Apache Kafka 4.4.0;
-KIP-599.
+Each payer has a token bucket: one request may overdraw it, and the next one waits. A client that
+knows THROTTLING_QUOTA_EXCEEDED is rejected while the bucket is overdrawn (strict). Other clients
+are served, and told a throttle time afterwards. Source: ControllerMutationQuotaManager of Apache
+Kafka 4.4.0; KIP-599.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from trio_kafka.quotas.rate import Rate
 
 @define(eq=False)
 class Mutations:
-    """The meter of an account. rate: what was done, for operators."""
+    """Meter of an account. rate: partitions a second, for operators."""
 
     bucket: TokenBucket
     rate: Rate = field(factory=lambda: Rate(WINDOWS, WINDOW_MS))
 
 
 class MutationQuota:
-    """`now_ms`: the time."""
+    """Quota of partition mutations. now_ms: reads the time."""
 
     def __init__(self, name: str, windows: Windows, node: Node, now_ms: Callable[[], int]) -> None:
         self.now_ms = now_ms
@@ -40,7 +40,7 @@ class MutationQuota:
         self.accounts: Accounts[Mutations] = Accounts(name, make, node, self._figures)
 
     def charges(self, user: str, client_id: str, *, strict: bool) -> "Charges":
-        """For one request."""
+        """Return the charges of one request."""
         return Charges(self, user, client_id, strict)
 
     def _figures(self, account: Account[Mutations]) -> Figures:
@@ -55,7 +55,7 @@ class MutationQuota:
 
 @define(eq=False)
 class Charges:
-    """What one request changes. Call it with the partitions of each topic, before they change."""
+    """Charges of one request. Call it with the partitions of each topic, before they change."""
 
     _quota: MutationQuota
     _user: str
@@ -65,7 +65,7 @@ class Charges:
     _told_ms: int = field(default=0, init=False)
 
     def __call__(self, partitions: int) -> None:
-        """Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
+        """Charge a number of partitions. Raises KafkaError(THROTTLING_QUOTA_EXCEEDED)."""
         if not self._quota.accounts.active:
             return
         now_ms = self._quota.now_ms()
@@ -87,7 +87,7 @@ class Charges:
                 )
 
     def left_ms(self) -> int:
-        """What is left of the wait that was told last."""
+        """Return what is left of the last throttle time."""
         if not self._wait_ms:
             return 0
         return max(0, self._wait_ms - (self._quota.now_ms() - self._told_ms))

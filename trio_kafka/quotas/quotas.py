@@ -1,4 +1,4 @@
-"""All quotas of the clients of one broker."""
+"""Client quotas of one broker."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -25,7 +25,10 @@ PERCENT: Final = 100.0  # of the time of one thread, in a second of it
 
 
 class Quotas:
-    """Four kinds. elapsed: seconds of any clock. `active`: somebody is limited in some way."""
+    """Quotas of four kinds.
+
+    elapsed: seconds of any clock. `active`: true if any client has a limit.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class Quotas:
             REQUEST, "request-time", windows, node, self.now_ms, most_ms=windows.size_ms
         )
         self.mutation = MutationQuota(CONTROLLER_MUTATION, mutation_windows, node, self.now_ms)
-        self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that nobody pays for
+        self.exempt = Rate(WINDOWS, WINDOW_MS)  # percents of requests that are charged to no client
         self._toggled: list[Callable[[], None]] = []
         self._kinds: Mapping[str, Accounts[Any]] = {
             PRODUCER_BYTE_RATE: self.produce.accounts,
@@ -53,19 +56,19 @@ class Quotas:
         }
 
     def now(self) -> float:
-        """Seconds: what stamps of requests are readings of."""
+        """Return the time in seconds, on the clock of requests' stamps."""
         return self._elapsed()
 
     def now_ms(self) -> int:
-        """What everything here is measured by."""
+        """Return the time in the milliseconds that quotas use."""
         return int(self._elapsed() * 1000)
 
     def on_toggle(self, call: Callable[[], None]) -> None:
-        """Call it whenever `active` has changed."""
+        """Add a callback for changes of `active`."""
         self._toggled.append(call)
 
     def set(self, entity: Entity, values: Mapping[str, float]) -> None:
-        """Let `values`, by key, be all that an entity has; keys of other kinds are not for us."""
+        """Replace all limits of an entity by `values`, by key; unknown keys are ignored."""
         for key, accounts in self._kinds.items():
             accounts.set(entity, values.get(key))
         active = any(accounts.active for accounts in self._kinds.values())
@@ -75,7 +78,7 @@ class Quotas:
                 call()
 
     def expire(self) -> bool:
-        """Forget what nobody used for long; whether anything is left."""
+        """Drop unused accounts; return whether any are left."""
         now_ms = self.now_ms()
         for accounts in self._kinds.values():
             accounts.expire(now_ms)

@@ -1,9 +1,9 @@
-"""A rate over sliding windows, as Kafka measures it.
+"""Rate over sliding windows, as Kafka measures it.
 
-Values are summed in windows that begin with a record, not at fixed times; at most `windows` + 1 of
-them are kept, as the oldest may overlap the time that is looked at. The rate is their sum over the
-time since the oldest began, and over at least `windows` - 1 whole ones, so that one early value is
-no burst. Times are whole milliseconds of any clock. Source: Rate, SampledStat and QuotaUtils of
+Values are summed in windows that begin with a record, not at fixed times. At most `windows` + 1 of
+them are kept, since the oldest may overlap the measured time. The rate is their sum over the time
+since the oldest began, and over at least `windows` - 1 whole windows, so that one early value is
+not a burst. Times are whole milliseconds of any clock. Source: Rate, SampledStat and QuotaUtils of
 Apache Kafka 4.4.0; KIP-13.
 """
 
@@ -14,7 +14,7 @@ MOST_MS: Final = (1 << 31) - 1  # what a throttle time can say
 
 
 class Rate:
-    """What was used in a second. windows, window_ms: how many, and how long each is."""
+    """Use a second. windows, window_ms: number and length of the windows."""
 
     __slots__ = ("_current", "_lasts", "_samples", "_starts", "_sums", "_window_ms")
 
@@ -27,7 +27,7 @@ class Rate:
         self._sums: list[float] = []
 
     def record(self, value: float, now_ms: int) -> None:
-        """Add what was used now; below zero: take back what was not used after all."""
+        """Add an amount used now; negative: give back what was not used."""
         if not self._starts:
             self._open(now_ms)
         elif now_ms - self._starts[self._current] >= self._window_ms:
@@ -36,12 +36,12 @@ class Rate:
         self._lasts[self._current] = now_ms
 
     def measure(self, now_ms: int) -> float:
-        """In a second."""
+        """Return the rate a second."""
         over_ms = self.over_ms(now_ms)
         return sum(self._sums) / (over_ms / 1000)
 
     def over_ms(self, now_ms: int) -> int:
-        """The time that is measured now, at least 1 ms."""
+        """Return the measured time, at least 1 ms."""
         self._purge(now_ms)
         elapsed_ms = now_ms - min(self._starts, default=now_ms)
         missing = self._samples - 1 - elapsed_ms // self._window_ms
@@ -50,7 +50,7 @@ class Rate:
         return max(elapsed_ms, 1)
 
     def throttle_ms(self, bound: float, now_ms: int) -> int:
-        """How long to use nothing until the rate is `bound`; 0 where it is not above.
+        """Return the time without use after which the rate is `bound`; 0 if it is not above.
 
         With O measured over W that is (O - bound) / bound * W.
         """
@@ -73,7 +73,7 @@ class Rate:
             self._reset(self._current, now_ms)
 
     def _purge(self, now_ms: int) -> None:
-        """Windows without a value in the time that is looked at begin anew."""
+        """Clear windows without a value in the measured time."""
         expired_ms = now_ms - self._samples * self._window_ms
         for number, last_ms in enumerate(self._lasts):
             if last_ms <= expired_ms:

@@ -33,7 +33,7 @@ class FrameSizeError(ProtocolError):
 
 
 @frozen(kw_only=True)
-class Largest:
+class FrameLimits:
     """Largest frames that are accepted.
 
     whole: bytes of any frame. common: bytes of a frame of an API that declares no size.
@@ -66,9 +66,9 @@ class Largest:
                 )
 
 
-def any_up_to(size: int) -> Largest:
+def any_up_to(size: int) -> FrameLimits:
     """Return the same limit for all frames."""
-    return Largest(whole=size, common=size, declared=lambda _: 0)
+    return FrameLimits(whole=size, common=size, declared=lambda _: 0)
 
 
 @define(eq=False)
@@ -135,7 +135,7 @@ class Framer:
         "buffer",
     )
 
-    def __init__(self, buffers: Buffers, largest: Largest | int) -> None:
+    def __init__(self, buffers: Buffers, largest: FrameLimits | int) -> None:
         self._buffers = buffers
         self._small = buffers.kept_small
         self._largest = any_up_to(largest) if isinstance(largest, int) else largest

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from trio_kafka.wire.frame import SMALL, Buffers, Frame, Framer, Largest
+from trio_kafka.wire.frame import SMALL, Buffers, Frame, FrameLimits, Framer
 from trio_kafka.wire.memory import MemoryPool
 
 _SIZE: Final = struct.Struct(">i").unpack_from
@@ -36,7 +36,7 @@ class MeteredFramer(Framer):
 
     __slots__ = ("_got", "_head", "_in_flight", "_pool", "_size", "_taken", "_waits")
 
-    def __init__(self, pool: MemoryPool, buffers: Buffers, largest: Largest | int) -> None:
+    def __init__(self, pool: MemoryPool, buffers: Buffers, largest: FrameLimits | int) -> None:
         super().__init__(buffers, largest)
         self._pool = pool
         self._head = memoryview(bytearray(_HEAD))
@@ -131,7 +131,7 @@ class MeteredFramer(Framer):
 
 
 def framers(
-    pool: MemoryPool | None, buffers: Buffers, largest: Largest | int
+    pool: MemoryPool | None, buffers: Buffers, largest: FrameLimits | int
 ) -> Callable[[], Framer]:
     """Return a factory of framers for connections, metered if there is a pool."""
     if pool is None:

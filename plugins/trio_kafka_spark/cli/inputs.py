@@ -7,6 +7,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from trio_kafka.attributes import frozen
+from trio_kafka.cli.broker_options import declare_bootstrap, default_bootstrap
 from trio_kafka_spark.client.errors import OptionError
 
 FROM_LOG: Final = "trio-kafka-log"
@@ -41,25 +42,25 @@ class Input:
         return cls(**given)
 
     def records(self, spark: SparkSession, **more: str) -> DataFrame:
-        """Return records of the topics. Raises OptionError."""
-        if (self.path is None) == (self.bootstrap is None):
-            raise OptionError("path", "want either --path or --bootstrap")
+        """Return records of the topics, from --path or from a broker. Raises OptionError."""
+        if self.path is not None and self.bootstrap is not None:
+            raise OptionError("path", "found --path and --bootstrap; give one of them")
         options = self._selection() | self._offsets() | more
         if self.path is not None:
             return self._load(spark, FROM_LOG, {"path": self.path, **options})
-        address = {"kafka.bootstrap.servers": str(self.bootstrap)}
+        address = {"kafka.bootstrap.servers": self.bootstrap or default_bootstrap()}
         return self._load(spark, FROM_BROKER, address | options)
 
     def view(self, spark: SparkSession, view: str, **more: str) -> DataFrame:
         """Return a view of log directories. Raises OptionError."""
         if self.path is None:
-            raise OptionError("path", "this job reads log directories: want --path")
+            raise OptionError("path", "this job reads log directories; name them with --path")
         options = {"path": self.path, "view": view, **self._selection(), **self._offsets(), **more}
         return self._load(spark, FROM_LOG, options)
 
     def _selection(self) -> dict[str, str]:
         if self.topic and self.pattern:
-            raise OptionError("topic", "want either --topic or --pattern")
+            raise OptionError("topic", "found --topic and --pattern; give one of them")
         if self.topic:
             return {"subscribe": ",".join(self.topic)}
         return {"subscribePattern": self.pattern} if self.pattern else {}
@@ -82,7 +83,7 @@ def declare_input(parser: ArgumentParser, *, broker: bool) -> None:
         help="log directories, comma separated: log.dirs of a broker, running or not, or a copy",
     )
     if broker:
-        place.add_argument("--bootstrap", metavar="HOST:PORT", help="or a broker")
+        declare_bootstrap(place, purpose="or a broker", keep_none=True)
     place.add_argument(
         "--topic", action="append", default=[], help="only this topic; may be repeated"
     )
@@ -112,6 +113,6 @@ def pairs(given: Sequence[str]) -> dict[str, str]:
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not name:
-            raise OptionError("option", f"{one!r}: want NAME=VALUE")
+            raise OptionError("option", f"found {one!r}; expected NAME=VALUE")
         found[name] = value
     return found

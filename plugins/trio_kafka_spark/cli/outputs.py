@@ -12,7 +12,7 @@ from typing import Any, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from trio_kafka.cli.columns import LEFT, RIGHT, columns
+from trio_kafka.cli.output import LEFT, RIGHT, columns
 from trio_kafka.protocol.texts import printable
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.java import JavaError

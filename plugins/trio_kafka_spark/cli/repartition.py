@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from trio_kafka_spark.cli.inputs import Input, declare_input
 from trio_kafka_spark.cli.outputs import run_job
-from trio_kafka_spark.cli.writing import Output, declare_writing
+from trio_kafka_spark.cli.writing import Output, declare_writing, print_written
 from trio_kafka_spark.jobs.repartition import repartition as repartitioned
 
 
@@ -16,7 +16,7 @@ def declare(parser: ArgumentParser) -> None:
     declare_writing(parser, topic_required=True)
 
 
-def repartition(*, master: str | None, **arguments: Any) -> int:
+def repartition(*, master: str | None, json: bool, **arguments: Any) -> int:
     """Copy records to a topic with another number of partitions, keeping the order of each key."""
     given, output = Input.taken(arguments), Output.taken(arguments)
 
@@ -24,7 +24,7 @@ def repartition(*, master: str | None, **arguments: Any) -> int:
         count = output.partitions()
         records = given.records(spark, includeHeaders="true")
         written = output.write(repartitioned(records, count, output.to_topic))
-        print(f"{written} records written to {count} partitions of {output.to_topic}")
+        print_written(written, output.to_topic, json=json, partitions=count)
         return 0
 
     return run_job("spark repartition", master, job)

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from trio_kafka_spark.cli.inputs import Input, declare_input
 from trio_kafka_spark.cli.outputs import run_job
-from trio_kafka_spark.cli.writing import Output, declare_writing
+from trio_kafka_spark.cli.writing import Output, declare_writing, print_written
 from trio_kafka_spark.jobs.replay import replay as replayed
 
 # Rows that Spark passes on at once: fewer, and a slow replay does not come in bursts.
@@ -35,7 +35,13 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def replay(
-    *, speed: float | None, rate: float | None, by_key: bool, master: str | None, **arguments: Any
+    *,
+    speed: float | None,
+    rate: float | None,
+    by_key: bool,
+    master: str | None,
+    json: bool,
+    **arguments: Any,
 ) -> int:
     """Write records again in order of time, at the speed of the past, another one, or a rate."""
     given, output = Input.taken(arguments), Output.taken(arguments)
@@ -52,7 +58,7 @@ def replay(
             written = output.write(frame, **more)
         finally:
             spark.conf.set(_ROWS_AT_ONCE, str(before))
-        print(f"{written} records written to {output.to_topic}")
+        print_written(written, output.to_topic, json=json)
         return 0
 
     return run_job("spark replay", master, job)

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from trio_kafka_spark.cli.inputs import Input, declare_input
 from trio_kafka_spark.cli.outputs import run_job
-from trio_kafka_spark.cli.writing import Output, declare_writing
+from trio_kafka_spark.cli.writing import Output, declare_writing, print_written
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.jobs.restore import restore as restored
 
@@ -20,14 +20,14 @@ def declare(parser: ArgumentParser) -> None:
     declare_writing(parser, topic_required=False)
 
 
-def restore(*, parquet: str | None, master: str | None, **arguments: Any) -> int:
+def restore(*, parquet: str | None, master: str | None, json: bool, **arguments: Any) -> int:
     """Write records back into the partitions that they came from, in order, with their times."""
     given, output = Input.taken(arguments), Output.taken(arguments)
 
     def job(spark: SparkSession) -> int:
         records = _records(given, parquet, spark)
         written = output.write(restored(records, output.to_topic))
-        print(f"{written} records written")
+        print_written(written, output.to_topic, json=json)
         return 0
 
     return run_job("spark restore", master, job)
@@ -37,5 +37,7 @@ def _records(given: Input, parquet: str | None, spark: SparkSession) -> DataFram
     if parquet is None:
         return given.records(spark, includeHeaders="true")
     if given.path or given.bootstrap:
-        raise OptionError("parquet", "want one of --path, --bootstrap and --parquet")
+        raise OptionError(
+            "parquet", "found another input too; give one of --path, --bootstrap, --parquet"
+        )
     return spark.read.parquet(parquet)

@@ -8,6 +8,8 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as sf
 
 from trio_kafka.attributes import frozen
+from trio_kafka.cli.broker_options import declare_bootstrap
+from trio_kafka.cli.output import declare_json, print_json_line
 from trio_kafka_spark.cli.inputs import pairs
 from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.client.errors import OptionError
@@ -58,9 +60,7 @@ class Output:
 def declare_writing(parser: ArgumentParser, *, topic_required: bool) -> None:
     """Declare where a job writes."""
     place = parser.add_argument_group("where it is written")
-    place.add_argument(
-        "--to-bootstrap", required=True, metavar="HOST:PORT", help="the broker that is written to"
-    )
+    declare_bootstrap(place, "--to-bootstrap", purpose="the broker to write to")
     place.add_argument(
         "--to-topic",
         required=topic_required,
@@ -74,3 +74,18 @@ def declare_writing(parser: ArgumentParser, *, topic_required: bool) -> None:
         metavar="NAME=VALUE",
         help="an option of the writer, such as kafka.compression.type=zstd; may be repeated",
     )
+    declare_json(parser, "one JSON object: `records`, `topic`, `partitions` where known")
+
+
+def print_written(
+    records: int, topic: str | None, *, json: bool, partitions: int | None = None
+) -> None:
+    """Print how many records a job wrote."""
+    if json:
+        found = {"records": records, "topic": topic, "partitions": partitions}
+        print_json_line({name: value for name, value in found.items() if value is not None})
+        return
+    place = "" if topic is None else f" to {topic}"
+    if partitions is not None:
+        place = f" to {partitions} partitions of {topic}"
+    print(f"{records} records written{place}")

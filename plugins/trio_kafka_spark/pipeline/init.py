@@ -1,12 +1,13 @@
 """`trio-kafka pipeline init`: a declarative pipeline that reads a topic, to be changed."""
 
-import json
 import re
 import sys
 from argparse import ArgumentParser
+from json import dumps
 from pathlib import Path
 from typing import Final
 
+from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka_spark.pipeline.template import FILES
 
 FAILED: Final = 1
@@ -16,30 +17,34 @@ _TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 def declare(parser: ArgumentParser) -> None:
     """Declare the arguments of `init`."""
-    parser.add_argument("name", metavar="NAME", help="of the pipeline: a-z, 0-9, _ and -")
-    parser.add_argument("--topic", default="events", help="what it reads (default: events)")
-    parser.add_argument(
-        "--directory", help="where it goes; a new directory of this name if it is not given"
-    )
+    parser.add_argument("name", metavar="NAME", help="name of the pipeline: a-z, 0-9, _ and -")
+    parser.add_argument("--topic", default="events", help="the topic to read (default: events)")
+    parser.add_argument("--directory", help="target directory (default: a new one with this name)")
+    declare_json(parser, "one JSON object: `name`, `files`")
 
 
-def init(*, name: str, topic: str, directory: str | None) -> int:
+def init(*, name: str, topic: str, directory: str | None, json: bool) -> int:
     """Write a declarative pipeline: a specification, two tables, and a definition for the broker.
 
     Nothing that exists is overwritten.
     """
     if not _NAME.fullmatch(name):
-        return _fail(f"{name!r}: want a name of a-z, 0-9, _ and -, a letter first")
+        return _fail(f"{name!r} is not a pipeline name: use a-z, 0-9, _ and -, with a letter first")
     if not _TOPIC.fullmatch(topic):
-        return _fail(f"topic {topic!r}: want at most 249 letters, digits, dots, _ and -")
+        return _fail(
+            f"{topic!r} is not a topic name: use at most 249 letters, digits, dots, _ and -"
+        )
     target = Path(directory or name)
     try:
         written = write(target, name, topic)
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}")
+    if json:
+        print_json({"name": name, "files": [str(path) for path in written]})
+        return 0
     for path in written:
         print(path)
-    print(f"\nNext: trio-kafka pipeline run {target} --bootstrap 127.0.0.1:9092")
+    print(f"\nNext: trio-kafka pipeline run {target}")
     return 0
 
 
@@ -52,8 +57,8 @@ def write(target: Path, name: str, topic: str) -> list[Path]:
     storage.mkdir(parents=True, exist_ok=True)
     words = {
         # As JSON, and so as YAML and TOML have a text.
-        '"@DIRECTORY@"': json.dumps(str(target.resolve())),
-        "@STORAGE@": json.dumps(storage.as_uri()),
+        '"@DIRECTORY@"': dumps(str(target.resolve())),
+        "@STORAGE@": dumps(storage.as_uri()),
         "@NAME@": name,
         "@TOPIC@": topic,
     }

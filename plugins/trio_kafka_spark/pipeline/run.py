@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
 
+from trio_kafka.cli.broker_options import VARIABLE, declare_bootstrap
 from trio_kafka_spark.java import JavaError, java_home
 
 FAILED: Final = 1
 SPECS: Final = ("spark-pipeline.yml", "spark-pipeline.yaml")
 LOCAL: Final = "local[2]"
-BOOTSTRAP: Final = "TRIO_KAFKA_BOOTSTRAP"
 # Settings that the specification comes too late for. `metastore_db` keeps the names of tables: by
 # default they last for one run, and the next one would find only their files.
 _ON_ONE_MACHINE: Final[Mapping[str, str]] = {
@@ -32,9 +32,9 @@ _ROOM: Final = 4
 def declare(parser: ArgumentParser) -> None:
     """Declare the arguments of `run`."""
     parser.add_argument(
-        "directory", nargs="?", default=".", help="of the pipeline (default: this one)"
+        "directory", nargs="?", default=".", help="the pipeline's directory (default: this one)"
     )
-    parser.add_argument("--bootstrap", metavar="HOST:PORT", help="the broker to read from")
+    declare_bootstrap(parser, purpose="the broker to read from")
     parser.add_argument(
         "--remote", default=LOCAL, help=f"where Spark runs: {LOCAL} (the default), or sc://HOST"
     )
@@ -56,7 +56,7 @@ def declare(parser: ArgumentParser) -> None:
 def run(
     *,
     directory: str,
-    bootstrap: str | None,
+    bootstrap: str,
     remote: str,
     conf: Sequence[str],
     dry_run: bool,
@@ -70,7 +70,7 @@ def run(
         )
     wrong = next((one for one in conf if not one.partition("=")[1]), None)
     if wrong is not None:
-        return _fail(f"--conf {wrong}: want NAME=VALUE")
+        return _fail(f"--conf {wrong}: expected NAME=VALUE")
     room = _ROOM - len(_ON_ONE_MACHINE)
     if is_local(remote) and len(conf) > room:
         return _fail(
@@ -86,7 +86,7 @@ def run(
         home, spec, remote=remote, conf=conf, dry_run=dry_run, full_refresh_all=full_refresh_all
     )
     if not os.access(command[0], os.X_OK):
-        return _fail(f"{command[0]} cannot be run: want Spark 4.1 or later in SPARK_HOME")
+        return _fail(f"{command[0]} cannot be run: set SPARK_HOME to Spark 4.1 or later")
     os.chdir(directory)
     local = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local(remote) else {}
     return _become(command, {**local, **environment(os.environ, home, java, bootstrap)})
@@ -145,14 +145,13 @@ def command_line(
 
 
 def environment(
-    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str | None
+    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str
 ) -> dict[str, str]:
     """Return the variables of the command: workers run this interpreter, whatever the PATH has."""
     found = {"PYSPARK_PYTHON": sys.executable, **variables, "SPARK_HOME": home}
     if java is not None:
         found["JAVA_HOME"] = java
-    if bootstrap is not None:
-        found[BOOTSTRAP] = bootstrap
+    found[VARIABLE] = bootstrap
     return found
 
 

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 from tests.benchmarks.brokers import Broker
 from tests.benchmarks.soak.load import Load
 from tests.benchmarks.tree import figures_of, rows_of
-from trio_kafka.cli.ask import AskError
+from trio_kafka.cli.broker_client import BrokerClientError
 from trio_kafka.protocol.messages.k10001_describe_tree import TreeRow
 
 HELD = 1000  # sockets of hasty addresses that wait for their end
@@ -104,7 +104,7 @@ class AuditInterceptor:
     # --- looking
 
     def look(self) -> None:
-        """Ask the broker once."""
+        """SendRequest the broker once."""
         limits, now = self.limits, self.now
         now.clear()
         rss = self.broker.server.rss() / _MB
@@ -134,7 +134,7 @@ class AuditInterceptor:
         for _ in range(_TRIES):
             try:
                 return rows_of(self.broker.address)
-            except (AskError, OSError) as error:
+            except (BrokerClientError, OSError) as error:
                 failed = error
         raise failed
 

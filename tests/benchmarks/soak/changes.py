@@ -8,7 +8,7 @@ from tests.benchmarks import protocol
 from tests.benchmarks.connection import connect
 from tests.benchmarks.soak.crowds import STORM
 from tests.benchmarks.soak.load import Load
-from trio_kafka.cli.ask import AskError, asking
+from trio_kafka.cli.broker_client import BrokerClientError, open_client
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterableConfig,
@@ -76,12 +76,12 @@ def change(load: Load, broker: str, settings: dict[str, str]) -> None:
 
 
 def ask(load: Load, request: object) -> Any:
-    """The answer; asked again where the connection was closed, as processors go. AskError."""
+    """Return the answer; retry when the connection was closed. Raises BrokerClientError."""
     for _ in tries():
         try:
-            with asking(Endpoint(*load.broker.address), 30, unknown="not known") as one:
+            with open_client(Endpoint(*load.broker.address), 30, unknown="not known") as one:
                 return one(request)
-        except (AskError, OSError) as error:
+        except (BrokerClientError, OSError) as error:
             failed = error
             load.done["asked again"] += 1
     raise failed

@@ -1,3 +1,4 @@
+import json
 import socket
 
 import pytest
@@ -29,6 +30,18 @@ def test_a_file_is_compared_with_the_defaults(file, capsys):
     )
 
 
+def test_json_is_one_object_with_both_sides(file, capsys):
+    assert main(["config", "diff", file, "--json"]) == 1
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["not_compared"] == []
+    assert found["differences"][1] == {
+        "name": "num.partitions",
+        "a": {"value": "3", "source": f"from {file}:1"},
+        "b": {"value": "1", "source": "the default"},
+    }
+
+
 def test_two_files_of_any_kind_are_compared(file, tmp_path, capsys):
     other = tmp_path / "b.toml"
     other.write_text("num.partitions = 3\n")
@@ -55,10 +68,11 @@ def test_what_cannot_be_compared_ends_with_status_2(file, tmp_path, capsys):
     assert main(["config", "diff", file, "--bootstrap", "h"]) == 2
 
     assert capsys.readouterr().err == (
-        f"trio-kafka: {broken}:1: num.partitions: 'x' is no whole number\n"
+        f"trio-kafka: {broken}:1: num.partitions: 'x' is not a whole number\n"
         f"trio-kafka: {tmp_path / 'none'}: No such file or directory\n"
-        "trio-kafka: want B or --bootstrap, not both\n"
-        "trio-kafka: h: want HOST:PORT\n"
+        "trio-kafka: A can be compared with B or with a running broker, not with both:"
+        " leave one out\n"
+        "trio-kafka: h: not an address: give HOST:PORT, with a port from 1 to 65535\n"
     )
 
 
@@ -67,7 +81,7 @@ async def run(*arguments):
     return await trio.to_thread.run_sync(main, ["config", "diff", *arguments])
 
 
-async def test_a_file_is_compared_with_a_running_broker(tmp_path, capsys):
+async def test_a_file_is_compared_with_a_running_broker(tmp_path, monkeypatch, capsys):
     file = tmp_path / "a.properties"
     data = str(tmp_path / "data")
     same = f"listeners=PLAINTEXT://127.0.0.1:0\nlog.dirs={data}\n"
@@ -82,15 +96,18 @@ async def test_a_file_is_compared_with_a_running_broker(tmp_path, capsys):
         assert await run(str(file), "--bootstrap", at, "--broker", "1") == 0
         assert capsys.readouterr().out == ""
         assert await run(str(file), "--bootstrap", at, "--broker", "7") == 2
+        monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", at)
+        assert await run(str(file), "--running") == 0
+        assert await run(str(file), "--broker", "1") == 0
 
     assert told == (
         "num.io.threads\n"
         f"  - 4  (from {file}:5)\n"
-        "  + 8  (written down)\n"
+        "  + 8  (set at its start)\n"
         "num.partitions\n"
         f"  - 3  (from {file}:3)\n"
         "  + 1  (the default)\n"
-        "not compared, for one side does not tell: ssl.key.password\n"
+        "not compared, since one side hides them: ssl.key.password\n"
     )
     assert "7" in capsys.readouterr().err
 
@@ -100,4 +117,7 @@ async def test_a_broker_that_is_not_there_ends_with_status_2(file, capsys):
         port = held.getsockname()[1]
     assert await run(file, "--bootstrap", f"127.0.0.1:{port}") == 2
 
-    assert capsys.readouterr().err == f"trio-kafka: 127.0.0.1:{port}: Connection refused\n"
+    assert capsys.readouterr().err == (
+        f"trio-kafka: 127.0.0.1:{port}: connection refused: start a broker there,"
+        " or set --bootstrap or TRIO_KAFKA_BOOTSTRAP\n"
+    )

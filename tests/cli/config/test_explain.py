@@ -1,3 +1,7 @@
+import json
+
+import pytest
+
 from trio_kafka.cli import main
 
 
@@ -13,19 +17,20 @@ def test_a_setting_is_explained_with_the_value_of_a_file(tmp_path, capsys):
         "  type     int\n"
         "  default  8\n"
         "  bounds   at least 1\n"
-        f"  value    3, from {file}:1\n"
+        "  value    3\n"
+        f"  source   from {file}:1\n"
         "  changed  while the broker runs, for one broker or all\n"
-        "  here     is honoured\n"
+        "  support  is supported\n"
     )
 
 
 def test_options_and_environment_count_as_in_a_start(monkeypatch, capsys):
     monkeypatch.setenv("KAFKA_NUM_PARTITIONS", "7")
     assert main(["config", "explain", "num.partitions"]) == 0
-    assert "value    7, from environment KAFKA_NUM_PARTITIONS" in capsys.readouterr().out
+    assert "source   from environment KAFKA_NUM_PARTITIONS" in capsys.readouterr().out
 
     assert main(["config", "explain", "-c", "num.partitions=9", "num.partitions"]) == 0
-    assert "value    9, from -c" in capsys.readouterr().out
+    assert "source   from -c" in capsys.readouterr().out
 
 
 def test_a_name_of_brokers_and_topics_is_explained_twice(capsys):
@@ -40,10 +45,10 @@ def test_a_name_of_brokers_and_topics_is_explained_twice(capsys):
 
 
 def test_an_unknown_name_is_told_and_the_others_explained(capsys):
-    assert main(["config", "explain", "num.io.thread", "node.id"]) == 2
+    assert main(["config", "explain", "num.oi.threads", "node.id"]) == 2
 
     told = capsys.readouterr()
-    assert told.err == "trio-kafka: num.io.thread: no such setting: did you mean num.io.threads?\n"
+    assert told.err == "trio-kafka: num.oi.threads: no such setting: did you mean num.io.threads?\n"
     assert told.out.startswith("node.id, of brokers\n")
 
 
@@ -51,3 +56,41 @@ def test_a_refused_configuration_is_told(capsys):
     assert main(["config", "explain", "-c", "num.partitions=0", "node.id"]) == 2
 
     assert "num.partitions: 0 is too small" in capsys.readouterr().err
+
+
+def test_without_a_name_every_setting_has_a_line(capsys):
+    assert main(["config", "explain", "-c", "num.partitions=7"]) == 0
+
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["SETTING", "OF", "VALUE", "DESCRIPTION"]
+    found = {(one.split()[0], one.split()[1]) for one in lines}
+    assert {("num.io.threads", "brokers"), ("retention.ms", "topics")} <= found
+    assert ("plugin.http.listeners", "plugin") in found
+    assert any(one.split()[:3] == ["num.partitions", "brokers", "7"] for one in lines)
+
+
+def test_a_part_of_a_name_is_searched(capsys):
+    assert main(["config", "explain", "Flush.interval"]) == 0
+
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert {"log.flush.interval.ms", "log.flush.interval.messages"} <= set(names)
+    assert all("flush." in name for name in names)
+
+
+@pytest.mark.parametrize("word", ["num.io", "plugin.http.max.body"])
+def test_a_part_of_one_name_only_is_explained(word, capsys):
+    assert main(["config", "explain", word]) == 0
+
+    assert capsys.readouterr().out.startswith(word)
+
+
+def test_json_is_one_object_a_line(capsys):
+    assert main(["config", "explain", "--json", "num.io.threads", "compression.type"]) == 0
+
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["name"], one["of"]) for one in found] == [
+        ("num.io.threads", "brokers"),
+        ("compression.type", "brokers"),
+        ("compression.type", "topics"),
+    ]
+    assert (found[0]["value"], found[0]["source"]) == ("8", "the default")

@@ -1,3 +1,5 @@
+import json
+
 from trio_kafka.cli import main
 
 
@@ -17,20 +19,35 @@ def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
 
     assert main(["config", "lint", str(file), str(toml), "-c", "node.id=x"]) == 2
 
-    why = "is not honoured yet: compacted topics are not compacted"
+    why = "is not supported yet: compacted topics are not compacted"
     assert capsys.readouterr().out.splitlines() == [
         f"{file}:1: warning: num.partitions is given again at {file}:4",
         f"{toml}: error: foo: no such setting",
         f"{file}:4: error: num.partitions: -1 is too small: want at least 1",
         f"{file}:2: error: num.io.thread: no such setting: did you mean num.io.threads?",
         f"{file}:3: warning: log.cleaner.threads {why}",
-        "-c: error: node.id: 'x' is no whole number",
+        "-c: error: node.id: 'x' is not a whole number",
     ]
+
+
+def test_json_is_one_object_a_line(tmp_path, capsys):
+    file = tmp_path / "a.properties"
+    file.write_text("num.io.thread=1\nlog.cleaner.threads=2\n")
+
+    assert main(["config", "lint", str(file), "--json"]) == 2
+
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first == {
+        "level": "error",
+        "where": f"{file}:1",
+        "text": "num.io.thread: no such setting: did you mean num.io.threads?",
+    }
+    assert second["level"] == "warning"
 
 
 def test_warnings_alone_are_no_failure(capsys):
     assert main(["config", "lint", "-c", "log.cleaner.threads=2"]) == 0
-    assert "warning: log.cleaner.threads is not honoured yet" in capsys.readouterr().out
+    assert "warning: log.cleaner.threads is not supported yet" in capsys.readouterr().out
 
 
 def test_the_environment_is_looked_at_unless_it_is_left_out(monkeypatch, capsys):

@@ -1,7 +1,7 @@
 """What `check` says; test_new.py runs it."""
 
 from tests.plugin_host.plugins import echo
-from trio_kafka.cli.plugin.check import as_text
+from trio_kafka.cli.plugin.check import as_data, as_text
 from trio_kafka.plugin_host.plugin_check import CheckedPlugin
 
 
@@ -17,5 +17,14 @@ def test_each_is_told_with_its_place() -> None:
         "bad: error: one (entry point bad)",
         "bad: error: two (entry point bad)",
         "off: disabled (entry point off)",
+    ]
+    assert [as_data(one) for one in found[1:]] == [
+        {
+            "name": "bad",
+            "state": "error",
+            "source": "entry point bad",
+            "problems": ["one", "two"],
+        },
+        {"name": "off", "state": "disabled", "source": "entry point off", "problems": []},
     ]
     assert list(as_text([])) == ["no plugins are installed"]

@@ -25,16 +25,24 @@ def test_people_see_a_table_and_what_there_is_to_say() -> None:
     lines = list(as_text([READY, FAILED, OFF]))
 
     assert lines[0].split() == [
-        *("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "WHAT", "IT", "DOES")
+        *(
+            "NAME",
+            "STATE",
+            "SINCE",
+            "GENERATION",
+            "FAILURES",
+            "POLICY",
+            "DESCRIPTION",
+        )
     ]
     assert lines[1].split()[:4] == ["good", "ready", "1970-01-01", "00:00:00"]
     assert lines[1].endswith("Does good.")
     assert lines[3].split()[1] == "disabled"
     assert lines[4:] == [
         "\ngood",
-        "  gives       api:A(1)",
+        "  adds        api:A(1)",
         "  settings    word=hi",
-        "  still there 1 generations before this one",
+        "  draining    1 earlier generations",
         "\nbad\\n",
         "  error       no\\x1b[1m",
     ]

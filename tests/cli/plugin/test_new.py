@@ -82,7 +82,7 @@ def test_list_shows_it_to_people(broker: BrokerProcess, capsys: pytest.CaptureFi
     assert "NAME" in out
     assert f"api:MyGreeter({key_of(NAME)})" in out
     assert "greeting=Good day longest.name=100" in out
-    assert "Greets whoever asks." in out
+    assert "Greet clients by name." in out
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_reload_lets_it_be_what_it_has_become(
     module = site / "my_greeter.py"
     before = module.read_text()
     try:
-        module.write_text(before.replace('"""Greets whoever asks."""', '"""Says hello."""'))
+        module.write_text(before.replace('"""Greet clients by name."""', '"""Says hello."""'))
         assert main(["plugin", "reload", NAME, "--bootstrap", at(broker)]) == 0
         assert "serves" in capsys.readouterr().out
 
@@ -161,14 +161,14 @@ def test_a_name_that_no_plugin_can_have(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plugin", "new", name, "--directory", str(tmp_path / "x")]) == 1
-    assert "want a-z" in capsys.readouterr().err
+    assert "use a-z" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_key_that_is_not_for_plugins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["plugin", "new", "x", "--directory", str(tmp_path / "x"), "--key", "10001"]
     assert main(arguments) == 1
-    assert "want 10100 to 32767" in capsys.readouterr().err
+    assert "plugins have 10100 to 32767" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,3 +194,15 @@ def test_what_is_written_is_python_and_leaves_no_placeholder(tmp_path: Path) -> 
         assert "@NAME@" not in path.read_text()
         if path.suffix == ".py":
             ast.parse(path.read_text())
+
+
+def test_json_names_key_and_files(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["plugin", "new", "greeter", "--key", "10200", "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["key"]) == ("greeter", 10200)
+    assert all((tmp_path / file).is_file() for file in found["files"])
+    assert main(["plugin", "new", "greeter"]) == 1
+    assert "exists already: remove it, or choose another --directory" in capsys.readouterr().err

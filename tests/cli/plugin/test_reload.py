@@ -8,4 +8,7 @@ from trio_kafka.cli import main
 @pytest.mark.parametrize("command", ["list", "reload x"])
 def test_where_nobody_listens_it_says_so(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugin", *command.split(), "--bootstrap", "127.0.0.1:1"]) == 1
-    assert capsys.readouterr().err == "trio-kafka: 127.0.0.1:1: Connection refused\n"
+    assert capsys.readouterr().err == (
+        "trio-kafka: 127.0.0.1:1: connection refused: start a broker there,"
+        " or set --bootstrap or TRIO_KAFKA_BOOTSTRAP\n"
+    )

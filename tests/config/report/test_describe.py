@@ -5,13 +5,13 @@ import pytest
 
 from trio_kafka.config.dynamic import Layers, Source, Synonym
 from trio_kafka.config.load import EMBEDDED, broker_config
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.report.describe import (
     describe_broker,
     describe_broker_defaults,
     describe_topic,
 )
 from trio_kafka.config.setting import settings_of
+from trio_kafka.config.trio_settings import TrioSettings
 from trio_kafka.config.values import Kind
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "describe-topic-rows.json").read_text())
@@ -209,7 +209,7 @@ def test_a_broker_describes_what_kafka_describes_and_our_own():
 
     names = [row.name for row in rows]
     assert len(names) == len(set(names))
-    assert set(names) == kafkas | settings_of(OwnSettings).keys()
+    assert set(names) == kafkas | settings_of(TrioSettings).keys()
     by_fact = {fact["name"]: fact for fact in facts["broker"]}
     for row in rows:
         if row.name in kafkas:

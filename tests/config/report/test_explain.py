@@ -27,12 +27,13 @@ def told(name, *arguments):
 
 def test_a_setting_is_explained():
     assert told("log.retention.ms", "log.retention.ms=5") == {
-        "what": "How long records are kept; -1: for ever.",
+        "what": "Retention time of records; -1: unlimited.",
         "type": "long, in ms",
         "default": UNSET,
-        "value": "5, from -c",
+        "value": "5",
+        "source": "from -c",
         "changed": "while the broker runs, for one broker or all",
-        "here": "is honoured",
+        "support": "is supported",
         "or": (
             "the first of log.retention.ms, log.retention.minutes, log.retention.hours"
             " that is given"
@@ -50,33 +51,38 @@ def test_a_setting_is_explained():
         ("log.cleanup.policy", "bounds", "any of compact, delete"),
         ("process.roles", "bounds", "any of broker, controller"),
         ("process.roles", "default", "none: must be set where process.roles is"),
-        ("process.roles", "value", "broker,controller, the default"),
+        ("process.roles", "value", "broker,controller"),
         (
             "group.consumer.migration.policy",
             "bounds",
             "one of DISABLED, DOWNGRADE, UPGRADE, BIDIRECTIONAL in any case",
         ),
         ("log.dirs", "bounds", "not empty"),
-        ("controller.quorum.voters", "value", '"", the default'),
+        ("controller.quorum.voters", "value", '""'),
+        ("num.partitions", "source", "the default"),
         ("num.partitions", "changed", "when the broker starts"),
         ("listeners", "changed", "while the broker runs, for one broker"),
-        ("ssl.provider", "here", "has no meaning here: it is about the Java runtime"),
-        ("broker.id", "here", "is honoured; deprecated: want node.id"),
+        ("ssl.provider", "support", "does not apply here: it is about the Java runtime"),
+        ("broker.id", "support", "is supported; deprecated: use node.id"),
         (
             "log.cleanup.policy",
-            "here",
+            "support",
             (
-                "is honoured, but compact is not honoured yet"
+                "is supported, but compact is not supported yet"
                 " (compacted topics are not compacted: all their records stay)"
             ),
         ),
         (
             "listener.name.a.num.io.threads",
-            "here",
-            "is not honoured yet: a setting is the same for all listeners",
+            "support",
+            "is not supported yet: listeners cannot have values of their own",
         ),
-        ("listener.name.a.num.network.threads", "here", "is honoured"),
-        ("listener.name.a.ssl.key.password", "here", "is not honoured yet: TLS is not served"),
+        ("listener.name.a.num.network.threads", "support", "is supported"),
+        (
+            "listener.name.a.ssl.key.password",
+            "support",
+            "is not supported yet: TLS is not implemented",
+        ),
     ],
 )
 def test_what_is_told_of_a_setting(name, label, text):
@@ -84,10 +90,10 @@ def test_what_is_told_of_a_setting(name, label, text):
 
 
 def test_a_secret_is_hidden_and_what_is_looked_up_is_told_as_it_was_written():
-    assert told("ssl.key.password", "ssl.key.password=x")["value"] == f"{HIDDEN}, from -c"
-    assert told("ssl.key.password")["value"] == f"{UNSET}, the default"
+    assert told("ssl.key.password", "ssl.key.password=x")["value"] == HIDDEN
+    assert told("ssl.key.password")["value"] == UNSET
     found = told("broker.rack", "config.providers=env", "broker.rack=${env:RACK}")
-    assert found["value"] == "${env:RACK}, from -c"
+    assert found["value"] == "${env:RACK}"
     assert "secret" not in str(found)
 
 
@@ -95,7 +101,7 @@ def test_a_secret_is_hidden_and_what_is_looked_up_is_told_as_it_was_written():
 def test_every_broker_setting_can_be_explained(name):
     found = told(name)
 
-    assert found.keys() >= {"what", "type", "default", "value", "changed", "here"}
+    assert found.keys() >= {"what", "type", "default", "value", "changed", "support"}
     assert all(found.values())
     assert shown_value(name, layers())
 
@@ -111,19 +117,19 @@ def test_every_topic_setting_can_be_explained(name):
 def test_a_topic_setting_says_which_of_its_values_have_no_effect_yet():
     told_of_topic = dict(explain_topic("cleanup.policy", layers()))
 
-    assert told_of_topic["here"].startswith("is honoured, but compact is not honoured yet")
+    assert told_of_topic["support"].startswith("is supported, but compact is not supported yet")
 
 
 def test_a_topics_value_is_that_which_the_broker_gives():
     found = dict(explain_topic("retention.ms", layers("log.retention.hours=1")))
 
-    assert found["value"] == "3600000, of a topic that does not set it"
-    assert found["here"] == "is honoured"
+    assert found["value"] == "3600000"
+    assert found["support"] == "is supported"
     assert found["broker"] == (
         "its default is that of log.retention.ms, log.retention.minutes, log.retention.hours"
     )
-    assert dict(explain_topic("local.retention.ms", layers()))["here"].startswith(
-        "is not honoured yet: "
+    assert dict(explain_topic("local.retention.ms", layers()))["support"].startswith(
+        "is not supported yet: "
     )
 
 

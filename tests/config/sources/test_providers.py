@@ -97,15 +97,15 @@ def test_without_providers_nothing_is_looked_up():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("${env:NONE}", "there is no such value"),
-        ("${env:a:RACK}", "an environment has no paths"),
-        ("${file:/etc/keys/app.properties:none}", "there is no such value"),
+        ("${env:NONE}", "no value was found"),
+        ("${env:a:RACK}", "the environment has no paths: want ${provider:key}"),
+        ("${file:/etc/keys/app.properties:none}", "no value was found"),
         ("${file:/none:x}", "No such file or directory"),
-        ("${file:x}", "want ${provider:path:key}"),
+        ("${file:x}", "has no path: want ${provider:path:key}"),
         ("${file:/etc/broken:a}", "/etc/broken:1: cannot be read"),
-        ("${directory:/etc/keys:none}", "there is no such value"),
-        ("${directory:/etc:keys/rack}", "there is no such value"),
-        ("${directory:/etc/keys:..}", "there is no such value"),
+        ("${directory:/etc/keys:none}", "no value was found"),
+        ("${directory:/etc:keys/rack}", "no value was found"),
+        ("${directory:/etc/keys:..}", "no value was found"),
     ],
 )
 def test_what_cannot_be_looked_up_is_refused_with_its_setting(text, message):
@@ -122,7 +122,7 @@ def test_only_variables_that_match_the_pattern_are_seen(pattern, allowed):
     if allowed:
         assert rack("${env:RACK}", **given).text == "here"
     else:
-        assert "no such value" in refusal("${env:RACK}", **given)
+        assert "no value was found" in refusal("${env:RACK}", **given)
 
 
 @pytest.mark.parametrize(
@@ -164,30 +164,39 @@ class Rooted(Outside):
     [
         (
             {"config__providers": "vault"},
-            "config.providers: 'vault' has no config.providers.vault.class",
+            (
+                "config.providers: 'vault' is not env, file or directory:"
+                " set config.providers.vault.class"
+            ),
         ),
         (
             {"config__providers__env__class": "com.example.Vault"},
             (
-                "f: config.providers.env.class: 'com.example.Vault' cannot be run here: want one of"
+                "f: config.providers.env.class: 'com.example.Vault' is not supported: want one of"
                 f" {JAVA}.EnvVarConfigProvider, {JAVA}.FileConfigProvider,"
                 f" {JAVA}.DirectoryConfigProvider"
             ),
         ),
         (
             {"config__providers__env__param__allowed__paths": "/"},
-            "f: config.providers.env.param.allowed.paths: its one parameter is allowlist.pattern",
+            (
+                "f: config.providers.env.param.allowed.paths: is not a"
+                " parameter of this provider: want param.allowlist.pattern"
+            ),
         ),
         (
             {"config__providers__env__param__allowlist__pattern": "("},
             (
-                "f: config.providers.env.param.allowlist.pattern: is no regular expression:"
+                "f: config.providers.env.param.allowlist.pattern: is not a regular expression:"
                 " missing ), unterminated subpattern at position 0"
             ),
         ),
         (
             {"config__providers__file__param__allowed__paths": "etc"},
-            "f: config.providers.file.param.allowed.paths: etc is not absolute",
+            (
+                "f: config.providers.file.param.allowed.paths: etc is not"
+                " absolute: want a path that begins with /"
+            ),
         ),
         (
             {"config__providers__file__param__allowed__paths": "/etc,/none"},
@@ -200,7 +209,10 @@ def test_a_provider_that_cannot_be_made_is_refused(given, message):
 
 
 def test_who_has_no_outside_looks_nothing_up():
-    with pytest.raises(ConfigError, match=r"config\.providers: nothing can be looked up here"):
+    with pytest.raises(
+        ConfigError,
+        match=r"config\.providers: only settings of a broker's operator can look values up",
+    ):
         resolved("x", machine=None, config__providers="env")
 
 
@@ -217,19 +229,19 @@ def test_a_configuration_has_the_values_that_were_looked_up():
     [
         (
             ["num.partitions=${env:PASSWORD}"],
-            "-c: num.partitions: what ${env:PASSWORD} stands for is no valid value",
+            "-c: num.partitions: the value of ${env:PASSWORD} is not valid",
         ),
         (
             ["listeners=${env:PASSWORD}"],
-            "-c: listeners: what ${env:PASSWORD} stands for is no valid value",
+            "-c: listeners: the value of ${env:PASSWORD} is not valid",
         ),
         (
             ["listeners=A://:1", "listener.security.protocol.map=${env:PASSWORD}"],
-            "-c: listener.security.protocol.map: what ${env:PASSWORD} stands for is no valid value",
+            "-c: listener.security.protocol.map: the value of ${env:PASSWORD} is not valid",
         ),
         (
             ["log.cleaner.threads=${env:PASSWORD}"],
-            "-c: log.cleaner.threads: what ${env:PASSWORD} stands for is no valid value",
+            "-c: log.cleaner.threads: the value of ${env:PASSWORD} is not valid",
         ),
     ],
 )
@@ -248,4 +260,4 @@ def test_a_refusal_of_another_setting_does_not_tell_it_either():
     with pytest.raises(ConfigError) as caught:
         load(options(arguments), outside=machine)
 
-    assert str(caught.value) == "-c: broker.id: contradicts what ${env:ID} stands for"
+    assert str(caught.value) == "-c: broker.id: contradicts the value of ${env:ID}"

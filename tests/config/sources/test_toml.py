@@ -63,8 +63,8 @@ def test_values_are_what_a_properties_file_has(line, text):
     ("text", "message"),
     [
         ("x = ", "f: TOML: Invalid value (at end of document)"),
-        ("x.y = 1\n'x.y' = 2", "f: x.y: is given twice, in one table and in another"),
-        ("x = ['a,b']", "f: x: an item of a list must not have a comma"),
+        ("x.y = 1\n'x.y' = 2", "f: x.y: is given twice, in two tables: remove one"),
+        ("x = ['a,b']", "f: x: an item has a comma, which separates items: remove it"),
         (
             "x = 2026-01-01",
             "f: x: want a text, a number, a boolean or a list, not date",

@@ -46,6 +46,13 @@ def test_records_come_from_directories_or_from_a_broker():
     )
 
 
+def test_without_either_the_broker_is_that_of_the_environment(monkeypatch):
+    monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "e:1")
+    assert Input(topic=["t"]).records(Reading())[1]["kafka.bootstrap.servers"] == "e:1"
+    monkeypatch.delenv("TRIO_KAFKA_BOOTSTRAP")
+    assert Input(topic=["t"]).records(Reading())[1]["kafka.bootstrap.servers"] == "127.0.0.1:9092"
+
+
 def test_options_of_the_reader_win():
     given = Input(path="/a", topic=["t"], option=["mode=permissive", "subscribe=u"])
 
@@ -60,10 +67,9 @@ def test_options_of_the_reader_win():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (Input(), "either --path or --bootstrap"),
-        (Input(path="/a", bootstrap="h:1"), "either --path or --bootstrap"),
-        (Input(path="/a", topic=["t"], pattern="u"), "either --topic or --pattern"),
-        (Input(path="/a", option=["x"]), "'x': want NAME=VALUE"),
+        (Input(path="/a", bootstrap="h:1"), "found --path and --bootstrap; give one"),
+        (Input(path="/a", topic=["t"], pattern="u"), "found --topic and --pattern; give one"),
+        (Input(path="/a", option=["x"]), "'x'; expected NAME=VALUE"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(given, said):
@@ -72,7 +78,7 @@ def test_arguments_that_do_not_fit_are_refused(given, said):
 
 
 def test_views_need_directories():
-    with pytest.raises(OptionError, match="want --path"):
+    with pytest.raises(OptionError, match="with --path"):
         Input(bootstrap="h:1").view(Reading(), "segments")
 
 

@@ -22,7 +22,7 @@ def test_a_backup_is_restored_as_it_was(spark, shared_broker, tmp_path, capsys):
     address = ("--to-bootstrap", shared_broker.bootstrap, "--to-topic", "restored")
 
     assert run("restore", "--path", tmp_path, "--topic", "old", *address) == 0
-    assert capsys.readouterr().out == "40 records written\n"
+    assert capsys.readouterr().out == "40 records written to restored\n"
 
     want = rows(tmp_path, subscribe="old", includeHeaders="true")
     found = rows(shared_broker.data, subscribe="restored", includeHeaders="true")
@@ -40,4 +40,4 @@ def test_a_table_is_restored(spark, shared_broker, tmp_path, capsys):
     assert [one["value"] for one in found] == [b"%d" % n for n in range(5)]
     both = ("--parquet", tmp_path, "--path", tmp_path, *address)
     assert run("restore", *both) == 1
-    assert "want one of --path" in capsys.readouterr().err
+    assert "give one of --path" in capsys.readouterr().err

@@ -1,10 +1,12 @@
 """Where records are written, and what is checked before."""
 
+import json
+
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.trio_kafka_spark.jobs.kit import record, records
-from trio_kafka_spark.cli.writing import Output
+from trio_kafka_spark.cli.writing import Output, print_written
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.jobs.restore import restore
 
@@ -32,6 +34,28 @@ def test_options_of_the_writer_win():
         "timestampColumn": "x",
         "kafka.acks": "all",
     }
+
+
+@pytest.mark.parametrize(
+    ("topic", "partitions", "text", "data"),
+    [
+        (None, None, "7 records written", {"records": 7}),
+        ("t", None, "7 records written to t", {"records": 7, "topic": "t"}),
+        (
+            "t",
+            3,
+            "7 records written to 3 partitions of t",
+            {"records": 7, "topic": "t", "partitions": 3},
+        ),
+    ],
+)
+def test_what_was_written_is_told_as_text_or_json(topic, partitions, text, data, capsys):
+    print_written(7, topic, json=False, partitions=partitions)
+    print_written(7, topic, json=True, partitions=partitions)
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == text
+    assert json.loads(second) == data
 
 
 @pytest.mark.spark

@@ -1,5 +1,6 @@
 """`trio-kafka pipeline init` writes a pipeline, once."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -24,7 +25,7 @@ def test_it_writes_a_pipeline_and_says_what_is_next(
 
     out = capsys.readouterr().out.splitlines()
     assert [f"orders/{path}" for path in FILES] == out[: len(FILES)]
-    assert out[-1] == "Next: trio-kafka pipeline run orders --bootstrap 127.0.0.1:9092"
+    assert out[-1] == "Next: trio-kafka pipeline run orders"
     spec = (tmp_path / "orders" / "spark-pipeline.yml").read_text()
     assert "name: orders\n" in spec
     storage = (tmp_path / "orders" / "pipeline-storage").resolve()
@@ -59,11 +60,11 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["Orders"], "'Orders': want a name"),
-        (["a/b"], "want a name"),
-        ([""], "want a name"),
-        (["a", "--topic", 'x"y'], "topic 'x\"y': want at most 249"),
-        (["a", "--topic", ""], "topic ''"),
+        (["Orders"], "'Orders' is not a pipeline name"),
+        (["a/b"], "is not a pipeline name"),
+        ([""], "is not a pipeline name"),
+        (["a", "--topic", 'x"y'], "'x\"y' is not a topic name: use at most 249"),
+        (["a", "--topic", ""], "'' is not a topic name"),
         (["a", "--directory", "/proc/nothing"], "/proc/nothing"),
     ],
 )
@@ -80,3 +81,15 @@ def test_what_cannot_be_is_told(
 
     assert why in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_json_names_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert init("orders", "--json") == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["name"] == "orders"
+    assert all(Path(file).is_file() for file in found["files"])

@@ -45,7 +45,7 @@ def test_workers_run_this_interpreter_unless_a_variable_says_other() -> None:
         "TRIO_KAFKA_BOOTSTRAP": "host:1",
     }
     given = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
-    found = environment(given, "/spark", "/java", None)
+    found = environment(given, "/spark", "/java", "other:1")
     assert found == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
 
 
@@ -58,12 +58,12 @@ def test_spark_is_where_a_variable_says() -> None:
     [
         (["."], ". has no spark-pipeline.yml: `trio-kafka pipeline init NAME` writes a pipeline"),
         (["/no/such"], "/no/such has no spark-pipeline.yml"),
-        (["p", "--conf", "a"], "--conf a: want NAME=VALUE"),
+        (["p", "--conf", "a"], "--conf a: expected NAME=VALUE"),
         (
             ["p", *["--conf", "a=b"] * 3],
             "3 times --conf with local[2]: Spark loses settings beyond 2",
         ),
-        (["p"], "/nowhere/bin/spark-pipelines cannot be run: want Spark 4.1 or later"),
+        (["p"], "/nowhere/bin/spark-pipelines cannot be run: set SPARK_HOME to Spark 4.1 or later"),
     ],
 )
 def test_what_cannot_be_run_is_told(

@@ -419,10 +419,7 @@ PLANNED: Final = {
 
 
 # Those whose rows are compared in the short form, too.
-SHORT: Final = (
-    "KAFKA_DATA_LOSS.PARTITIONS_DELETED",
-    "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
-)
+SHORT: Final = ("KAFKA_DATA_LOSS.PARTITIONS_DELETED",)
 
 
 @pytest.mark.parametrize("condition", PLANNED)

@@ -6,7 +6,7 @@ from typing import Final
 from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.connections import overrides_of
-from trio_kafka.config.of_listener import has_own, value_for
+from trio_kafka.config.listener_overrides import has_override, value_for
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
@@ -60,7 +60,7 @@ def bounds_of(config: BrokerConfig) -> ConnectionBounds:
         listeners={
             listener.name: _listener_bounds(config, listener.name)
             for listener in config.endpoints.broker
-            if any(has_own(config, listener.name, name) for name in _PER_LISTENER)
+            if any(has_override(config, listener.name, name) for name in _PER_LISTENER)
         },
     )
 

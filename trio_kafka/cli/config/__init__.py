@@ -1,1 +1,3 @@
-"""`trio-kafka config`: what settings mean, what is wrong with them, how they differ."""
+"""`trio-kafka config`: explain, check and compare settings."""
+
+__all__ = ["diff", "explain", "lint"]

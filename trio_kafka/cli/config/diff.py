@@ -1,15 +1,29 @@
-"""`trio-kafka config diff`: which settings differ between files, defaults and a running broker."""
+"""`trio-kafka config diff`: settings that differ between files, defaults and a running broker."""
 
 import sys
 from argparse import ArgumentParser
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, asking, declare_timeout, name_of, parse_address
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    error_name,
+    open_client,
+    parse_address,
+)
+from trio_kafka.cli.broker_options import VARIABLE, declare_timeout, default_bootstrap
+from trio_kafka.cli.machine import Machine
+from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.settings import REFUSED, read_file
 from trio_kafka.config.dynamic import Source
 from trio_kafka.config.load import load
-from trio_kafka.config.report.comparison import Side, differences, side_of, side_of_broker, untold
+from trio_kafka.config.report.comparison import (
+    Entry,
+    Side,
+    differences,
+    not_comparable,
+    side_of,
+    side_of_broker,
+)
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k32_describe_configs import (
@@ -22,37 +36,54 @@ from trio_kafka.protocol.texts import printable
 DIFFERENT: Final = 1
 _BROKER: Final = 4  # the resource type of Kafka's protocol
 _SOURCES: Final = {
-    Source.DYNAMIC_BROKER: "set while it runs",
-    Source.DYNAMIC_DEFAULT_BROKER: "set while they run, for all brokers",
-    Source.STATIC_BROKER: "written down",
+    Source.DYNAMIC_BROKER: "set at run time",
+    Source.DYNAMIC_DEFAULT_BROKER: "set at run time, for all brokers",
+    Source.STATIC_BROKER: "set at its start",
     Source.DEFAULT: "the default",
 }
 
 
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument("one", metavar="A", help="a properties or .toml file")
-    parser.add_argument("other", nargs="?", metavar="B", help="another; without it: defaults")
     parser.add_argument(
-        "--bootstrap", metavar="HOST:PORT", help="a running broker, to compare A with"
+        "other", nargs="?", metavar="B", help="a second file (default: Kafka's defaults)"
     )
     parser.add_argument(
-        "--broker",
-        type=int,
-        metavar="ID",
-        help="the id of that broker, where a cluster has several",
+        "--running", action="store_true", help=f"compare A with the broker at {VARIABLE}"
+    )
+    parser.add_argument(
+        "--bootstrap", metavar="HOST:PORT", help="compare A with the running broker there"
+    )
+    parser.add_argument(
+        "--broker", type=int, metavar="ID", help="id of that broker, where a cluster has several"
     )
     declare_timeout(parser)
+    declare_json(
+        parser,
+        "one JSON object: `differences`, each with `name`, `a` and `b`, which have `value` and"
+        " `source`; and `not_compared`, the names that one side hides",
+    )
 
 
 def diff(
-    *, one: str, other: str | None, bootstrap: str | None, broker: int | None, timeout: float
+    *,
+    one: str,
+    other: str | None,
+    running: bool,
+    bootstrap: str | None,
+    broker: int | None,
+    timeout: float,
+    json: bool,
 ) -> int:
-    """Say which settings differ, with where each value is from. The environment is left out.
+    """Show which settings differ, and the source of each value. The environment is ignored.
 
-    Ends with status 1 if any differ, and with 2 if there is nothing to compare.
+    Ends with status 1 if any differ, and with 2 if the two cannot be compared.
     """
+    if bootstrap is None and (running or broker is not None):
+        bootstrap = default_bootstrap()
     if other is not None and bootstrap is not None:
-        print("trio-kafka: want B or --bootstrap, not both", file=sys.stderr)
+        reason = "A can be compared with B or with a running broker, not with both: leave one out"
+        print(f"trio-kafka: {reason}", file=sys.stderr)
         return REFUSED
     try:
         left = _of_files(one)
@@ -63,24 +94,38 @@ def diff(
     except ConfigError as error:
         print(f"trio-kafka: {error}", file=sys.stderr)
         return REFUSED
-    except AskError as error:
+    except BrokerClientError as error:
         print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
         return REFUSED
-    found = 0
-    for name, before, after in differences(left, right):
-        found += 1
-        print(printable(name))
-        print(f"  - {printable(before.shown)}  ({printable(before.source)})")
-        print(f"  + {printable(after.shown)}  ({printable(after.source)})")
-    if names := untold(left, right):
-        print(f"not compared, for one side does not tell: {', '.join(map(printable, names))}")
+    found, names = list(differences(left, right)), not_comparable(left, right)
+    if json:
+        print_json(
+            {
+                "differences": [
+                    {"name": name, "a": _as_data(before), "b": _as_data(after)}
+                    for name, before, after in found
+                ],
+                "not_compared": names,
+            }
+        )
+    else:
+        for name, before, after in found:
+            print(printable(name))
+            print(f"  - {printable(before.shown)}  ({printable(before.source)})")
+            print(f"  + {printable(after.shown)}  ({printable(after.source)})")
+        if names:
+            print(f"not compared, since one side hides them: {', '.join(map(printable, names))}")
     return DIFFERENT if found else 0
 
 
+def _as_data(entry: Entry) -> dict[str, str]:
+    return {"value": entry.shown, "source": entry.source}
+
+
 def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
-    """What a running broker says of itself. Raises AskError."""
-    unknown = "this server does not tell its settings"
-    with asking(parse_address(bootstrap), timeout_s, unknown=unknown) as ask:
+    """Return the settings that a running broker describes. Raises BrokerClientError."""
+    unknown = "the server has no API DescribeConfigs: is it a Kafka broker?"
+    with open_client(parse_address(bootstrap), timeout_s, unknown=unknown) as ask:
         if broker is None:
             broker = _only_one(ask(DescribeClusterRequest()))
         resource = DescribeConfigsResource(
@@ -88,7 +133,7 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
         )
         [result] = ask(DescribeConfigsRequest(resources=[resource])).results
     if result.error_code:
-        raise AskError(result.error_message or name_of(result.error_code))
+        raise BrokerClientError(result.error_message or error_name(result.error_code))
     return side_of_broker(
         (row.name, row.value, _SOURCES.get(row.config_source, "?"), row.is_sensitive)
         for row in result.configs
@@ -98,10 +143,10 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
 def _only_one(answer: object) -> int:
     code = getattr(answer, "error_code", 0)
     if code != ErrorCode.NONE:
-        raise AskError(name_of(code))
+        raise BrokerClientError(error_name(code))
     ids = [one.broker_id for one in getattr(answer, "brokers", [])]
     if len(ids) != 1:
-        raise AskError(f"the cluster has {len(ids)} brokers: want --broker")
+        raise BrokerClientError(f"the cluster has {len(ids)} brokers: choose one with --broker ID")
     return int(ids[0])
 
 

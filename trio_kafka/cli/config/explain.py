@@ -1,70 +1,128 @@
-"""`trio-kafka config explain`: what a setting means, what it is now, what becomes of it here."""
+"""`trio-kafka config explain`: list, search and explain settings.
+
+A full name is explained; any other word is searched in the names of all settings.
+"""
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from trio_kafka.attributes import frozen
+from trio_kafka.cli.output import LEFT, columns, declare_json, print_json_line
 from trio_kafka.cli.settings import REFUSED, declare_options, read_settings
-from trio_kafka.config.catalogue import is_of_plugin, setting_of, unknown
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.catalogue import every_setting, is_of_plugin, setting_of, unknown
 from trio_kafka.config.dynamic import Layers
-from trio_kafka.config.load import Layer
 from trio_kafka.config.report.explain import explain_broker, explain_of_plugin, explain_topic
 from trio_kafka.config.topic import TOPIC_SETTINGS
 
 _INDENT: Final = "  "
 _WIDTH: Final = 9
+_HEAD: Final = ("SETTING", "OF", "VALUE", "DESCRIPTION")
+_LONGEST_VALUE: Final = 40
+
+
+@frozen
+class Explained:
+    """One setting of brokers, topics or a plugin. facts: text by label."""
+
+    name: str
+    owner: str
+    facts: dict[str, str]
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a setting of brokers or topics")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a setting of brokers, topics or plugins, or a part of its name; none: list all",
+    )
     declare_options(parser)
     parser.add_argument(
         "-f",
         "--file",
         action="append",
         default=[],
-        help="a properties or .toml file whose values are told; may be repeated",
+        help="a properties or .toml file with values to show; may be repeated",
     )
+    declare_json(parser, "one JSON object a line for each setting: `name`, `of`, and what is known")
 
 
-def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str]) -> int:
-    """Say what settings mean: type, default, bounds, value and where it is from."""
+def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str], json: bool) -> int:
+    """List, search or explain settings: type, default, bounds, value, and where it is from."""
     loaded = read_settings(file, config)
     if loaded is None:
         return REFUSED
-    layers = Layers(config=loaded.config)
+    if not names:
+        _print(list(_all(loaded.config)), json=json, briefly=True)
+        return 0
     status = 0
     for name in names:
-        told = False
-        if setting_of(name) is not None:
-            _show(f"{name}, of brokers", explain_broker(name, layers))
-            told = True
-        if name in TOPIC_SETTINGS:
-            _show(f"{name}, of topics", explain_topic(name, layers))
-            told = True
-        if is_of_plugin(name):
-            told = _explain_plugin(name, loaded.config.given)
-        if not told:
+        found = list(_named(name, loaded.config))
+        if found:
+            _print(found, json=json, briefly=False)
+            continue
+        matching = [one for one in _all(loaded.config) if name.lower() in one.name]
+        if matching:
+            _print(matching, json=json, briefly=len(matching) > 1)
+        else:
             print(f"trio-kafka: {name}: {unknown(name)}", file=sys.stderr)
             status = REFUSED
     return status
 
 
-def _explain_plugin(name: str, given: Layer) -> bool:
-    """Whether an installed plugin has such a setting, which is then told of."""
-    from trio_kafka.plugin_host.plugin_check import check_plugins  # noqa: PLC0415 - few ask for these
+def _named(name: str, config: BrokerConfig) -> Iterator[Explained]:
+    """Yield the settings with exactly this name."""
+    layers = Layers(config=config)
+    if setting_of(name) is not None:
+        yield Explained(name, "brokers", dict(explain_broker(name, layers)))
+    if name in TOPIC_SETTINGS:
+        yield Explained(name, "topics", dict(explain_topic(name, layers)))
+    if is_of_plugin(name):
+        yield from (one for one in _of_plugins(config) if one.name == name)
+
+
+def _all(config: BrokerConfig) -> Iterator[Explained]:
+    layers = Layers(config=config)
+    for name in every_setting():
+        yield Explained(name, "brokers", dict(explain_broker(name, layers)))
+    for name in TOPIC_SETTINGS:
+        yield Explained(name, "topics", dict(explain_topic(name, layers)))
+    yield from _of_plugins(config)
+
+
+def _of_plugins(config: BrokerConfig) -> Iterator[Explained]:
+    """Yield the settings of every installed plugin, which is imported for that."""
+    from trio_kafka.plugin_host.plugin_check import check_plugins  # noqa: PLC0415 - rarely needed
     from trio_kafka.plugin_host.settings import settings_of_plugin  # noqa: PLC0415
 
+    given = config.given
     for one in check_plugins(given):
-        setting = settings_of_plugin(one.plugin).get(name) if one.plugin else None
-        if setting is not None:
-            _show(f"{name}, of plugin {one.name}", explain_of_plugin(setting, given.get(name)))
-            return True
-    return False
+        if one.plugin is None:
+            continue
+        for name, setting in settings_of_plugin(one.plugin).items():
+            facts = dict(explain_of_plugin(setting, given.get(name)))
+            yield Explained(name, f"plugin {one.name}", facts)
 
 
-def _show(title: str, lines: Iterable[tuple[str, str]]) -> None:
-    print(title)
-    for label, text in lines:
-        print(f"{_INDENT}{label:{_WIDTH}}{text}")
+def _print(found: Sequence[Explained], *, json: bool, briefly: bool) -> None:
+    if json:
+        for one in found:
+            print_json_line({"name": one.name, "of": one.owner, **one.facts})
+    elif briefly:
+        rows = [
+            (one.name, one.owner, _short(one.facts["value"]), one.facts["what"]) for one in found
+        ]
+        for line in columns(_HEAD, rows, [LEFT] * len(_HEAD)):
+            print(line)
+    else:
+        for one in found:
+            print(f"{one.name}, of {one.owner}")
+            for label, text in one.facts.items():
+                print(f"{_INDENT}{label:{_WIDTH}}{text}")
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _LONGEST_VALUE else f"{value[: _LONGEST_VALUE - 1]}…"

@@ -1,9 +1,10 @@
-"""`trio-kafka config lint`: all that is wrong with a configuration, and what is merely odd."""
+"""`trio-kafka config lint`: every error in a configuration, and warnings."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from trio_kafka.cli.outside import Machine
+from trio_kafka.cli.machine import Machine
+from trio_kafka.cli.output import declare_json, print_json_line
 from trio_kafka.cli.settings import REFUSED, declare_settings, in_order, read_file
 from trio_kafka.config.report.lint import Finding, Level, lint, repeated
 from trio_kafka.config.setting import ConfigError
@@ -16,14 +17,15 @@ def declare(parser: ArgumentParser) -> None:
         "--no-env",
         dest="env",
         action="store_false",
-        help="leave out the environment's variables KAFKA_…, which `start` takes into account",
+        help="ignore environment variables KAFKA_…, which `start` reads",
     )
+    declare_json(parser, "one JSON object a line for each finding: `level`, `where`, `text`")
 
 
-def lint_files(*, files: Sequence[str], config: Sequence[str], env: bool) -> int:
-    """Say what is wrong with the configuration that `start` would have, and what is odd.
+def lint_files(*, files: Sequence[str], config: Sequence[str], env: bool, json: bool) -> int:
+    """Find errors and warnings in the configuration that `start` would have.
 
-    Ends with status 2 if a broker would not start with it. Nothing is started.
+    Ends with status 2 if a broker would not start with it. Starts nothing.
     """
     machine = Machine()
     findings: list[Finding] = []
@@ -39,5 +41,9 @@ def lint_files(*, files: Sequence[str], config: Sequence[str], env: bool) -> int
             findings += repeated(pairs)
         findings += lint(layers, machine)
     for finding in findings:
-        print(finding)
+        if json:
+            level, where, text = finding.level.value, finding.where, finding.text
+            print_json_line({"level": level, "where": where, "text": text})
+        else:
+            print(finding)
     return REFUSED if any(one.level is Level.ERROR for one in findings) else 0

@@ -1,1 +1,3 @@
-"""`trio-kafka plugin`: those of a broker, those that are installed, and a new one."""
+"""`trio-kafka plugin`: plugins of a running broker, installed plugins, and a new one."""
+
+__all__ = ["check", "list", "new", "reload", "template"]

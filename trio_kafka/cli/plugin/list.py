@@ -1,13 +1,18 @@
-"""`trio-kafka plugin list`: those of a running broker: state, error, what they give."""
+"""`trio-kafka plugin list`: plugins of a running broker, with state, error and contributions."""
 
-import json as json_
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
-from trio_kafka.cli.columns import LEFT, RIGHT, columns
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    parse_address,
+    report_error,
+    send_request,
+)
+from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
@@ -17,26 +22,26 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.texts import printable
 
-UNKNOWN: Final = "this server has no plugins to show: is it trio-kafka?"
+UNKNOWN: Final = "the server has no API for plugins: only a trio-kafka broker has it"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "WHAT IT DOES")
+_HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "DESCRIPTION")
 _SIDES: Final = (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT, LEFT)
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this one")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="only this plugin")
     declare_broker(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON array")
+    declare_json(parser, "one JSON array with an object for each plugin")
 
 
 def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float) -> int:
     """Show the plugins of a running broker, in the order in which they start."""
     try:
         plugins = read_plugins(parse_address(bootstrap), name, timeout)
-    except AskError as error:
-        return give_up(bootstrap, error)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
     if json:
-        print(json_.dumps([as_data(one) for one in plugins], indent=2))
+        print_json([as_data(one) for one in plugins])
     else:
         for line in as_text(plugins):
             print(line)
@@ -44,21 +49,21 @@ def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float
 
 
 def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
-    """The plugins of a broker. Raises AskError."""
+    """Return the plugins of a broker. Raises BrokerClientError."""
     wanted = ListPluginsRequest(name)
-    answer: ListPluginsResponse = answer_to(wanted, address, timeout_s, unknown=UNKNOWN)
+    answer: ListPluginsResponse = send_request(wanted, address, timeout_s, unknown=UNKNOWN)
     return answer.plugins
 
 
 def as_data(one: ListedPlugin) -> dict[str, object]:
-    """As JSON has it."""
+    """Return a plugin for JSON."""
     names = [field.name for field in fields_of(ListedPlugin)]
     found = {name: getattr(one, name) for name in names}
     return found | {"settings": {setting.name: setting.value for setting in one.settings}}
 
 
 def as_text(plugins: list[ListedPlugin]) -> Iterator[str]:
-    """A table; below it what each gives, its settings, and why it failed."""
+    """Yield a table, then the contributions, settings and error of each plugin."""
     if not plugins:
         yield "no plugins"
         return
@@ -83,11 +88,11 @@ def _row(one: ListedPlugin) -> tuple[str, ...]:
 def _more(one: ListedPlugin) -> Iterator[str]:
     lines = []
     if one.contributions:
-        lines.append(("gives", " ".join(one.contributions)))
+        lines.append(("adds", " ".join(one.contributions)))
     if one.settings:
         lines.append(("settings", " ".join(f"{s.name}={s.value}" for s in one.settings)))
     if one.past:
-        lines.append(("still there", f"{one.past} generations before this one"))
+        lines.append(("draining", f"{one.past} earlier generations"))
     if one.error:
         lines.append(("error", one.error))
     if lines:

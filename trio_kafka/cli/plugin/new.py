@@ -1,4 +1,4 @@
-"""`trio-kafka plugin new`: a package with a plugin that works, to be changed into one's own."""
+"""`trio-kafka plugin new`: a package with a working plugin, as a starting point."""
 
 import os
 import re
@@ -7,56 +7,65 @@ from argparse import ArgumentParser
 from typing import Final
 from zlib import crc32
 
+from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.plugin.template import FILES
 
 FAILED: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
-_FIRST_KEY: Final = 10100  # of plugins; those below are Kafka's and the broker's own
+_FIRST_KEY: Final = 10100  # lower keys belong to Kafka and to the broker
 _KEYS: Final = 20000
 
 
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "name", metavar="NAME", help="of the plugin and its package: a-z, 0-9, _ and -"
+        "name", metavar="NAME", help="name of the plugin and its package: a-z, 0-9, _ and -"
     )
     parser.add_argument(
         "--directory",
-        help="where it goes; a new directory of the plugin's name if it is not given",
+        help="target directory (default: a new one with the plugin's name)",
     )
     parser.add_argument(
         "--key",
         type=int,
-        help="of its API, 10100 to 32767; one that is made of the name if it is not given",
+        help="API key, 10100 to 32767 (default: a key derived from the name)",
     )
+    declare_json(parser, "one JSON object: `name`, `key`, `files`")
 
 
-def new(*, name: str, directory: str | None, key: int | None) -> int:
+def new(*, name: str, directory: str | None, key: int | None, json: bool) -> int:
     """Write an installable package with a plugin: an API, settings, a README, and tests."""
     if not _NAME.fullmatch(name):
-        print(f"trio-kafka: {name!r}: want a-z, 0-9, _ and -, a letter first", file=sys.stderr)
-        return FAILED
+        return _fail(f"{name!r} is not a plugin name: use a-z, 0-9, _ and -, with a letter first")
     if key is not None and not _FIRST_KEY <= key < 1 << 15:
-        print(f"trio-kafka: key {key}: want {_FIRST_KEY} to {(1 << 15) - 1}", file=sys.stderr)
-        return FAILED
-    target = directory or name
+        return _fail(f"--key {key} is out of range: plugins have {_FIRST_KEY} to {(1 << 15) - 1}")
+    target, chosen = directory or name, key or key_of(name)
     try:
-        written = write(target, name, key or key_of(name))
+        written = write(target, name, chosen)
+    except FileExistsError as error:
+        return _fail(f"{error.filename} exists already: remove it, or choose another --directory")
     except OSError as error:
-        print(f"trio-kafka: {error.filename}: {error.strerror}", file=sys.stderr)
-        return FAILED
+        return _fail(f"{error.filename}: {error.strerror}")
+    if json:
+        print_json({"name": name, "key": chosen, "files": written})
+        return 0
     for path in written:
         print(path)
     print(f"\nNext: pip install -e {target}, pytest {target}, trio-kafka start --embedded")
     return 0
 
 
+def _fail(reason: str) -> int:
+    print(f"trio-kafka: {reason}", file=sys.stderr)
+    return FAILED
+
+
 def key_of(name: str) -> int:
-    """A key for the API of a plugin of that name: the same each time, seldom another's."""
+    """Return an API key derived from a plugin's name; two names seldom have one key."""
     return _FIRST_KEY + crc32(name.encode()) % _KEYS
 
 
 def write(target: str, name: str, key: int) -> list[str]:
-    """Write the package. OSError if there is something of it already."""
+    """Write the package and return its paths. Raises OSError, also for a file that exists."""
     module = name.replace("-", "_")
     words = {
         "NAME": name,

@@ -1,9 +1,16 @@
-"""`trio-kafka plugin reload`: let a plugin of a running broker be what its package is now."""
+"""`trio-kafka plugin reload`: replace a plugin of a running broker by its current package."""
 
 from argparse import ArgumentParser
 from typing import Final
 
-from trio_kafka.cli.ask import AskError, answer_to, declare_broker, give_up, parse_address
+from trio_kafka.cli.broker_client import (
+    BrokerClientError,
+    parse_address,
+    report_error,
+    send_request,
+)
+from trio_kafka.cli.broker_options import declare_broker
+from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.plugin.list import UNKNOWN
 from trio_kafka.protocol.messages.k10003_reload_plugin import (
     ReloadPluginRequest,
@@ -16,18 +23,22 @@ _LONG_S: Final = 60.0
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the plugin")
     declare_broker(parser, _LONG_S)
+    declare_json(parser, "one JSON object: `name`, `generation`")
 
 
-def reload(*, name: str, bootstrap: str, timeout: float) -> int:
-    """Import a plugin afresh in a running broker, and let it take the place of the old one.
+def reload(*, name: str, bootstrap: str, json: bool, timeout: float) -> int:
+    """Import a plugin again in a running broker, and let it replace the current generation.
 
-    Connections stay, and what is in hand is finished by the old one. If the new one does not
-    become ready the old one goes on, and this ends with status 1.
+    Connections stay open; requests in flight end in the old generation. If the new generation
+    does not become ready, the old one continues and the command ends with status 1.
     """
     try:
         address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
-        answer: ReloadPluginResponse = answer_to(wanted, address, timeout, unknown=UNKNOWN)
-    except AskError as error:
-        return give_up(bootstrap, error)
-    print(f"plugin {name}: generation {answer.generation} serves")
+        answer: ReloadPluginResponse = send_request(wanted, address, timeout, unknown=UNKNOWN)
+    except BrokerClientError as error:
+        return report_error(bootstrap, error)
+    if json:
+        print_json({"name": name, "generation": answer.generation})
+    else:
+        print(f"plugin {name}: generation {answer.generation} serves")
     return 0

@@ -1,4 +1,4 @@
-"""What `trio-kafka plugin new` writes: paths and texts, with @NAME@, @MODULE@, @CLASS@, @KEY@."""
+"""Files that `trio-kafka plugin new` writes, with @NAME@, @MODULE@, @CLASS@, @KEY@ in them."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -31,33 +31,31 @@ pythonpath = ["."]
 _README: Final = """\
 # @NAME@
 
-A plugin for trio-kafka. It serves one API, `@CLASS@` (key @KEY@), which greets whoever asks, and
-counts its requests.
+A plugin for trio-kafka. It serves one API, `@CLASS@` (key @KEY@), which greets clients by name and
+counts them.
 
     pip install -e .[test]
     pytest
     trio-kafka plugin check
     trio-kafka start --embedded -c plugin.@NAME@.greeting="Good day"
-    trio-kafka plugin list --bootstrap 127.0.0.1:9092
-    trio-kafka plugin reload @NAME@ --bootstrap 127.0.0.1:9092
+    trio-kafka plugin list
+    trio-kafka plugin reload @NAME@
 
-| Setting | Default | What it says |
+| Setting | Default | Description |
 | --- | --- | --- |
-| `plugin.@NAME@.greeting` | `Hello` | How it greets. |
-| `plugin.@NAME@.longest.name` | `100` | A longer name is refused. |
+| `plugin.@NAME@.greeting` | `Hello` | Word before the name. |
+| `plugin.@NAME@.longest.name` | `100` | Longest name that is greeted. |
 
-Every plugin has these too: `enabled`, `order`, `policy` (`isolate`, `restart`, `fatal`),
+Settings that every plugin has: `enabled`, `order`, `policy` (`isolate`, `restart`, `fatal`),
 `deadline.ms`, `limit`, `start.ms`, `drain.ms`, `failures`.
 """
 _MODULE: Final = '''\
-"""@CLASS@ (key @KEY@): greets whoever asks, in the words of its settings."""
+"""@CLASS@ (key @KEY@): greet clients by name, with a word from the settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-
 from trio_kafka.attributes import frozen
-
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
@@ -73,14 +71,14 @@ from trio_kafka.protocol import schema
 
 @schema.request(key=@KEY@, versions="0", flexible="0+")
 class @CLASS@Request:
-    """Who wants to be greeted."""
+    """Name to greet."""
 
     name: str = schema.string()
 
 
 @schema.response(@CLASS@Request)
 class @CLASS@Response:
-    """The greeting."""
+    """Greeting, or an error."""
 
     error_code: int = schema.int16()
     error_message: str | None = schema.string(nullable="0+", default=None)
@@ -89,31 +87,34 @@ class @CLASS@Response:
 
 @frozen(kw_only=True)
 class @CLASS@Settings:
-    """`plugin.@NAME@.<name>`; a `_` of a field is a `.` of its setting."""
+    """Settings `plugin.@NAME@.<name>`; a `_` in a field is a `.` in its setting."""
 
-    greeting: str = string("Hello", "How it greets.")
-    longest_name: int = integer(100, "A longer name is refused.", low=1)
+    greeting: str = string("Hello", "Word before the name.")
+    longest_name: int = integer(100, "Longest name that is greeted.", low=1)
 
 
 @plugin("@NAME@", settings=@CLASS@Settings)
 @asynccontextmanager
 async def @MODULE@(context: PluginContext[@CLASS@Settings]) -> AsyncIterator[None]:
-    """Greets whoever asks."""
+    """Greet clients by name."""
     settings = context.settings
     greeted = context.counter("greeted")
 
     @api(@CLASS@Request)
     def greet(request: @CLASS@Request, _: Context) -> @CLASS@Response:
         if not 0 < len(request.name) <= settings.longest_name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "want a name that is not too long")
+            found, most = len(request.name), settings.longest_name
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"a name of {found} characters: want 1 to {most}"
+            )
         greeted.value += 1
         return @CLASS@Response(text=f"{settings.greeting}, {request.name}!")
 
     context.add_api(greet)
-    yield  # ready; what was added is taken back when the block is left
+    yield  # ready; everything added is removed when the block ends
 '''
 _TEST: Final = '''\
-"""The plugin in a whole broker: no sockets, no files, and time that does not pass by itself."""
+"""The plugin in a simulated broker: no sockets, no files, virtual time."""
 
 from collections.abc import Mapping
 
@@ -126,7 +127,7 @@ INVALID_REQUEST = 42
 
 
 def ask(name: str, settings: Mapping[str, str] | None = None) -> tuple[int, str, int]:
-    """The error and the text of an answer, and how many were greeted."""
+    """Return error code and text of a response, and the count of greetings."""
 
     async def main(universe: Universe) -> tuple[int, str, int]:
         world = universe.machine("broker")

@@ -1,1 +1,9 @@
-"""What is said about settings: descriptions, explanations, lint, comparison, the reference page."""
+"""Reports on settings: descriptions, explanations, lint, comparison, the reference page."""
+
+__all__ = [
+    "comparison",
+    "describe",
+    "document",
+    "explain",
+    "lint",
+]

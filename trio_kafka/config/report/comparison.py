@@ -1,4 +1,4 @@
-"""Two configurations beside each other: which settings differ, and where each value is from."""
+"""Comparison of two configurations: settings that differ, with the source of each value."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,13 +11,13 @@ from trio_kafka.config.report.explain import HIDDEN, UNSET, shown_value, source_
 
 @frozen(kw_only=True)
 class Entry:
-    """A setting's value on one side.
+    """Value of a setting on one side.
 
-    value: to compare; None: it is not set, or not `known`.
-    known: the value is there to be compared: a running broker does not tell its secrets.
-    given: somebody gave it. A default is no difference to a side that does not speak of the name,
-        as a running broker does not of internal settings.
-    shown: the value as it may be shown; `source`: where it is from, in words.
+    value: None: not set, or not `known`.
+    known: whether the value can be compared; a running broker hides its secrets.
+    given: whether the value was set. A default does not differ from a side that lacks the name, as
+    a running broker lacks internal settings.
+    shown: the value as it may be shown. source: its source, in words.
     """
 
     value: str | None
@@ -34,13 +34,13 @@ _MISSING = Entry(value=None, shown=UNSET, source="not there", given=False)
 
 
 def side_of(config: BrokerConfig) -> Side:
-    """A configuration that was read; every setting is there."""
+    """Return the side of a loaded configuration, with every setting."""
     layers = Layers(config=config)
     return {name: _entry(name, layers) for name in {**every_setting(), **config.given}}
 
 
 def side_of_broker(rows: Iterable[tuple[str, str | None, str, bool]]) -> Side:
-    """A running broker's: name, value, source, and whether it is a secret, of each row."""
+    """Return the side of a running broker from rows of name, value, source, and secrecy."""
     return {
         name: Entry(
             value=value,
@@ -53,7 +53,7 @@ def side_of_broker(rows: Iterable[tuple[str, str | None, str, bool]]) -> Side:
 
 
 def differences(one: Side, other: Side) -> Iterator[tuple[str, Entry, Entry]]:
-    """Names whose values differ, sorted. What one side does not tell is no difference."""
+    """Yield names with different values, sorted. A hidden value does not differ."""
     for name in sorted(one.keys() | other.keys()):
         left, right = one.get(name, _MISSING), other.get(name, _MISSING)
         if left is _MISSING or right is _MISSING:
@@ -64,8 +64,8 @@ def differences(one: Side, other: Side) -> Iterator[tuple[str, Entry, Entry]]:
             yield name, left, right
 
 
-def untold(one: Side, other: Side) -> list[str]:
-    """Names that cannot be compared: set on both sides, or on that which tells, but not told."""
+def not_comparable(one: Side, other: Side) -> list[str]:
+    """Return names that cannot be compared, since one side hides a value that is set."""
     names = one.keys() & other.keys()
     return sorted(
         name

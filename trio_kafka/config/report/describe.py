@@ -1,7 +1,7 @@
-"""The rows of DescribeConfigs: each setting's value, its source, and what stands behind it.
+"""Rows of DescribeConfigs: value, source and synonyms of each setting.
 
-Which source counts and which synonyms are told is decided in `dynamic`; a topic's `retention.ms`
-that comes from `log.retention.hours` has no synonyms. Source: KIP-226; types are KIP-569.
+`dynamic` decides on sources and synonyms; a topic's `retention.ms` that comes from
+`log.retention.hours` has no synonyms. Source: KIP-226; types are KIP-569.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,8 +24,8 @@ from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_config
 from trio_kafka.config.values import Kind, Value
 
-# As by Kafka, these are described only where they were set: they are its authorizer's, or are no
-# settings of its properties file.
+# Kafka describes these only where they are set: they belong to its authorizer, or are not settings
+# of its properties file.
 _ONLY_IF_SET: Final = frozenset(
     {
         "allow.everyone.if.no.acl.found",
@@ -39,7 +39,7 @@ _ONLY_IF_SET: Final = frozenset(
 
 @frozen(kw_only=True)
 class Row:
-    """A setting as it is described; a secret's value is None everywhere."""
+    """Description of a setting; the value of a secret is None everywhere."""
 
     name: str
     value: str | None
@@ -54,9 +54,9 @@ class Row:
 def describe_topic(
     given: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
 ) -> list[Row]:
-    """Rows of a topic: those named, or all but the internal ones that were not given.
+    """Return rows of a topic: the named ones, or all but internal settings that are not given.
 
-    given: the settings that the topic itself has. Raises ConfigError if one cannot be read.
+    given: the settings of the topic itself. Raises ConfigError if one cannot be parsed.
     """
     broker, _ = broker.usable()
     config = topic_config(given, broker.effective())
@@ -69,9 +69,9 @@ def describe_topic(
 def describe_group(
     given: Mapping[str, str], broker: Layers, names: Iterable[str] | None = None
 ) -> list[Row]:
-    """Rows of a group: those named, or all but the internal ones that were not given.
+    """Return rows of a group: the named ones, or all but internal settings that are not given.
 
-    given: the settings that the group itself has; what cannot be read counts as not given.
+    given: the settings of the group itself; a value that cannot be parsed counts as not given.
     """
     broker, _ = broker.usable()
     values = group_values(given, broker)
@@ -89,10 +89,10 @@ def describe_group(
 
 
 def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
-    """Rows of a broker: those named, or all but the internal ones that nobody set.
+    """Return rows of a broker: the named ones, or all but internal settings that are not set.
 
-    Kafka's settings without an effect here have rows too: what was given, or Kafka's default.
-    What was set while the broker ran and cannot be read counts as not set.
+    Settings without an effect have rows too, with the given value or Kafka's default. A dynamic
+    value that cannot be parsed counts as not set.
     """
     broker, _ = broker.usable()
     set_names = {*broker.config.given, *broker.dynamic_default, *broker.dynamic}
@@ -105,7 +105,7 @@ def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[
 
 
 def describe_broker_defaults(broker: Layers, names: Iterable[str] | None = None) -> list[Row]:
-    """Rows of the resource of all brokers: only what was set for them while they run."""
+    """Return rows of the resource of all brokers: only its dynamic settings."""
     broker, _ = broker.usable()
     rows = []
     given = broker.dynamic_default

@@ -1,4 +1,4 @@
-"""docs/reference/configuration.md: every setting, its type, default, bounds and effect here.
+"""Reference page docs/reference/configuration.md: every setting, and its support.
 
 `python -m trio_kafka.config.report.document` prints it; a test compares it with the file.
 """
@@ -9,89 +9,88 @@ from textwrap import wrap
 from typing import Final
 
 from trio_kafka.config.catalogue import BROKER_SETTINGS
-from trio_kafka.config.known import UNHEARD, VALUES_NOT_YET, Standing
-from trio_kafka.config.known.others import OTHERS
-from trio_kafka.config.known.tables import TABLES
 from trio_kafka.config.load import EMBEDDED
-from trio_kafka.config.own import OwnSettings
 from trio_kafka.config.plugins import HOST_SETTINGS
 from trio_kafka.config.report.explain import (
-    HONOURED,
+    SUPPORTED,
     bounds_of,
     default_of_kafka,
-    standing_of,
-    standing_of_topics,
+    support_of,
+    topic_support,
 )
 from trio_kafka.config.rules import REFUSED
 from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
+from trio_kafka.config.trio_settings import TrioSettings
+from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, VALUES_NOT_YET, Support
+from trio_kafka.config.unsupported.non_broker import NON_BROKER_SETTINGS
+from trio_kafka.config.unsupported.tables import TABLES
 
 _HEAD: Final = """\
 # Settings
 
-Look up what a setting does here. [How to configure a broker](../how-to/configure.md) says where
-values come from; `trio-kafka config explain NAME` shows one setting with its value.
+This page lists every setting with its type, default, bounds and support here. [How to configure a
+broker](../how-to/configure.md) explains where values come from. `trio-kafka config explain NAME`
+shows a setting with its value.
 
-Names, types, defaults and bounds are those of Apache Kafka 4.4. Every setting belongs to one of
-these classes:
+Names, types, defaults and bounds are those of Apache Kafka 4.4. Support is one of these:
 
-- **honoured**: it has the effect that it has in Kafka, or the one described.
-- **not yet**: it is accepted and checked, and the start warns that it has no effect, with the
-  reason.
-- **without meaning here**: the same, and no effect is planned.
+- **supported**: the broker follows it.
+- **not yet**: accepted and checked, with a warning at the start, but without an effect for now.
+- **not applicable**: the same, for good.
 
-Changed: `start` is read when the broker starts, `broker` may be changed for one broker while it
-runs, `cluster` for one or for all.
+The column *Changed* says when a setting may change: `start`: only at a start; `broker`: at run
+time, for one broker; `cluster`: at run time, for one broker or all.
 
-This page is generated: change the declarations in `trio_kafka/config`, then run
-`python -m trio_kafka.config.report.document > docs/reference/configuration.md`.
+Do not edit this page: `python -m trio_kafka.config.report.document >
+docs/reference/configuration.md` writes it from the declarations in `trio_kafka/config`.
 """
 _UPDATES: Final = {
     Update.READ_ONLY: "start",
     Update.PER_BROKER: "broker",
     Update.CLUSTER_WIDE: "cluster",
 }
-_FATES: Final = {
-    Standing.HONOURED: "obeyed",
-    Standing.NOT_YET: "not yet",
-    Standing.MEANINGLESS: "without meaning here",
+_SUPPORT: Final = {
+    Support.SUPPORTED: "supported",
+    Support.NOT_YET: "not yet",
+    Support.NOT_APPLICABLE: "not applicable",
 }
-_COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "Changed", "What it says")
+_COLUMNS: Final = ("Setting", "Type", "Default", "Bounds", "Changed", "Description")
 
 
 def document() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    own = settings_of(OwnSettings)
+    own = settings_of(TrioSettings)
     kafkas = {name: one for name, one in BROKER_SETTINGS.items() if name not in own}
     yield _HEAD
     yield from _section(
-        "Honoured",
-        f"Without `process.roles` a node is a cluster of its own, and these have other defaults:"
+        "Supported",
+        f"Without `process.roles` a node is a cluster of its own, with other defaults:"
         f" {_embedded()}.",
-        [one for name, one in kafkas.items() if name not in UNHEARD],
+        [one for name, one in kafkas.items() if name not in UNSUPPORTED_FIELDS],
     )
     yield from _section(
-        "Of trio-kafka itself",
+        "trio-kafka's own",
         "Kafka does not have these.",
         own.values(),
     )
     yield from _section(
-        "Of every plugin",
+        "Every plugin",
         "Each begins with `plugin.<name>.`, and so do the plugin's own settings:"
         " [plugins](plugins.md) has those that come with trio-kafka, `trio-kafka config explain`"
         " tells of all that are installed.",
         HOST_SETTINGS.values(),
     )
     yield from _section(
-        "Not yet", "Each says why.", [kafkas[name] for name in sorted(UNHEARD)], why=True
+        "Not yet", "Each says why.", [kafkas[name] for name in sorted(UNSUPPORTED_FIELDS)], why=True
     )
     for table in TABLES:
         yield from _section(
-            f"{table.title}: {_FATES[table.standing]}",
+            f"{table.title}: {_SUPPORT[table.support]}",
             _sentence(table.why),
             table.settings.values(),
         )
@@ -106,7 +105,7 @@ def _section(title: str, text: str, rows: Iterable[Setting], *, why: bool = Fals
     yield _row(_COLUMNS)
     yield _row(["---"] * len(_COLUMNS))
     for one in rows:
-        here = standing_of(one.name)
+        here = support_of(one.name)
         told = why or one.name in VALUES_NOT_YET
         yield _row(_cells(one, f" It {here}." if told else ""))
     yield ""
@@ -130,8 +129,8 @@ def _synonyms(setting: Setting) -> str:
 
 
 def _refused() -> Iterator[str]:
-    yield "## Refused\n"
-    yield "A start with one of these fails, for it must not be ignored and cannot be honoured.\n"
+    yield "## Rejected\n"
+    yield "A start with one of these fails: they must not be ignored, and are not supported.\n"
     yield _row(["Setting", "Why"])
     yield _row(["---", "---"])
     for name, why in sorted(REFUSED.items()):
@@ -140,22 +139,22 @@ def _refused() -> Iterator[str]:
 
 
 def _topics() -> Iterator[str]:
-    yield "## Of topics\n"
-    yield "A topic that does not set one has the value of the first broker setting that is given.\n"
-    columns = ("Setting", "Type", "Default", "Bounds", "Broker settings", "What it says")
+    yield "## Topics\n"
+    yield "A topic without its own value has that of the first broker setting that is given.\n"
+    columns = ("Setting", "Type", "Default", "Bounds", "Broker settings", "Description")
     yield _row(columns)
     yield _row(["---"] * len(columns))
     for one in TOPIC_SETTINGS.values():
         name, kind, default, bounds, _, text = _cells(one)
-        here = standing_of_topics(one.name)
-        more = "" if here == HONOURED else f" It {here}."
+        here = topic_support(one.name)
+        more = "" if here == SUPPORTED else f" It {here}."
         server = ", ".join(_code(server) for server, _ in one.server)
         yield _row([name, kind, default, bounds, server, text + more])
 
 
 def _others() -> Iterator[str]:
-    for others in OTHERS:
-        yield f"\n## {others.title}: {_FATES[others.standing]}\n"
+    for others in NON_BROKER_SETTINGS:
+        yield f"\n## {others.title}: {_SUPPORT[others.support]}\n"
         yield f"{_sentence(others.why)}\n"
         yield from wrap(
             ", ".join(map(_code, others.names)) + ".",

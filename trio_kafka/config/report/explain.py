@@ -1,18 +1,18 @@
-"""Description of a setting in words, for `config explain` and the page of settings."""
+"""Explanations of settings, for `config explain` and docs/reference/configuration.md."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
-from trio_kafka.config.gone import DEPRECATED
-from trio_kafka.config.known import UNHEARD_OF_TOPICS, VALUES_NOT_YET, Standing
 from trio_kafka.config.properties import Given
+from trio_kafka.config.removed_settings import DEPRECATED
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
+from trio_kafka.config.unsupported import UNSUPPORTED_TOPIC_SETTINGS, VALUES_NOT_YET, Support
 from trio_kafka.config.values import Kind
 
-HONOURED: Final = "is honoured"
+SUPPORTED: Final = "is supported"
 HIDDEN: Final = "(hidden)"
 UNSET: Final = "(not set)"
 QUOTES: Final = '""'
@@ -26,15 +26,16 @@ Lines = Iterator[tuple[str, str]]
 
 
 def explain_broker(name: str, layers: Layers) -> Lines:
-    """A broker setting and its value. The name is one, with a listener's prefix or not."""
+    """Explain a broker setting and its value. name: with or without a listener's prefix."""
     setting = setting_of(name)
     if setting is None:
         raise KeyError(name)
     update = update_of(name)
     yield from _facts(setting)
-    yield "value", f"{shown_value(name, layers)}, {source_of(name, layers)}"
+    yield "value", shown_value(name, layers)
+    yield "source", source_of(name, layers)
     yield "changed", _CHANGE[update or Update.READ_ONLY]
-    yield "here", standing_of(name)
+    yield "support", support_of(name)
     if setting.synonyms:
         yield "or", f"the first of {', '.join(setting.synonyms)} that is given"
     topics = topics_of(setting.name)
@@ -43,20 +44,21 @@ def explain_broker(name: str, layers: Layers) -> Lines:
 
 
 def explain_topic(name: str, layers: Layers) -> Lines:
-    """A topic's setting, and what a topic has that does not set it."""
+    """Explain a topic setting, and the value of a topic that does not set it."""
     setting = TOPIC_SETTINGS[name]
     yield from _facts(setting)
     value = setting.show(getattr(topic_defaults(layers.config), setting.field))
-    yield "value", f"{UNSET if value is None else value}, of a topic that does not set it"
+    yield "value", UNSET if value is None else value or QUOTES
+    yield "source", "the value of a topic that does not set it"
     yield "changed", "while the broker runs, for one topic"
     if setting.server:
         names = ", ".join(one for one, _ in setting.server)
         yield "broker", f"its default is that of {names}"
-    yield "here", standing_of_topics(name)
+    yield "support", topic_support(name)
 
 
 def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
-    """A plugin's setting, by its full name, and its value."""
+    """Explain a plugin's setting and its value."""
     yield from _facts(setting)
     if given is None:
         value = setting.show(setting.default)
@@ -64,12 +66,13 @@ def explain_of_plugin(setting: Setting, given: Given | None) -> Lines:
     else:
         shown, source = given.written or given.text, f"from {given.where}"
     hidden = setting.sensitive and shown != UNSET and (given is None or given.written is None)
-    yield "value", f"{HIDDEN if hidden else shown or QUOTES}, {source}"
+    yield "value", HIDDEN if hidden else shown or QUOTES
+    yield "source", source
     yield "changed", "when the plugin starts, or is reloaded"
 
 
 def shown_value(name: str, layers: Layers) -> str:
-    """The value that is in force, as it may be shown."""
+    """Return the effective value, as it may be shown."""
     setting = setting_of(name)
     given = layers.config.given.get(name)
     if given is not None and given.written is not None:
@@ -81,13 +84,13 @@ def shown_value(name: str, layers: Layers) -> str:
 
 
 def source_of(name: str, layers: Layers) -> str:
-    """Where the value comes from, in words."""
+    """Return the source of the value, in words."""
     given = layers.config.given.get(name)
     return "the default" if given is None else f"from {given.where}"
 
 
 def bounds_of(setting: Setting) -> str:
-    """What values a setting may have besides those that its type has; empty: any."""
+    """Return the allowed values beyond the type; empty: any."""
     if setting.choices:
         text = f"{'any of' if setting.kind is Kind.LIST else 'one of'} "
         return text + ", ".join(setting.choices) + (" in any case" if setting.any_case else "")
@@ -97,7 +100,7 @@ def bounds_of(setting: Setting) -> str:
 
 
 def default_of_kafka(setting: Setting) -> str:
-    """Kafka's default as it may be shown, ours for a setting of ours."""
+    """Return Kafka's default as it may be shown, or ours for a setting of ours."""
     if setting.required:
         return "none: must be set where process.roles is"
     if setting.default is None:
@@ -105,29 +108,29 @@ def default_of_kafka(setting: Setting) -> str:
     return HIDDEN if setting.sensitive else setting.show(setting.default) or '""'
 
 
-def standing_of(name: str) -> str:
-    """What becomes of a setting here, and whether Kafka is going to forget it."""
-    text = why_without_effect(name) or _honoured(name)
+def support_of(name: str) -> str:
+    """Return how far a setting is supported, and whether Kafka deprecates it."""
+    text = why_without_effect(name) or _supported(name)
     instead = DEPRECATED.get(base_of(name))
     return f"{text}; deprecated: {instead}" if instead else text
 
 
-def standing_of_topics(name: str) -> str:
-    """What becomes of a topic's setting here."""
-    why = UNHEARD_OF_TOPICS.get(name)
-    return f"{Standing.NOT_YET.value}: {why}" if why else _honoured(name)
+def topic_support(name: str) -> str:
+    """Return how far a topic setting is supported."""
+    why = UNSUPPORTED_TOPIC_SETTINGS.get(name)
+    return f"{Support.NOT_YET.value}: {why}" if why else _supported(name)
 
 
-def _honoured(name: str) -> str:
-    """Words for a setting that some part obeys, with the values that none obeys yet."""
+def _supported(name: str) -> str:
+    """Return the words for a supported setting, with its values without an effect."""
     values = VALUES_NOT_YET.get(name, {}).items()
     return ", ".join(
-        [HONOURED, *(f"but {one} {Standing.NOT_YET.value} ({why})" for one, why in values)]
+        [SUPPORTED, *(f"but {one} {Support.NOT_YET.value} ({why})" for one, why in values)]
     )
 
 
 def topics_of(name: str) -> list[str]:
-    """The topic settings whose default a broker setting gives."""
+    """Return the topic settings whose default is this broker setting."""
     return [
         topic.name for topic in TOPIC_SETTINGS.values() if name in (one for one, _ in topic.server)
     ]

@@ -1,6 +1,6 @@
-"""What is wrong with a configuration, all of it, and what is merely odd.
+"""Errors and warnings of a configuration, all at once.
 
-Names and values are looked at one by one; what contradicts each other only when each is right.
+Names and values are checked one by one. Contradictions are searched only when each value is right.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +8,15 @@ from enum import Enum
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
-from trio_kafka.config.gone import DEPRECATED
-from trio_kafka.config.load import Layer, check_name, load, told
+from trio_kafka.config.load import Layer, check_name, load, locate_error
 from trio_kafka.config.properties import Given
+from trio_kafka.config.removed_settings import DEPRECATED
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.providers import Outside, resolve
 
 
 class Level(Enum):
-    """An error keeps a broker from starting, a warning does not."""
+    """Severity: an error keeps a broker from starting, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,7 +24,7 @@ class Level(Enum):
 
 @frozen
 class Finding:
-    """One thing that is to be said; `where` is None for what is missing."""
+    """One error or warning. where: None for a missing setting."""
 
     level: Level
     where: str | None
@@ -35,7 +35,7 @@ class Finding:
 
 
 def lint(layers: Sequence[Layer], outside: Outside | None = None) -> list[Finding]:
-    """Findings about layers, each over those before it, in the order of names as they are given."""
+    """Return findings about layers, lowest first, in the order of given names."""
     given: dict[str, Given] = {}
     for layer in layers:
         given |= layer
@@ -55,7 +55,7 @@ def lint(layers: Sequence[Layer], outside: Outside | None = None) -> list[Findin
 
 
 def repeated(pairs: Sequence[tuple[str, Given]]) -> list[Finding]:
-    """Findings about names that one file gives more than once; its pairs are in their order."""
+    """Return findings about repeated names in one file; pairs are in the file's order."""
     last = dict(pairs)
     return [
         Finding(Level.WARNING, one.where, f"{name} is given again at {last[name].where}")
@@ -82,7 +82,7 @@ def _of_one(name: str, given: Mapping[str, Given]) -> Iterator[Finding]:
 
 
 def _overshadowed(given: Mapping[str, Given]) -> Iterator[Finding]:
-    """Settings that have no effect because another one of the same meaning is given."""
+    """Yield settings without an effect because another setting of the same meaning is given."""
     families = {setting.synonyms for setting in BROKER_SETTINGS.values() if setting.synonyms}
     for names in (*sorted(families), ("log.dirs", "log.dir"), ("node.id", "broker.id")):
         winner, *others = [name for name in names if name in given] or [""]
@@ -94,7 +94,7 @@ def _overshadowed(given: Mapping[str, Given]) -> Iterator[Finding]:
 
 
 def _of_no_provider(given: Mapping[str, Given]) -> Iterator[Finding]:
-    """What is said of providers that `config.providers` does not name."""
+    """Yield settings of providers that `config.providers` does not name."""
     names = given["config.providers"].text.split(",") if "config.providers" in given else []
     known = {name.strip() for name in names}
     for name, one in given.items():
@@ -104,5 +104,5 @@ def _of_no_provider(given: Mapping[str, Given]) -> Iterator[Finding]:
 
 
 def _error(error: ConfigError, given: Mapping[str, Given]) -> Finding:
-    shown = told(error, given)
+    shown = locate_error(error, given)
     return Finding(Level.ERROR, shown.where, f"{shown.name}: {shown.reason}")

@@ -1,1 +1,7 @@
-"""Where values of settings come from: TOML files, environment variables, providers."""
+"""Sources of settings: TOML files, environment variables, providers of secrets."""
+
+__all__ = [
+    "environment",
+    "providers",
+    "toml",
+]

@@ -1,7 +1,7 @@
 """Settings from environment variables: `KAFKA_NUM_PARTITIONS` is `num.partitions`.
 
-Behind `KAFKA_`, in lower case, three underscores are `-`, two are `_`, one is `.`; this is how the
-images of Apache Kafka read their environment. What Kafka's scripts read is passed over.
+After `KAFKA_`, in lower case, three underscores are `-`, two are `_`, one is `.`, as in the images
+of Apache Kafka. Variables of Kafka's scripts are ignored.
 """
 
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.catalogue import every_setting, is_name, unknown
-from trio_kafka.config.gone import instead_of
 from trio_kafka.config.properties import Given
+from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import ConfigError
 
 PREFIX: Final = "KAFKA_"
-# What the scripts and images of Apache Kafka read: no settings of a broker.
+# Variables of Apache Kafka's scripts and images, which are not settings.
 _OF_SCRIPTS: Final = """
     KAFKA_CLASSPATH KAFKA_DEBUG KAFKA_GC_LOG_OPTS KAFKA_HEAP_OPTS KAFKA_HOME KAFKA_JMX_HOSTNAME
     KAFKA_JMX_OPTS KAFKA_JMX_PORT KAFKA_JVM_PERFORMANCE_OPTS KAFKA_LOG4J_LOGGERS KAFKA_LOG4J_OPTS
@@ -26,15 +26,15 @@ _SLIP: Final = 0.85
 
 
 def name_of(variable: str) -> str:
-    """The setting that a variable stands for."""
+    """Return the setting of a variable."""
     name = variable.removeprefix(PREFIX).lower().replace("_", ".")
     return name.replace("...", "-").replace("..", "_")
 
 
 def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[str, ...]]:
-    """The layer of an environment, and a warning for each variable that is no setting.
+    """Return the layer of an environment, and a warning for each variable that is not a setting.
 
-    Raises ConfigError for one that nearly is, or that Kafka had once.
+    Raises ConfigError for a misspelt setting, and for one that Kafka removed.
     """
     found: dict[str, Given] = {}
     warnings = []
@@ -48,14 +48,14 @@ def environment(variables: Mapping[str, str]) -> tuple[dict[str, Given], tuple[s
         elif _is_meant(name):
             raise ConfigError(name, unknown(name), where)
         else:
-            warnings.append(f"{where}: {name} is no setting: passed over")
+            warnings.append(f"{where}: {name} is not a setting, and is ignored")
     return found, tuple(warnings)
 
 
 def _is_meant(name: str) -> bool:
-    """Whoever wrote that meant a setting: ignoring it would be worse than not to start.
+    """Return whether a variable is a misspelt or removed setting, which must not be ignored.
 
-    A single word never is one that Kafka had once: a container's KAFKA_PORT is of its orchestrator.
+    A single word is never a removed setting: an orchestrator sets KAFKA_PORT for its own use.
     """
-    was_one = "." in name and instead_of(name) is not None
+    was_one = "." in name and replacement_of(name) is not None
     return was_one or bool(get_close_matches(name, every_setting(), n=1, cutoff=_SLIP))

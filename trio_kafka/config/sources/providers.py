@@ -1,9 +1,9 @@
-"""Values that are looked up when the broker starts: `${provider:path:key}` in a setting.
+"""Providers of secrets: values looked up at the start, `${provider:path:key}` in a setting.
 
-`config.providers` names the providers. `env`, `file` and `directory` are there at once; another
-name says with `config.providers.<name>.class` which of Kafka's three it is. A value that is looked
-up is never looked into again, and what it says is in no message: it may be a secret.
-Source: KIP-297, KIP-421 (use by brokers), KIP-887 (environment), KIP-993 (allowed.paths).
+`config.providers` names the providers. `env`, `file` and `directory` need no class; another name
+chooses one of Kafka's three with `config.providers.<name>.class`. A looked-up value is not expanded
+again, and never appears in a message: it may be a secret. Source: KIP-297, KIP-421 (use by
+brokers), KIP-887 (environment), KIP-993 (allowed.paths).
 """
 
 import posixpath
@@ -22,20 +22,20 @@ _VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 
 
 class Outside(Protocol):
-    """What providers see of the machine."""
+    """Machine as providers see it."""
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The environment."""
+        """Variables of the environment."""
 
     def read(self, path: str) -> str:
-        """The text of a file, which is UTF-8. Raises OSError, or ValueError if it is not."""
+        """Return the text of a UTF-8 file. Raises OSError, or ValueError for another encoding."""
 
     def is_file(self, path: str) -> bool:
-        """There is a regular file."""
+        """Return whether there is a regular file."""
 
     def exists(self, path: str) -> bool:
-        """There is a file or directory."""
+        """Return whether there is a file or directory."""
 
 
 Lookup = Callable[[str, str], str | None]
@@ -45,11 +45,11 @@ Parameters = Mapping[str, str]
 
 
 def resolve(given: Mapping[str, Given], outside: Outside | None) -> dict[str, Given]:
-    """The settings with every variable of a provider replaced by what it stands for.
+    """Replace every provider's variable in the settings by its value.
 
-    outside: None where settings do not come from an operator: providers are refused then.
-    Variables of names that are no providers stay as they are, as in Kafka.
-    Raises ConfigError for a setting whose variable cannot be looked up.
+    outside: None where settings do not come from an operator: providers are rejected then.
+    Variables of unknown providers stay as they are, as in Kafka. Raises ConfigError for a variable
+    that cannot be looked up.
     """
     lookups = _providers(given, outside)
     if not lookups:
@@ -72,7 +72,7 @@ def _resolved(name: str, value: Given, lookups: Mapping[str, Lookup]) -> Given:
         except ValueError as error:
             raise ConfigError(name, f"{match[0]}: {error}", value.where) from None
         if text is None:
-            raise ConfigError(name, f"{match[0]}: there is no such value", value.where)
+            raise ConfigError(name, f"{match[0]}: no value was found", value.where)
         return text
 
     text = _VARIABLE.sub(found, value.text)
@@ -85,7 +85,7 @@ def _providers(given: Mapping[str, Given], outside: Outside | None) -> dict[str,
     found = {}
     for name in filter(None, map(str.strip, names)):
         if outside is None:
-            raise ConfigError(_SETTING, "nothing can be looked up here")
+            raise ConfigError(_SETTING, "only settings of a broker's operator can look values up")
         prefix = f"{_SETTING}.{name}."
         own = {k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)}
         found[name] = _provider(name, own, outside)
@@ -96,14 +96,18 @@ def _provider(name: str, own: Mapping[str, Given], outside: Outside) -> Lookup:
     cls = own["class"].text.strip() if "class" in own else name
     if cls not in _KINDS:
         if "class" in own:
-            reason = f"{cls!r} cannot be run here: want one of {', '.join(_CLASSES)}"
+            reason = f"{cls!r} is not supported: want one of {', '.join(_CLASSES)}"
             raise ConfigError(f"{_SETTING}.{name}.class", reason, own["class"].where)
-        raise ConfigError(_SETTING, f"{name!r} has no {_SETTING}.{name}.class")
+        raise ConfigError(
+            _SETTING, f"{name!r} is not env, file or directory: set {_SETTING}.{name}.class"
+        )
     make, parameter = _KINDS[cls]
     for key, value in own.items():
         if key not in ("class", f"param.{parameter}"):
             setting = f"{_SETTING}.{name}.{key}"
-            raise ConfigError(setting, f"its one parameter is {parameter}", value.where)
+            raise ConfigError(
+                setting, f"is not a parameter of this provider: want param.{parameter}", value.where
+            )
     key = f"param.{parameter}"
     try:
         return make(own[key].text if key in own else None, outside)
@@ -115,11 +119,11 @@ def _of_environment(pattern: str | None, outside: Outside) -> Lookup:
     try:
         allowed = re.compile(".*" if pattern is None else pattern)
     except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+        raise ValueError(f"is not a regular expression: {error}") from None
 
     def look_up(path: str, key: str) -> str | None:
         if path:
-            raise ValueError("an environment has no paths")
+            raise ValueError("the environment has no paths: want ${provider:key}")
         return outside.variables.get(key) if allowed.fullmatch(key) else None
 
     return look_up
@@ -153,17 +157,17 @@ def _of_directories(paths: str | None, outside: Outside) -> Lookup:
 
 
 def _allowed(paths: str | None, outside: Outside) -> Callable[[str], str]:
-    """The path of a variable, made plain; ValueError for one that is not below `paths`."""
+    """Return a function that normalizes a path below `paths`, or raises ValueError."""
     roots = [posixpath.normpath(root) for root in paths.split(",")] if paths else None
     for root in roots or ():
         if not posixpath.isabs(root):
-            raise ValueError(f"{root} is not absolute")
+            raise ValueError(f"{root} is not absolute: want a path that begins with /")
         if not outside.exists(root):
             raise ValueError(f"{root} does not exist")
 
     def allowed(path: str) -> str:
         if not path:
-            raise ValueError("want ${provider:path:key}")
+            raise ValueError("has no path: want ${provider:path:key}")
         if roots is None:
             return path
         plain = posixpath.normpath(path)

@@ -16,7 +16,7 @@ from trio_kafka.config.values import Kind, show
 
 
 def parse_toml(text: str, file: str) -> dict[str, Given]:
-    """The settings of a file by name. Raises ConfigError, which names the file and the setting."""
+    """Return the settings of a file by name. Raises ConfigError with file and setting."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -24,7 +24,7 @@ def parse_toml(text: str, file: str) -> dict[str, Given]:
     found: dict[str, Given] = {}
     for name, value in _flat(tables, ""):
         if name in found:
-            raise ConfigError(name, "is given twice, in one table and in another", file)
+            raise ConfigError(name, "is given twice, in two tables: remove one", file)
         found[name] = Given(_text(value, name, file), file)
     return found
 
@@ -38,11 +38,11 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: object, name: str, file: str) -> str:
-    """A value as a properties file would have it."""
+    """Return a value as a properties file would have it."""
     if isinstance(value, list):
         items = [_plain(item, name, file) for item in value]
         if any("," in item for item in items):
-            raise ConfigError(name, "an item of a list must not have a comma", file)
+            raise ConfigError(name, "an item has a comma, which separates items: remove it", file)
         return ",".join(items)
     return _plain(value, name, file)
 

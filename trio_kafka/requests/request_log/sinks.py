@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 import trio
 
-from trio_kafka.config.own import refuse_internal
+from trio_kafka.config.trio_settings import refuse_internal
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.publisher import MetadataCache

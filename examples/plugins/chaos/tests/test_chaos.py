@@ -62,7 +62,7 @@ async def test_rules_of_a_file_are_in_force(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[[rules]]\nname='a'", r"r\.toml: rule 1: it does nothing"),
+        ("[[rules]]\nname='a'", r"r\.toml: rule 1: the rule has no effect"),
         (
             TOML + "[[rules]]\nname='a'\nclose=true",
             r"r\.toml: rule 2: name: a rule 'a' exists",

@@ -1,0 +1,46 @@
+import pytest
+
+from trio_kafka.config.load import broker_config
+from trio_kafka.config.setting import ConfigError, settings_of
+from trio_kafka.config.trio_settings import MOST_FILTERS, TrioSettings
+from trio_kafka.introspect.log import FORMATS, LEVELS
+
+
+def test_every_setting_of_ours_begins_with_trio_and_has_a_default():
+    for name, setting in settings_of(TrioSettings).items():
+        assert name.startswith("trio.") or name == "control.plane.listener.name"
+        assert setting.doc
+        shown = setting.show(setting.default)
+        assert setting.default is None or setting.parse(shown) == setting.default
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("trio.log.format", FORMATS),
+        ("trio.log.level", LEVELS),
+        ("trio.record.validation", ("header", "full")),
+    ],
+)
+def test_only_values_that_have_a_meaning_are_taken(name, values):
+    for value in values:
+        assert getattr(broker_config({name: value}), name.replace(".", "_")) == value
+    with pytest.raises(ConfigError, match=f"{name}: 'other' is not one of {', '.join(values)}"):
+        broker_config({name: "other"})
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ["__consumer_offsets", "__transaction_state", "__cluster_metadata", "a/b", "", ".", "x\ny"],
+)
+def test_the_request_log_has_no_internal_topic_and_no_name_that_no_topic_has(topic):
+    with pytest.raises(ConfigError, match=r"trio\.request\.log\.topic"):
+        broker_config({"trio.request.log.topic": topic})
+
+
+def test_a_filter_of_requests_has_few_items_because_each_request_is_compared_with_it():
+    for name in ("trio.request.log.apis", "trio.request.log.clients"):
+        most = ",".join(map(str, range(MOST_FILTERS)))
+        assert broker_config({name: most})
+        with pytest.raises(ConfigError, match=f"{name}: {MOST_FILTERS + 1} items"):
+            broker_config({name: f"{most},more"})

@@ -1,0 +1,127 @@
+"""The table of settings without an effect, held to Kafka's own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.config.test_broker import in_order, valid
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.setting import ConfigError, settings_of
+from trio_kafka.config.unsupported import (
+    UNSUPPORTED_FIELDS,
+    Support,
+    support,
+    unsupported_settings,
+    why_unsupported,
+)
+
+FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
+OF_THE_AUTHORIZER = {
+    "super.users": {"type": "string", "default": "", "update": "read-only"},
+    "allow.everyone.if.no.acl.found": {
+        "type": "boolean",
+        "default": "false",
+        "update": "read-only",
+    },
+}
+BROKER = {r["name"]: r for r in FACTS["broker"] + FACTS["brokerDynamicOnly"]} | OF_THE_AUTHORIZER
+KNOWN = unsupported_settings()
+
+
+def test_each_setting_of_kafka_is_honoured_or_known_and_not_both():
+    honoured = settings_of(BrokerConfig).keys()
+
+    assert KNOWN.keys() == BROKER.keys() - honoured
+
+
+def test_what_no_part_obeys_is_declared_all_the_same():
+    assert settings_of(BrokerConfig).keys() > UNSUPPORTED_FIELDS
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_known_setting_is_what_kafka_says(name):
+    setting, fact = KNOWN[name], BROKER[name]
+
+    assert setting.kind.name.lower() == fact["type"]
+    assert setting.text_of(setting.default) == fact["default"]
+    words, bounds = in_words(fact.get("valid"))
+    assert words == {word for word in ("any_case", "not_empty") if getattr(setting, word)}
+    assert valid(setting) == in_order(bounds)
+    assert setting.update.value == fact["update"]
+    assert setting.internal == fact.get("internal", False)
+    assert setting.sensitive == (fact["type"] == "password")
+    assert list(setting.synonyms) == fact.get("synonyms", [])
+    assert setting.doc.endswith(".")
+
+
+def in_words(text):
+    """What the bounds ask for beside numbers and choices, and the rest of them."""
+    if text in ("non-null string", "non-empty string"):
+        return ({"not_empty"} if "empty" in text else set()), None
+    if text and text.startswith("(case insensitive) "):
+        return {"any_case"}, text.removeprefix("(case insensitive) ")
+    return set(), text
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_known_setting_says_why_it_has_no_effect(name):
+    found, why = support(name)
+
+    assert found in (Support.NOT_YET, Support.NOT_APPLICABLE)
+    assert why
+    assert not why.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("log.cleaner.threads", "is not supported yet: compacted topics are not compacted"),
+        ("super.users", "is not supported yet: ACLs are not implemented"),
+        ("rlmm.config.any", "is not supported yet: tiered storage is not implemented"),
+        (
+            "metric.reporters",
+            "does not apply here: it is about Java classes, which do not run here",
+        ),
+        (
+            "fetch.purgatory.purge.interval.requests",
+            "does not apply here: what is done leaves its purgatory at once",
+        ),
+        (
+            "replica.lag.time.max.ms",
+            "is not supported yet: there are no followers while a cluster has one broker",
+        ),
+        ("num.io.threads", None),
+        ("zookeeper.connect", None),
+        ("listener.names", None),
+    ],
+)
+def test_a_setting_without_effect_has_a_reason(name, why):
+    assert why_unsupported(name) == why
+
+
+def test_a_start_with_settings_that_are_obeyed_does_without_the_tables():
+    code = """
+import sys
+from trio_kafka.config.load import broker_config
+tables = "trio_kafka.config.unsupported.tables"
+broker_config({"num.partitions": "3", "log.preallocate": "true", "plugin.a.b": "c"})
+assert tables not in sys.modules
+broker_config({"log.cleaner.threads": "3"})
+assert tables in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("text", ["DISABLED", "disabled", "Bidirectional"])
+def test_some_choices_may_be_written_in_any_case(text):
+    assert settings_of(BrokerConfig)["group.consumer.migration.policy"].parse(text) == text
+
+
+def test_others_may_not():
+    with pytest.raises(ConfigError, match="is not one of required, requested, none"):
+        KNOWN["ssl.client.auth"].parse("Required")
+    with pytest.raises(ConfigError, match="is not one of DISABLED"):
+        settings_of(BrokerConfig)["group.consumer.migration.policy"].parse("any")

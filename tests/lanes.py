@@ -1,0 +1,45 @@
+"""Samples of parametrized walks: the short suite runs these, `make test-long` the whole walk."""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import pytest
+
+
+def sampled(values: Iterable[Any], keep: Callable[[Any], bool]) -> list[Any]:
+    """Return parameters for `parametrize`; those that `keep` rejects are marked `long`.
+
+    values: single parameters, tuples of parameters, or `pytest.param` objects. For these `keep`
+    gets the parameter, or the tuple of parameters.
+    """
+    return [value if keep(plain(value)) else marked(value) for value in values]
+
+
+def ends(values: Iterable[Any], group: Callable[[Any], Hashable]) -> list[Any]:
+    """Return parameters of which the first and the last of each group are the sample.
+
+    Fits walks over versions, in order: the oldest and the newest version of each message.
+    """
+    found = list(values)
+    first: dict[Hashable, int] = {}
+    last: dict[Hashable, int] = {}
+    for number, value in enumerate(found):
+        first.setdefault(group(plain(value)), number)
+        last[group(plain(value))] = number
+    kept = {*first.values(), *last.values()}
+    return [value if number in kept else marked(value) for number, value in enumerate(found)]
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter, or the tuple of parameters, without pytest's wrapping."""
+    if isinstance(value, type(pytest.param())):
+        return value.values[0] if len(value.values) == 1 else tuple(value.values)
+    return value
+
+
+def marked(value: Any) -> Any:
+    """Return a parameter with the mark `long`."""
+    if isinstance(value, type(pytest.param())):
+        return pytest.param(*value.values, id=value.id, marks=(*value.marks, pytest.mark.long))
+    values = value if isinstance(value, tuple) else (value,)
+    return pytest.param(*values, marks=pytest.mark.long)

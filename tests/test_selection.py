@@ -1,0 +1,167 @@
+"""The fast lane: which tests a change chooses."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import selection
+from tests.project.tree import ROOT, tracked_files
+from tests.selection import SMOKE, Tree, changed_files, choose, module_name, report
+
+FILES = {
+    "trio_kafka/low.py": "",
+    "trio_kafka/log/log.py": "from trio_kafka import low\n",
+    "trio_kafka/log/index.py": "",
+    "trio_kafka/cli/start.py": "PLACE = 'trio_kafka.log.log:open'\n",
+    "plugins/trio_kafka_apis/k01_fetch.py": "import trio_kafka.log.log\n",
+    "tests/test_low.py": "",
+    "tests/log/test_log.py": "import trio_kafka.log.log\n",
+    "tests/log/test_index.py": "",
+    "tests/log/kit.py": "import trio_kafka.log.index\n",
+    "tests/log/conftest.py": "",
+    "tests/raft/test_core.py": "from tests.log.kit import some\n",
+    "tests/cli/test_start.py": "",
+    "tests/cli/test_embedded.py": "",
+    "tests/apis/test_k01_fetch.py": "def test():\n    import trio_kafka.low\n",
+    "tests/e2e/test_all.py": "import trio_kafka.log.log\n",
+    "tests/config/test_page.py": "PAGE = 'configuration.md'\n",
+    "tests/config/data/rows.bin": "",
+    "tests/project/test_tree.py": "import trio_kafka.log.log\n",
+    "docs/configuration.md": "",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    for name, text in FILES.items():
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    return Tree(tmp_path, list(FILES))
+
+
+def chosen(tree: Tree, *changed: str) -> dict[str, int]:
+    """Ranks by test file, without the start of a broker."""
+    return {one.path: one.rank for one in choose(tree, changed) if one.path != SMOKE}
+
+
+def test_a_module_chooses_its_tests_then_importers_then_their_tests_then_its_package(tree) -> None:
+    assert chosen(tree, "trio_kafka/log/log.py") == {
+        "tests/log/test_log.py": 0,
+        "tests/apis/test_k01_fetch.py": 2,
+        "tests/cli/test_start.py": 2,  # by the name of the module in a text
+        "tests/log/test_index.py": 3,
+    }
+
+
+def test_an_import_within_a_function_counts(tree) -> None:
+    assert chosen(tree, "trio_kafka/low.py")["tests/apis/test_k01_fetch.py"] == 1
+
+
+def test_tests_import_through_their_helpers(tree) -> None:
+    assert chosen(tree, "trio_kafka/log/index.py")["tests/raft/test_core.py"] == 1
+    assert chosen(tree, "tests/log/kit.py") == {"tests/raft/test_core.py": 1}
+
+
+def test_whole_systems_are_left_out_unless_they_changed(tree) -> None:
+    assert "tests/e2e/test_all.py" not in chosen(tree, "trio_kafka/log/log.py")
+    assert chosen(tree, "tests/e2e/test_all.py") == {"tests/e2e/test_all.py": 0}
+
+
+def test_fixtures_choose_the_tests_of_their_folder(tree) -> None:
+    assert chosen(tree, "tests/log/conftest.py").keys() == {
+        "tests/log/test_log.py",
+        "tests/log/test_index.py",
+    }
+
+
+def test_a_document_chooses_the_tests_that_name_it_and_data_those_beside_it(tree) -> None:
+    assert chosen(tree, "docs/configuration.md") == {"tests/config/test_page.py": 1}
+    assert chosen(tree, "tests/config/data/rows.bin") == {"tests/config/test_page.py": 3}
+
+
+def test_a_changed_module_starts_a_broker_and_a_changed_document_does_not(tree) -> None:
+    assert SMOKE in [one.path for one in choose(tree, ["trio_kafka/low.py"])]
+    assert SMOKE not in [one.path for one in choose(tree, ["docs/configuration.md"])]
+
+
+def test_a_deleted_module_still_chooses_its_package(tree) -> None:
+    assert chosen(tree, "trio_kafka/log/gone.py").keys() == {
+        "tests/log/test_log.py",
+        "tests/log/test_index.py",
+    }
+
+
+def test_modules_have_the_names_by_which_they_are_imported() -> None:
+    assert module_name("plugins/trio_kafka_apis/k01_fetch.py") == "trio_kafka_apis.k01_fetch"
+    assert module_name("trio_kafka/cli/__init__.py") == "trio_kafka.cli"
+    assert module_name("tests/log/kit.py") == "tests.log.kit"
+
+
+def test_the_report_says_why_and_what_is_left_out(tree) -> None:
+    lines = list(report(["trio_kafka/low.py"], choose(tree, ["trio_kafka/low.py"]), 7, "main"))
+
+    assert lines[0].startswith("1 files differ from main; ")
+    assert "  tests/test_low.py: tests trio_kafka.low" in lines
+    assert lines[-1].startswith("left out: 7 test files")
+
+
+@pytest.mark.slow
+def test_changes_are_those_since_a_commit_and_new_files(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.test"]
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "-b", "main")
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("1\n")
+    git("add", ".")
+    git("commit", "-m", "one")
+    git("checkout", "-b", "other")
+    (tmp_path / "a.py").write_text("2\n")
+    git("commit", "-am", "two")
+    (tmp_path / "b.py").unlink()
+    (tmp_path / "new.py").write_text("3\n")
+
+    assert changed_files(tmp_path, None) == ["b.py", "new.py"]
+    assert changed_files(tmp_path, "main") == ["a.py", "b.py", "new.py"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ("trio_kafka/quotas/rate.py", "tests/quotas/test_rate.py"),
+        ("plugins/trio_kafka_apis/k00_produce.py", "tests/apis/test_k00_produce.py"),
+        ("docs/how-to/configure.md", None),
+        ("admin_ui/trio_kafka_admin/app.py", "tests/trio_kafka_admin/test_app.py"),
+    ],
+)
+def test_the_tree_as_it_is_gives_few_files_for_a_change(changed: str, expected: str | None) -> None:
+    files = [path.as_posix() for path in tracked_files()]
+    found = [one.path for one in choose(Tree(ROOT, files), [changed])]
+
+    assert expected is None or expected in found
+    assert len(found) < 200
+
+
+def test_where_nothing_changed_nothing_runs(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(selection, "changed_files", lambda *_: [])
+
+    assert selection.main([]) == 0
+    assert capsys.readouterr().out.startswith("nothing differs from HEAD")
+
+
+@pytest.mark.slow
+def test_no_more_files_are_chosen_than_two_minutes_allow(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(selection, "changed_files", lambda *_: ["trio_kafka/model.py"])
+    monkeypatch.setattr(selection, "MOST_FILES", 5)
+
+    assert selection.main(["--list"]) == 0
+
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == "1 files differ from HEAD; 5 test files:"
+    assert lines[0] == "  tests/cli/test_embedded.py: starts a broker as a process"
+    assert lines[1] == "  tests/test_model.py: tests trio_kafka.model"
+    assert lines[-1].startswith("left out: ")

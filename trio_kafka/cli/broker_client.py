@@ -1,0 +1,131 @@
+"""Requests of commands to a running broker, over one blocking connection with one deadline.
+
+The client asks for the broker's API versions first, so that it sends no request that the broker
+does not know.
+"""
+
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from trio_kafka.cli.broker_options import VARIABLE
+from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.texts import printable
+from trio_kafka.wire.client import ClientSide, common_version
+
+FAILED: Final = 1
+_CHUNK: Final = 1 << 16
+
+SendRequest = Callable[[object], Any]
+"""Sends a request and waits for its response."""
+
+
+class BrokerClientError(Exception):
+    """A request that got no usable response; the message is one line for the user."""
+
+
+def parse_address(text: str) -> Endpoint:
+    """Return the address HOST:PORT, an IPv6 address in brackets. Raises BrokerClientError."""
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise BrokerClientError("an IPv6 address must be in brackets, as in [::1]:9092")
+    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+        raise BrokerClientError("not an address: give HOST:PORT, with a port from 1 to 65535")
+    return Endpoint(host, int(port))
+
+
+@contextmanager
+def open_client(
+    address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
+) -> Iterator[SendRequest]:
+    """Connect to a broker, and yield a function that sends requests.
+
+    Each request is sent in the highest version that both sides know.
+    timeout_s: for the whole block. first: the first version that can carry the request.
+    unknown: the error message for a broker without this API, or with earlier versions only.
+    Raises BrokerClientError for every failure of connection and protocol.
+    """
+    try:
+        with _connected(address, timeout_s) as exchange:
+            served = exchange(ApiVersionsRequest(), 0).api_keys
+
+            def send(request: object) -> Any:
+                version = common_version(type(request), served)
+                if version is None or version < first:
+                    raise BrokerClientError(unknown)
+                return exchange(request, version)
+
+            yield send
+    except TimeoutError as error:
+        reason = f"no answer within {timeout_s:g} s: give the broker longer with --timeout"
+        raise BrokerClientError(reason) from error
+    except ConnectionRefusedError as error:
+        reason = f"connection refused: start a broker there, or set --bootstrap or {VARIABLE}"
+        raise BrokerClientError(reason) from error
+    except OSError as error:
+        raise BrokerClientError(error.strerror or str(error)) from error
+    except UnicodeError as error:
+        raise BrokerClientError(f"{address.host!r} is not a host name") from error
+    except ProtocolError as error:
+        reason = f"the server does not speak Kafka's protocol: {error}"
+        raise BrokerClientError(reason) from error
+
+
+def send_request(
+    request: object, address: Endpoint, timeout_s: float, *, unknown: str, first: int = 0
+) -> Any:
+    """Send one request, with arguments as for `open_client`, and return its response.
+
+    Raises BrokerClientError, also for an error code in the response.
+    """
+    with open_client(address, timeout_s, unknown=unknown, first=first) as send:
+        response = send(request)
+    if response.error_code:
+        raise BrokerClientError(response.error_message or error_name(response.error_code))
+    return response
+
+
+def report_error(bootstrap: str, error: BrokerClientError) -> int:
+    """Print why a request failed, and return the exit status."""
+    print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
+    return FAILED
+
+
+def error_name(code: int) -> str:
+    """Return Kafka's name of an error code."""
+    return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
+
+
+@contextmanager
+def _connected(address: Endpoint, timeout_s: float) -> Iterator[Callable[[object, int], Any]]:
+    deadline = time.monotonic() + timeout_s
+    client = ClientSide("trio-kafka")
+    with socket.create_connection((address.host, address.port), timeout_s) as connection:
+
+        def exchange(request: object, version: int) -> Any:
+            _limit_wait(connection, deadline)
+            connection.sendall(client.ask(request, version))
+            while (answer := client.next()) is None:
+                _limit_wait(connection, deadline)
+                data = connection.recv(_CHUNK)
+                if not data:
+                    raise ConnectionError("the server closed the connection without an answer")
+                client.received(data)
+            return answer
+
+        yield exchange
+
+
+def _limit_wait(connection: socket.socket, deadline: float) -> None:
+    """Let the next blocking call end at the deadline. Raises TimeoutError after it."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)

@@ -1,0 +1,45 @@
+"""Output of commands on a terminal: tables for people, JSON for programs.
+
+Texts that clients chose are shown escaped in tables.
+"""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from trio_kafka.protocol.texts import printable
+
+LEFT: Final = "<"
+RIGHT: Final = ">"
+
+
+def columns(
+    head: Sequence[str], rows: Sequence[Sequence[str]], sides: Sequence[str]
+) -> Iterator[str]:
+    """Yield the lines of a table: the head, then the rows.
+
+    sides: LEFT or RIGHT for each column.
+    """
+    table = [head, *([printable(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def declare_json(parser: ArgumentParser, shape: str) -> None:
+    """Declare the argument `json`. shape: description of the document, for the help text."""
+    parser.add_argument("--json", action="store_true", help=f"print {shape}")
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document over several lines."""
+    print(json.dumps(document, indent=2))
+
+
+def print_json_line(document: Any) -> None:
+    """Print one JSON document on a line of its own, at once: the reader may be waiting for it."""
+    print(json.dumps(document), flush=True)

@@ -1,0 +1,31 @@
+"""Settings of one listener: its own value, or that of all listeners.
+
+Its own value has the prefix `listener.name.<name>.`, and wins wherever either was set. Source:
+KIP-103.
+"""
+
+from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.catalogue import BROKER_SETTINGS
+from trio_kafka.config.values import Value
+
+
+def override_name(listener: str, name: str) -> str:
+    """Return the setting's name with the listener's prefix, which is in lower case."""
+    return f"listener.name.{listener.lower()}.{name}"
+
+
+def has_override(config: BrokerConfig, listener: str, name: str) -> bool:
+    """Return whether the listener has a value of its own."""
+    own = override_name(listener, name)
+    return own in config.changed or own in config.given
+
+
+def value_for(config: BrokerConfig, listener: str, name: str) -> Value:
+    """Return the effective value for a listener. name: a setting of `BrokerConfig`."""
+    setting, own = BROKER_SETTINGS[name], override_name(listener, name)
+    if own in config.changed:
+        return setting.parse(config.changed[own])
+    if own in config.given:
+        return setting.parse(config.given[own].text)
+    found: Value = getattr(config, setting.field)
+    return found
