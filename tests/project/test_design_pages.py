@@ -11,8 +11,6 @@ EXCEPTIONS = {
     "classic-groups",
     "consumer-groups",
     "coordinators",
-    "large-fetch",
-    "small-produce",
 }
 PAGES = {path.stem for path in DESIGN.glob("*.md")}
 

@@ -1,13 +1,10 @@
-"""Cyclic garbage: what lives long is not looked at again and again.
+"""Garbage collector of a running broker: long-lived objects are frozen, and scanned only once.
 
-A broker of 1,000 partitions has 100,000 objects that stay: one look at all of them takes 110 ms,
-and large requests bring it about several times a second. So whatever survives a look that finds no
-garbage is frozen: an object is looked at once. Frozen objects are freed as ever when nobody refers
-to them; only cycles of them are not, such as a generation of a plugin (400 objects) or the tasks of
-a listener that goes. So when what is frozen grows and grows, all is thawed, and the next look takes
-them too. Growth that comes once is what a broker has to keep, a load of committed offsets or new
-topics: garbage that stays comes time and again. There is at most `SPARE_SHARE` of what lives,
-`SPARE` objects, and what comes in a few times `THAW_S`. Measured in docs/design/start-and-stop.md.
+A broker of 1,000 partitions has 100,000 objects that stay. A scan of all of them takes 110 ms, and
+large requests would trigger several a second. So what survives a scan is frozen. Reference counts
+still free a frozen object; a cycle that becomes garbage after it was frozen stays, such as one
+generation of a plugin (400 objects). Once the frozen objects have doubled, all are thawed, and the
+next scan takes them too. Figures: docs/design/start-and-stop.md.
 """
 
 import gc
@@ -17,63 +14,45 @@ from typing import Final
 
 from trio_kafka.introspect.tree import Figures
 
-THAW_S: Final = 60.0  # between two counts of what is frozen, at least
-THAW_OBJECT_S: Final = 0.0001  # and for each object: a hundred times what the look takes
-SPARE: Final = 10_000
-SPARE_SHARE: Final = 0.25
-TIMES: Final = 5  # that it has grown by a fifth of that
-LOOKS: Final = (2000, 0, 0)  # as in `gc.set_threshold`: one look at each generation in turn
-FEW: Final = LOOKS[0] // 100  # objects that are garbage where nobody makes cycles
+SCANS: Final = (2000, 0, 0)  # for `gc.set_threshold`: a scan of each generation in turn
+COUNT_S: Final = 60.0  # between two counts of frozen objects; a count takes 1 ms for 100,000
+GROWTH: Final = 2.0  # frozen objects are thawed when there are so many times those that lived
+SPARE: Final = 10_000  # and so many more
 _OLDEST: Final = 2
 
 
 class Collector:
-    """Give `observe` to `gc.callbacks`. `elapsed`: seconds."""
+    """Freezes what survives a scan, and thaws everything when that has grown too much."""
 
     def __init__(self, elapsed: Callable[[], float]) -> None:
+        """elapsed: seconds."""
         self.freezes = self.thaws = 0
         self._elapsed = elapsed
-        self._least = 0  # frozen objects after the last look at everything; 0: it is to come
-        self._counted = 0.0  # when they were
-        self._highest = 0  # how many there were when they had grown
-        self._times = 0  # that they had
+        self._counted_s = elapsed()
+        self._alive: int | None = None  # objects that survived the last full scan; None: it is due
 
     def observe(self, phase: str, info: Mapping[str, int]) -> None:
-        """Called by the collector before and after each of its looks."""
-        if phase == "start":
-            return
-        # Thawed objects wait for the look at everything, the oldest among them.
-        is_old = info["collected"] <= FEW if self._least else info["generation"] == _OLDEST
-        if is_old:
+        """Be called by the collector before and after each scan: give this to `gc.callbacks`."""
+        # Thawed objects are in the oldest generation until they are scanned.
+        if phase == "stop" and (self._alive is not None or info["generation"] == _OLDEST):
             self.freeze()
 
     def freeze(self) -> None:
-        """What lives now stays; or all is to be looked at again."""
-        if self._least and self._grows_and_grows():
-            self.thaws += 1
-            self._least = 0
-            gc.unfreeze()
-            return
+        """Freeze everything that lives; from time to time, thaw it if there is too much."""
         self.freezes += 1
         gc.freeze()
-        if not self._least:
-            self._least = self._highest = gc.get_freeze_count()
-            self._times, self._counted = 0, self._elapsed()
-
-    def _grows_and_grows(self) -> bool:
-        """To count is a walk over all, of 1 ms for 100,000."""
         now = self._elapsed()
-        if now - self._counted < max(THAW_S, self._least * THAW_OBJECT_S):
-            return False
-        self._counted = now
-        count = gc.get_freeze_count()
-        if count - self._highest > (self._least * SPARE_SHARE + SPARE) / TIMES:
-            self._highest = count
-            self._times += 1
-        return self._times >= TIMES
+        if self._alive is None:
+            self._alive, self._counted_s = gc.get_freeze_count(), now
+        elif now - self._counted_s >= COUNT_S:
+            self._counted_s = now
+            if gc.get_freeze_count() > self._alive * GROWTH + SPARE:
+                self.thaws += 1
+                self._alive = None
+                gc.unfreeze()
 
     def figures(self) -> Figures:
-        """For the tree. collected: objects that were garbage, and would have stayed if frozen."""
+        """Figures for the tree. collected: objects that were garbage."""
         generations = gc.get_stats()
         return {
             "looks": sum(one["collections"] for one in generations),
@@ -85,17 +64,17 @@ class Collector:
 
 @contextmanager
 def long_lived_frozen(elapsed: Callable[[], float]) -> Iterator[Collector]:
-    """For the life of a broker that has just started; afterwards the collector is as before.
+    """Freeze long-lived objects during the block; afterwards the collector is as before.
 
-    Nothing is looked at before it is frozen: that would hold up the first clients, for 36 ms and
+    Nothing is scanned before the first freeze: that would hold up the first clients for 36 ms and
     more, and find 800 objects of garbage.
     """
     collector = Collector(elapsed)
     collector.freeze()
-    gc.collect()  # of nothing: a quarter of what was seen last has to be new before the next look
+    gc.collect()  # of nothing: a quarter of what was scanned last must be new before the next scan
     gc.callbacks.append(collector.observe)
     before = gc.get_threshold()
-    gc.set_threshold(*LOOKS)
+    gc.set_threshold(*SCANS)
     try:
         yield collector
     finally:

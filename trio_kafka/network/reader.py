@@ -101,7 +101,7 @@ class Reader:
     def receive_from(self, connection: Connection) -> None:
         """Receive from a connection that was unmuted.
 
-        While the reader is parked, the next request goes to the request channel at once. Never waits.
+        While the reader is parked, the next request goes to the request channel. Never waits.
         """
         receiver = self.receiver
         if not self.asleep:
