@@ -10,7 +10,7 @@ whose heartbeat caused the search.
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from trio_kafka.plugin import (
     ALLOW_ALL,
@@ -31,34 +31,12 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     TopicPartitions,
 )
 
-_JOINS: Final = 0  # an epoch
-_SAME: Final = -1  # a rebalance timeout that stays as it was
-
 
 @api(ConsumerGroupHeartbeatRequest)
 def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Context) -> Any:
     context.authorize(Operation.READ, group=request.group_id)
     owned, asking = request.topic_partitions, context.request
     is_open = context.parts.authorizer is ALLOW_ALL
-    if (  # nearly always: nothing is new
-        is_open
-        and owned is None
-        and request.member_epoch > _JOINS
-        and request.rebalance_timeout_ms == _SAME
-        and request.instance_id is None
-        and request.subscribed_topic_names is None
-        and request.subscribed_topic_regex is None
-        and request.server_assignor is None
-        and request.rack_id is None
-    ):
-        member = (
-            request.group_id,
-            request.member_id,
-            request.member_epoch,
-            asking.client_id,
-            client_host(asking.connection.peer.host),
-        )
-        return context.groups.consumer.alive(member, _answer)
     _authorize_topics(request.subscribed_topic_names, context)
     # By position: with names it takes three times as long, for each heartbeat.
     asked = GroupHeartbeat(

@@ -103,7 +103,7 @@ async def test_an_unknown_type_is_skipped_and_a_broken_record_told(
     assert (loaded.unknown, loaded.broken, loaded.end) == (1, 2, 5)
     told = [record.getMessage() for record in caplog.records]
     assert sum("unknown type" in line for line in told) == 1
-    assert sum("cannot be read" in line for line in told) == 2
+    assert sum("unreadable record" in line for line in told) == 2
 
 
 async def test_a_broken_batch_costs_no_other(autojump_clock: MockClock) -> None:

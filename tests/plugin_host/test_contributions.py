@@ -182,7 +182,7 @@ async def test_later_gifts_are_there_at_once(autojump_clock: MockClock) -> None:
         assert set(counts(served).values()) == {1, 2}
         with pytest.raises(ValueError, match="added already"):
             context.add_api(answer)
-        with pytest.raises(ValueError, match="there is an assignor nothing already"):
+        with pytest.raises(ValueError, match="assignor nothing exists already"):
             context.add_group_assignor(Nothing())
 
         served.broker.plugins.find("giver").current.fail("enough")

@@ -1,1 +1,4 @@
-"""Coordinators: state of clients that is kept in internal topics, one writer for each partition."""
+"""Coordinators: client state that is kept in internal topics, with one writer for each partition.
+
+Invariant: no answer says anything that a crash could take back.
+"""

@@ -1,7 +1,7 @@
-"""How long what fails again and again waits before it is tried again. Pure.
+"""Delay before something that failed is tried again. Pure.
 
-The first failure costs no wait: most have causes that are over at once. Each further one doubles
-it, up to a minute; who has gone well for twice the longest wait begins anew.
+The first retry is immediate, as most causes pass at once. Each further failure doubles the delay,
+up to a minute. Two minutes without a failure reset it.
 """
 
 from typing import Final
@@ -14,13 +14,13 @@ LONGEST_S: Final = 60.0
 
 @define
 class Backoff:
-    """Of one thing that may fail. failures: in a row."""
+    """Delays of one thing that may fail. failures: in a row."""
 
     failures: int = 0
     _last: float = 0.0
 
     def failed(self, now: float) -> float:
-        """It has failed, at `now` (seconds of a clock that only goes on): how long to wait."""
+        """Note a failure at `now`, in seconds of a monotonic clock, and return the delay."""
         if now - self._last > 2 * LONGEST_S:
             self.failures = 0
         self.failures += 1

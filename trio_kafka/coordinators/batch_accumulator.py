@@ -25,7 +25,7 @@ _FULL: Final = 300  # events, records and replies: 1 ms to write and to complete
 
 @frozen
 class Batching:
-    """When a shard writes its batch. linger_ms: `group.coordinator.append.linger.ms`.
+    """Rule for writing a shard's batch. linger_ms: `group.coordinator.append.linger.ms`.
 
     0 writes the records of each event by themselves. rounds: rounds of the readers, for ADAPTIVE.
     """

@@ -1,9 +1,9 @@
-"""What a coordinator's machine wants done after an event: records, answers, timers.
+"""Effects of an event on a coordinator's machine: records, answers, timers.
 
-Machines are sans-IO: no clock, no chance, no task. An event is a call with all it needs and the
-time; it returns Effects, or raises KafkaError, which is then the answer. A shell performs the
-effects in this order: records are appended as one batch, or refused; each is replayed into the
-machine; answers are given when the records, and all that was written before them, are committed.
+Machines are sans-IO: no clock, no randomness, no task. An event is a call with all its inputs and
+the time. It returns Effects, or raises KafkaError, which is then the answer. A shell performs the
+effects in this order: it appends the records as one batch, or refuses them; it replays each into
+the machine; it gives the answers when the records, and all records before them, are committed.
 """
 
 from collections.abc import Callable, Hashable
@@ -14,33 +14,31 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
 
-Ticket: TypeAlias = Hashable  # stands for one request that waits; opaque, answered exactly once
+Ticket: TypeAlias = Hashable  # one pending request; opaque, answered exactly once
 TimerKey: TypeAlias = tuple[Hashable, ...]  # ("session", group, member): the first names its kind
 LATEST: Final = -1
-AT_ONCE: Final = 100  # records, answers, timers of one event that are dealt with in one go: 2 ms
+AT_ONCE: Final = 100  # records, answers or timers of one event in one step: 2 ms
 
 
 @define
 class CoordinatorRecord:
-    """One record of an internal topic. Never changed: made for nearly every request, it is not
-    frozen, which would cost four times as much.
+    """One record of an internal topic. Never changed, but not frozen: nearly every request makes
+    one, and a frozen one costs four times as much.
 
-    key: the message that is stored as its key; the type it is written with is the key's own.
-    value: None is a tombstone. version: of the value; LATEST is the one that `stored` says.
-    step: what the value was made from, where replay can use it without reading the value again;
-        never stored, so replay from the log must come to the same.
+    key: the message stored as the record's key. value: None is a tombstone. version: of the value;
+    LATEST is the version that `stored` writes.
     """
 
     key: Any
     value: Any = None
     version: int = LATEST
-    step: Any = field(default=None, eq=False, repr=False)
 
 
 @define
 class SetTimer:
-    """Call `machine.timer(key, now_ms)` in `delay_ms`; one that is set for this key is replaced, or
-    kept as it is where that is said. Never changed; see `CoordinatorRecord`.
+    """Call `machine.timer(key, now_ms)` in `delay_ms`. Never changed, see `CoordinatorRecord`.
+
+    keep: leave an earlier timer of this key as it is; otherwise it is replaced.
     """
 
     key: TimerKey
@@ -50,25 +48,24 @@ class SetTimer:
 
 @frozen
 class CancelTimer:
-    """Forget the timer of this key, if there is one."""
+    """Cancel the timer of this key, if it is set."""
 
     key: TimerKey
 
 
 @define(eq=False)
 class Effects:
-    """What follows from an event.
+    """Result of an event.
 
-    records: one atomic batch; may be empty. atomic: where they are not one thing (what has expired,
-        by thousands), they may become several batches.
-    answers: given when the records are committed; without records, when all that was written before
-        is. A KafkaError is an answer like any other.
-    timers: set and cancelled at once, in this order, whatever becomes of the records.
-    committed: what follows when the records are committed, called with the time.
-    refused: what follows when they are not: nothing was replayed. It gives the answers then;
-        without it each ticket of `answers` gets the error. Neither is called once it is unloaded.
-    replays: whether the records are replayed. A machine whose state has changed already, because it
-        is more than what stands in the records (a classic group's members), says no.
+    records: one batch; may be empty. atomic: if false, many records may become several batches.
+    answers: given when the records are committed; without records, when all records before are. A
+    KafkaError is an answer like any other.
+    timers: set and cancelled at once, in this order, even if the records are refused.
+    committed: returns the effects that follow when the records are committed; called with the time.
+    refused: returns the effects that follow when the records are refused, answers included. Without
+    it, each ticket of `answers` gets the error. Neither is called after an unload.
+    replays: false if the machine has changed its state already, because a record holds only a part
+    of it (a classic group's members).
     """
 
     records: list[CoordinatorRecord] = field(factory=list)
@@ -80,22 +77,25 @@ class Effects:
     atomic: bool = True
 
     def answer(self, ticket: Ticket, value: Any) -> "Effects":
-        """Give this answer too."""
+        """Add an answer."""
         self.answers.append((ticket, value))
         return self
 
     def set_timer(self, key: TimerKey, delay_ms: int, *, keep: bool = False) -> "Effects":
-        """Set this timer too."""
+        """Add a timer to set."""
         self.timers.append(SetTimer(key, delay_ms, keep))
         return self
 
     def cancel_timer(self, key: TimerKey) -> "Effects":
-        """Cancel this timer too."""
+        """Add a timer to cancel."""
         self.timers.append(CancelTimer(key))
         return self
 
     def join(self, other: "Effects") -> "Effects":
-        """Both, as one batch. Raises ValueError where the two cannot be one."""
+        """Add the effects of another event, as one batch.
+
+        Raises ValueError if only one of them replays its records, or if both have a callback.
+        """
         if other.records and self.records and self.replays is not other.replays:
             raise ValueError("records that are replayed, with records that are not")
         if (self.committed and other.committed) or (self.refused and other.refused):
@@ -112,10 +112,10 @@ class Effects:
 
 
 def no_effects() -> Effects:
-    """Nothing to be done."""
+    """Return effects without content."""
     return Effects()
 
 
 def answered(ticket: Ticket, value: Any) -> Effects:
-    """An answer, and no more."""
+    """Return effects of one answer."""
     return Effects(answers=[(ticket, value)])

@@ -1,8 +1,8 @@
-"""Loading of a shard: its whole log, from the first record on, into its machine, in slices.
+"""Loading of a shard: its whole log is replayed into its machine, in slices.
 
-A record of a type that is not known is skipped: somebody newer has written it. One that cannot be
-read is skipped as well, and told with its place, as a broken batch is: the groups of the others go
-on, where Kafka gives up the whole partition.
+A record of an unknown type was written by a newer broker and is skipped. An unreadable record or
+batch is skipped and logged with its offset, so that the other groups are served; Kafka gives up the
+whole partition.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,15 +23,15 @@ from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import NO_PRODUCER_ID, TRANSACTIONAL, BatchHeader
 from trio_kafka.scheduling.chunked_work import Steps, advance
 
-SLICE_S: Final = 0.0005  # in which others wait; a pass of the loop costs 0.03 ms
-_READ: Final = 1 << 18  # bytes in one turn: 0.2 ms; 5 MB, as the setting says, take 4
-_STEP: Final = 20  # records that are replayed without a look at the clock
-_TOLD: Final = 10  # broken records of one load that are told one by one
+SLICE_S: Final = 0.0005  # others wait meanwhile; a pass of the loop costs 0.03 ms
+_READ: Final = 1 << 18  # bytes of one read: 0.2 ms; the setting's 5 MB take 4
+_STEP: Final = 20  # records between two readings of the clock
+_TOLD: Final = 10  # broken records of one load that are logged one by one
 _logger: Final = get_logger(__name__)
 
 
 class Replayed(Protocol):
-    """A machine that is being loaded."""
+    """A machine that can be loaded."""
 
     def replay(self, record: CoordinatorRecord) -> None: ...
 
@@ -42,7 +42,7 @@ class Replayed(Protocol):
 
 @define
 class Loaded:
-    """What came of it. end: behind the last record that was read."""
+    """Result of a load. end: offset behind the last record that was read."""
 
     end: int = 0
     records: int = 0
@@ -55,7 +55,8 @@ class Loaded:
 async def load(
     log: Log, machine: Replayed, *, name: str, buffer: int, elapsed: Callable[[], float]
 ) -> Loaded:
-    """Replay all that there is, also what comes while this goes on. `buffer`: bytes at once.
+    """Replay the whole log, including what is appended meanwhile. buffer: bytes of one read, at
+    most.
 
     Raises KafkaError, LogDirError as `read_bytes`.
     """
@@ -73,7 +74,8 @@ async def load(
             await trio.lowlevel.checkpoint()
         await trio.lowlevel.checkpoint()
         if loaded.end == before:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{name}: no batch at offset {before}")
+            message = f"{name}: found no batch at offset {before}"
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message)
     loaded.took_s = elapsed() - began
     return loaded
 
@@ -105,7 +107,7 @@ def _data(
         except UnknownTypeError as error:
             loaded.unknown += 1
             _logger.warning(
-                "record of an unknown type skipped: left over from an upgrade that was taken back?",
+                "record of unknown type skipped; was an upgrade rolled back?",
                 shard=name,
                 offset=record.offset,
                 reason=str(error),
@@ -132,6 +134,4 @@ def _control(records: Iterator[Record], header: BatchHeader, machine: Replayed) 
 def _tell(loaded: Loaded, name: str, offset: int, error: Exception) -> None:
     loaded.broken += 1
     if loaded.broken <= _TOLD:
-        _logger.error(
-            "record cannot be read: skipped", shard=name, offset=offset, reason=str(error)
-        )
+        _logger.error("unreadable record skipped", shard=name, offset=offset, reason=str(error))

@@ -1,7 +1,7 @@
-"""A batch in the making: records of several events, encoded as they come, written as one.
+"""Batch in the making: records of several events, encoded when they are added, written as one.
 
-Encoded at once, because what has no room must be known before it is replayed. Sizes are estimates
-from above, without compression: what was taken in fits.
+Records are encoded at once because an event without room must be known before it is replayed. Sizes
+are upper estimates without compression, so everything that was added fits.
 """
 
 from collections.abc import Callable, Sequence

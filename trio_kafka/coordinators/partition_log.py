@@ -1,8 +1,8 @@
-"""The log of a shard: a partition that is led here, in one leader epoch.
+"""Log of a shard: a partition that is led here, in one leader epoch.
 
-Records of one event are one batch, or part of one that is gathered. Errors are told as coordinators
-tell them: a partition that cannot be written to now is COORDINATOR_NOT_AVAILABLE, one that is led
-elsewhere NOT_COORDINATOR.
+The records of one event are one batch, or part of an accumulated one. Errors are those of a
+coordinator: COORDINATOR_NOT_AVAILABLE while the partition cannot be written, NOT_COORDINATOR once
+it is led elsewhere.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,12 +26,12 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
-_FIRST_SEQUENCE: Final = 0  # what Kafka's coordinators write, although no producer stands there
-_A_STEP: Final = 100  # records that are encoded without letting others run: 1 ms
-_LOOSE: Final = 256 << 10  # bytes of a batch that may as well be several
-_COMPRESSED: Final = 64 << 10  # bytes that are compressed without letting others run: 2 ms
-_GROWN: Final = 64  # what cannot be compressed grows by less than the so manieth part
-# What clients of coordinators are told instead of what a log says.
+_FIRST_SEQUENCE: Final = 0  # written by Kafka's coordinators, although there is no producer
+_A_STEP: Final = 100  # records encoded in one step: 1 ms
+_LOOSE: Final = 256 << 10  # bytes of a batch that need not be a single one
+_COMPRESSED: Final = 64 << 10  # bytes compressed in one step: 2 ms
+_GROWN: Final = 64  # incompressible bytes grow by less than 1/64
+# Errors of a coordinator by the errors of its log.
 _TOLD: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -47,24 +47,24 @@ _TOLD: Final = {
 
 
 class PartlyWrittenError(Exception):
-    """Some of the batches of one event are in the log, and the others were refused."""
+    """Some batches of one event are in the log, and the others were refused."""
 
 
 def as_coordinator(error: KafkaError) -> KafkaError:
-    """The error as whoever asks a coordinator is told it. Source: GroupCoordinatorService."""
+    """Return the error that clients of a coordinator get. Source: GroupCoordinatorService."""
     code = _TOLD.get(error.code)
     return error if code is None else KafkaError(code, error.message)
 
 
 @define(eq=False)
 class Written:
-    """What was appended, or waits for its turn."""
+    """Result of an append, or its place in the queue of a slow directory."""
 
     result: Appended | Queued
 
 
 class PartitionLog:
-    """Implements `ShardLog`. purgatory: one that partitions mark when they change."""
+    """Implements `ShardLog`. purgatory: marked by partitions that change."""
 
     def __init__(
         self, partition: Partition, leader_epoch: int, purgatory: Purgatory, codec: Codec
@@ -91,7 +91,7 @@ class PartitionLog:
         return self._append(body, now_ms)
 
     def _append(self, body: BatchBody, now_ms: int) -> Written | None:
-        """now_ms: the time of the append; it may be later than that of each record."""
+        """now_ms: time of the append, maybe later than that of the records."""
         partition = self.partition
         batch, header = self._closed(body)
         try:
@@ -107,7 +107,7 @@ class PartitionLog:
             raise as_coordinator(error) from error
         log = partition.leading
         if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
-            return None  # nobody else has to have it, and nothing is to be durable first
+            return None  # no replica and no sync to wait for
         return Written(result)
 
     def open(self) -> EncodedBatch:
@@ -126,7 +126,7 @@ class PartitionLog:
     def encode(
         self, records: Sequence[CoordinatorRecord], now_ms: int, *, atomic: bool = True
     ) -> Steps[list[Batch]]:
-        """See `ShardLog`: batches, of which each fits."""
+        """See `ShardLog`. Return batches within `max.message.bytes`."""
         limit = self._limit
         batches: list[Batch] = []
         body, size = BatchBody(), HEADER_SIZE
@@ -156,18 +156,18 @@ class PartitionLog:
         return self.partition.settings.limits.max_message_bytes
 
     def _refuse(self, batch: memoryview) -> NoReturn:
-        found = f"records of {len(batch)} bytes, want at most {self._limit}"
+        found = f"records of {len(batch)} bytes: expected at most {self._limit} (max.message.bytes)"
         raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found))
 
     def write(self, encoded: Iterable[Batch]) -> Steps[Written]:
-        """See `ShardLog`. What was written last is what is waited for.
+        """See `ShardLog`. The commit of the last batch is the commit of all.
 
-        Raises PartlyWrittenError where a later batch is refused: what was replayed is not what
-        stands in the log.
+        Raises PartlyWrittenError if a later batch is refused: the log then holds a part of the
+        event.
         """
         written = None
         for batch, header in encoded:
-            yield  # each may have a megabyte
+            yield  # a batch may have a megabyte
             try:
                 result = append_own(
                     self.partition,
@@ -182,7 +182,7 @@ class PartitionLog:
                 raise as_coordinator(error) from error
             written = Written(result)
         if written is None:
-            raise ValueError("nothing to be written")
+            raise ValueError("no batches to write")
         return written
 
     def committed(self, written: Written) -> bool:
@@ -218,7 +218,7 @@ class PartitionLog:
         self._watched, self._changed = [], None
 
     def marked(self, key: object = None) -> None:
-        """For the purgatory: whoever marks is in the middle of its work."""
+        """Implements the purgatory's watcher. The caller is amid its own work."""
         del key
         if self._changed is not None:
             self._changed()

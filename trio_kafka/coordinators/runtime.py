@@ -1,11 +1,10 @@
-"""The shards of one internal topic: those whose partitions this broker leads.
+"""Shards of one internal topic: one for each partition that this broker leads.
 
-It follows the metadata: a partition that is led here, in a new epoch, gets a shard, which is loaded
-from its log while the others serve; one that is led here no more loses it. A shard that fails, or
-whose load fails, is loaded anew, after longer and longer waits, as long as its partition is led
-here in that epoch. A partition may go before the metadata tell of it: that is a failed load, too.
-One task loads, another works on what takes steps. For groups, and for whatever else keeps its state
-in such a topic.
+The runtime follows the metadata. A partition that is led here in a new epoch gets a shard, which is
+loaded from its log while the others serve; a partition that is no longer led here loses its shard.
+A shard that fails, or whose load fails, is loaded again after a growing delay, for as long as its
+partition is led here in that epoch. A partition may disappear before the metadata say so; that is a
+failed load, too. One task loads, another performs steps. Not specific to groups.
 """
 
 from collections import deque
@@ -39,25 +38,25 @@ from trio_kafka.scheduling.chunked_work import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
-Led: TypeAlias = tuple[TopicId, int]  # the topic, which may be made anew, and the leader epoch
+Led: TypeAlias = tuple[TopicId, int]  # topic id (a topic may be created again) and leader epoch
 
 
 class ShardMachine(Machine, Replayed, Protocol):
-    """What runs in each shard. image: set before it serves."""
+    """Machine of a shard. image: set before the shard serves."""
 
     image: MetadataImage
 
     def image_changed(
         self, delta: MetadataDelta, image: MetadataImage, *, busy: bool
     ) -> Sequence[Callable[[Any, int], Effects | Steps[Effects]]]:
-        """What is to be done, one event after the other. busy: after one that is half done."""
+        """Return the events that follow from new metadata. busy: an event is half done."""
 
     def nodes(self, parent: Node) -> Iterable[Node]:
-        """For the tree, below `parent`, made when asked."""
+        """Return the nodes of the tree below `parent`, made on demand."""
 
     def close(self) -> Steps[None]:
-        """Nobody asks any more: free it, so that nothing in it waits for the collector. Whoever
-        still looks at it finds nothing.
+        """Break all cycles in a machine that is no longer used, so that nothing waits for the
+        collector. Later readers find nothing in it.
         """
 
 
@@ -66,9 +65,8 @@ M = TypeVar("M", bound=ShardMachine)
 
 @frozen(kw_only=True)
 class CoordinatorDependencies:
-    """What shards stand on. buffer: bytes that are read at once; codec: of what is written;
-    linger_ms: how long records are gathered, see `Shard`; random_bytes: chance, for ids; rounds: of
-    readers, in which events may gather.
+    """Parts that shards are built with. buffer: bytes of one read while loading. codec: of written
+    batches. batching: when a batch is written. random_bytes: source of ids.
     """
 
     broker: NodeId
@@ -82,14 +80,12 @@ class CoordinatorDependencies:
 
 
 class ShardRuntime(Generic[M]):
-    """shards: by number of their partition. count: of the partitions of the topic; None while there
-    is no topic.
-    """
+    """Shards by partition number. count: partitions of the topic; None while there is no topic."""
 
     def __init__(
         self, topic: str, make: Callable[[], M], dependencies: CoordinatorDependencies, node: Node
     ) -> None:
-        """make: the machine of a new shard."""
+        """make: create the machine of a new shard."""
         self.topic = topic
         self.shards: dict[int, Shard[M]] = {}
         self.count: int | None = None
@@ -99,16 +95,14 @@ class ShardRuntime(Generic[M]):
         self._clock = dependencies.clock
         self._replicas = dependencies.replicas
         self._node = node
-        self._led: dict[int, Led] = {}  # by shard, or by a partition that is to get one
+        self._led: dict[int, Led] = {}  # by partition number, with a shard or without one yet
         self._nodes: dict[int, Node] = {}
         self._topic_id: TopicId | None = None
         self._loads: deque[tuple[int, Shard[M], Partition]] = deque()
         self._failures: dict[int, Backoff] = {}
-        self._held: dict[int, Timer] = {}  # to be loaded when their time has come
+        self._held: dict[int, Timer] = {}  # loads that are delayed
         self._busy: dict[Shard[M], None] = {}
-        self._leaving: deque[Steps[None]] = (
-            deque()
-        )  # what is left to do for those that are unloaded
+        self._leaving: deque[Steps[None]] = deque()  # clean-up of unloaded shards
         self._woken = trio.Event()
         self._asked = trio.Event()
         self._loaded = Loaded()
@@ -123,7 +117,7 @@ class ShardRuntime(Generic[M]):
         self._follow(image)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
-        """Take over what has changed: leaders first, then what the machines make of it."""
+        """Take over changed metadata: leaders first, then the events of the machines."""
         self.image = image
         topic = image.topics.get(self.topic)
         names = delta.deleted_topics.values()
@@ -159,10 +153,10 @@ class ShardRuntime(Generic[M]):
                 self._begin(number, ShardState.LOADING)
 
     def _begin(self, number: int, state: ShardState, wait_s: float = 0.0) -> None:
-        """Make a shard, which is loaded now or, in this state until then, in a while."""
+        """Create a shard; load it now, or after a delay, with this state until then."""
         topic_id, epoch = self._led[number]
         partition = self._replicas.find(topic_id, number)
-        if partition is None:  # it is made late, or has gone already: the metadata will tell
+        if partition is None:  # created later, or deleted already: new metadata follow
             self._begin_later(number)
             return
         log = PartitionLog(partition, epoch, self._replicas.produce, self._dependencies.codec)
@@ -189,7 +183,7 @@ class ShardRuntime(Generic[M]):
 
     def _begin_later(self, number: int) -> None:
         wait_s = self._failures[number].failed(trio.current_time()) or FIRST_S
-        _logger.warning("shard has no replica yet", shard=number, wait_s=wait_s)
+        _logger.warning("shard without a replica postponed", shard=number, wait_s=wait_s)
         self._hold(number, wait_s, partial(self._begin_held, number))
 
     def _begin_held(self, number: int) -> None:
@@ -206,15 +200,13 @@ class ShardRuntime(Generic[M]):
         self._asked.set()
 
     def _begin_anew(self, number: int, state: ShardState = ShardState.LOADING) -> None:
-        """It has failed: load it again, at once or in a while. state: what clients are told until
-        then.
-        """
+        """Load a failed shard again, at once or after a delay. state: until then."""
         one, failures = self._led[number], self._failures[number]
         wait_s = failures.failed(trio.current_time())
         self._unload(number)
         if self._stopped:
             return
-        _logger.warning("shard is loaded anew", shard=number, wait_s=wait_s)
+        _logger.warning("shard reload scheduled", shard=number, wait_s=wait_s)
         self._led[number], self._failures[number] = one, failures
         self._begin(number, state, wait_s)
 
@@ -231,7 +223,7 @@ class ShardRuntime(Generic[M]):
         loads = shard.state is ShardState.LOADING and held is None
         shard.unload()
         self._leave(shard.dismiss())
-        if not loads:  # else whoever loads it still has it in hand
+        if not loads:  # else the load closes it
             self._leave(shard.machine.close())
         self._unloads += 1
 
@@ -240,7 +232,7 @@ class ShardRuntime(Generic[M]):
         self._woken.set()
 
     def stop(self) -> None:
-        """Unload all, for good: whoever waits is told to look elsewhere."""
+        """Unload all shards for good. Pending requests are answered with NOT_COORDINATOR."""
         self._stopped = True
         for number in tuple(self._led):
             self._unload(number)
@@ -252,7 +244,7 @@ class ShardRuntime(Generic[M]):
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Load, and work on what takes steps, until cancelled."""
+        """Load shards and perform their steps, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._load_all, name=f"load {self.topic}")
             nursery.start_soon(self._work_on, name=f"work on {self.topic}")
@@ -283,12 +275,12 @@ class ShardRuntime(Generic[M]):
         except InvariantError:
             raise
         except (KafkaError, LogDirError) as error:
-            _logger.error("shard cannot be loaded", shard=shard.name, reason=str(error))  # noqa: TRY400 - no bug
+            _logger.error("shard load failed", shard=shard.name, reason=str(error))  # noqa: TRY400 - no bug
         except Exception:
-            _logger.exception("shard cannot be loaded", shard=shard.name)
+            _logger.exception("shard load failed", shard=shard.name)
         if self.shards.get(number) is not shard:
             self._leave(shard.machine.close())
-            return  # it was led elsewhere meanwhile
+            return  # unloaded meanwhile
         if loaded is None:
             shard.state = ShardState.FAILED
             self._begin_anew(number, ShardState.FAILED)
@@ -322,7 +314,7 @@ class ShardRuntime(Generic[M]):
         self._woken.set()
 
     async def _work_on(self) -> NoReturn:
-        """In turns of a slice, the shards one after the other."""
+        """Give each busy shard a slice in turn."""
         elapsed = self._clock.elapsed
         while True:
             await self._woken.wait()
@@ -337,16 +329,16 @@ class ShardRuntime(Generic[M]):
             self._woken = trio.Event()
 
     def _go_on(self, ends: float) -> None:
-        """With the next that has something to do: most have done it by themselves."""
+        """Work on the next shard that has something to do."""
         while self._busy:
             shard = next(iter(self._busy))
             del self._busy[shard]
             if shard.busy:
-                shard.go_on(ends)  # queues it behind the others if there is more
+                shard.go_on(ends)  # which queues it behind the others if there is more
                 return
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Figures for the tree."""
         states = [shard.state for shard in self.shards.values()]
         return {
             "shards": len(states),
@@ -365,6 +357,6 @@ class ShardRuntime(Generic[M]):
 
 
 def _shard_nodes(shard: Shard[M], parent: Node) -> Iterator[Node]:
-    """What its machine shows, and what is due."""
+    """Yield the nodes of a shard's machine, and its timers."""
     yield from shard.machine.nodes(parent)
     yield Node("timers", "part", shard.keyed_timers.figures, parent)

@@ -1,7 +1,7 @@
-"""Records of internal topics: from messages to the key and value of a record, and back.
+"""Conversion of coordinator records to the key and value of a stored record, and back.
 
-A key begins with the type of the record, a value with its version, both int16. Versions that are
-written are Kafka's: a value has the highest one whose encoding old brokers can read.
+A key begins with the record's type, a value with its version, both int16. Written versions are
+Kafka's: the newest that old brokers can read.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,19 +17,19 @@ from trio_kafka.protocol.primitives import Buffer
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.stored.groups import classic, consumer
 
-# What a key or value begins with, and what writes the rest of it.
+# First bytes of a key or value, and the function that writes the rest.
 Encoder: TypeAlias = tuple[bytes, Callable[[Any, Callable[[Any], object]], None]]
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 _OffsetKey: Final = classic.OffsetCommitKey
 _PARTITION: Final = _INT32.pack
-_PLACES: Final = 4096  # of groups in topics, whose keys are kept but for the partition
-# Where it is not the newest: GroupMetadataValue stays in its last version that is not flexible.
+_PLACES: Final = 4096  # pairs of group and topic whose key prefix is cached
+# Exceptions from the newest: the last version of GroupMetadataValue that is not flexible.
 WRITTEN: Final[Mapping[type[Any], int]] = {classic.GroupMetadataValue: 3}
 
 
 class UnknownTypeError(DecodeError):
-    """A record of a type that is not known here: somebody newer has written it."""
+    """The record's type is unknown here; a newer broker has written it."""
 
 
 def _types(*modules: ModuleType) -> dict[int, tuple[type[Any], type[Any]]]:
@@ -49,10 +49,10 @@ _SERVED: Final = _types(classic, consumer)
 
 @cache
 def group_records() -> Mapping[int, tuple[type[Any], type[Any]]]:
-    """Classes of key and value by the record's type: all that Kafka has in `__consumer_offsets`.
+    """Return the classes of key and value by record type: all types that Kafka has in
+    `__consumer_offsets`.
 
-    Those of groups that are not served here are imported when the first one is met: 37 classes
-    that no other start needs.
+    Share and streams groups are imported on first use, as this broker writes none of their records.
     """
     from trio_kafka.protocol.stored.groups import share, streams  # noqa: PLC0415 - as the docstring says
 
@@ -60,9 +60,9 @@ def group_records() -> Mapping[int, tuple[type[Any], type[Any]]]:
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-    """Key and value. Raises EncodeError."""
+    """Return key and value as bytes. Raises EncodeError."""
     key, value = record.key, record.value
-    if type(key) is _OffsetKey:  # nearly always: by what it has in common with others
+    if type(key) is _OffsetKey:  # nearly always: with a cached prefix
         name = _place(key.group, key.topic) + _PARTITION(key.partition)
     else:
         begin, encode = _key_encoder(type(key))  # type: ignore[arg-type]  # is hashable
@@ -78,21 +78,25 @@ def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
 
 
 def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
-    """Raises UnknownTypeError for a type that no release here knows, DecodeError for a version that
-    is not known, and for bytes that are no such record.
+    """Return the record of a key and value.
+
+    Raises UnknownTypeError for an unknown type, and DecodeError for an unknown version or malformed
+    bytes.
     """
     if len(key) < _INT16.size:
-        raise DecodeError(f"a record's key of {len(key)} bytes: want 2 for its type")
+        raise DecodeError(f"record key of {len(key)} bytes: expected at least 2 for the type")
     number = _INT16.unpack_from(key)[0]
     classes = _SERVED.get(number) or group_records().get(number)
     if classes is None:
-        raise UnknownTypeError(f"a record of unknown type {number}")
+        raise UnknownTypeError(f"record of unknown type {number}")
     key_class, value_class = classes
     decoded, _ = decoder(key_class, 0)(key, _INT16.size)
     if value is None:
         return CoordinatorRecord(decoded)
     if len(value) < _INT16.size:
-        raise DecodeError(f"a value of {len(value)} bytes: want 2 for its version")
+        raise DecodeError(
+            f"record value of {len(value)} bytes: expected at least 2 for the version"
+        )
     version = _INT16.unpack_from(value)[0]
     found, _ = decoder(value_class, version)(value, _INT16.size)
     return CoordinatorRecord(decoded, found, version)
@@ -100,7 +104,7 @@ def decode_record(key: Buffer, value: Buffer | None) -> CoordinatorRecord:
 
 @lru_cache(maxsize=_PLACES)
 def _place(group: str, topic: str) -> bytes:
-    """The key of an offset, up to the partition that it ends in."""
+    """Return the key of a committed offset without the partition at its end."""
     begin, encode = _key_encoder(classic.OffsetCommitKey)
     pieces = [begin]
     encode(classic.OffsetCommitKey(group, topic, 0), pieces.append)
@@ -111,7 +115,7 @@ def _place(group: str, topic: str) -> bytes:
 def _key_encoder(cls: type[Any]) -> Encoder:
     number = message_of(cls).key
     if number is None:
-        raise TypeError(f"{cls.__name__} is no stored key")
+        raise TypeError(f"{cls.__name__} is not the key of a stored record")
     return _INT16.pack(number), encoder(cls, 0)
 
 

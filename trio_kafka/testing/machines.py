@@ -1,8 +1,8 @@
-"""A coordinator's machine without a broker: effects are performed at once, in virtual time.
+"""Driver of a coordinator's machine without a broker, in virtual time.
 
-Every record goes through its bytes, so what could not be stored fails here. Appends can be refused
-(`refuse`), and commits held back (`hold`), as replicas do. `reload()` gives the machine that a
-broker would have after a crash, from nothing but the records.
+Effects are performed at once. Every record goes through its bytes, so a record that cannot be
+stored fails here. `refuse` makes appends fail; `hold` delays commits, as replicas do. `reload()`
+returns the machine that a broker would have after a crash, made of the records alone.
 """
 
 import heapq
@@ -26,14 +26,14 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 
 @define(eq=False)
 class _Held:
-    """What waits for the commit of the records below `end`."""
+    """Effects that wait for the commit of all records below `end`."""
 
     end: int
     effects: Effects
 
 
 class MachineDriver(Generic[M]):
-    """answers: by ticket, as they were given. log: the records, as bytes. now_ms: virtual time."""
+    """Drives one machine. answers: by ticket. log: records, as bytes. now_ms: virtual time."""
 
     def __init__(self, make: Callable[[], M], now_ms: int = 1_000_000) -> None:
         self._make = make
@@ -54,7 +54,7 @@ class MachineDriver(Generic[M]):
     # Events
 
     def submit(self, event: Event[M]) -> Ticket:
-        """One request; its answer, if it is there yet, stands in `answers`."""
+        """Submit a request's event; its answer, if there is one yet, is in `answers`."""
         ticket = next(self._tickets)
         try:
             effects = _whole(event(self.machine, ticket, self.now_ms))
@@ -64,18 +64,20 @@ class MachineDriver(Generic[M]):
         return ticket
 
     def ask(self, event: Event[M]) -> Any:
-        """As `submit`; the answer, which must be there at once. An error is raised."""
+        """Submit an event and return its answer, which must be there at once. Raises a
+        KafkaError.
+        """
         answer = self.answers[self.submit(event)]
         if isinstance(answer, KafkaError):
             raise answer
         return answer
 
     def apply(self, change: Callable[[M, int], Effects | Steps[Effects]]) -> None:
-        """An event that nobody asked for: a new image."""
+        """Submit an event without a request: a new image."""
         self._perform(_whole(change(self.machine, self.now_ms)))
 
     def advance(self, ms: int) -> None:
-        """Let time go by; timers that fall due are called in their order."""
+        """Let time pass; timers that are due fire in their order."""
         end = self.now_ms + ms
         while self._heap and self._heap[0][0] <= end:
             due, number, key = heapq.heappop(self._heap)
@@ -88,18 +90,18 @@ class MachineDriver(Generic[M]):
 
     @property
     def timers(self) -> dict[TimerKey, int]:
-        """What is set: milliseconds until it is due, by key."""
+        """Milliseconds until each timer is due, by key."""
         return {key: due - self.now_ms for key, (due, _) in self._due.items()}
 
     # The log
 
     @property
     def records(self) -> list[CoordinatorRecord]:
-        """All that was written."""
+        """All records that were written."""
         return [decode_record(key, value) for key, value in self.log]
 
     def commit(self) -> None:
-        """All that is written is committed, and answered; nothing is held back any more."""
+        """Commit and answer everything that is written, and stop holding commits."""
         self.hold = False
         self.committed_end = len(self.log)
         held, self._held = self._held, []
@@ -107,7 +109,9 @@ class MachineDriver(Generic[M]):
             self._settle(one.effects)
 
     def reload(self) -> "MachineDriver[M]":
-        """A machine from the committed records alone: timers begin anew, nobody waits."""
+        """Return a driver with a machine made of the committed records: timers start again, no
+        request is pending.
+        """
         kept = self.log[: self.committed_end]
 
         def replayed() -> M:
@@ -140,9 +144,7 @@ class MachineDriver(Generic[M]):
         for record in effects.records:
             self.log.append(encode_record(record))
             if effects.replays:
-                stored = decode_record(*self.log[-1])
-                stored.step = record.step
-                self.machine.replay(stored)
+                self.machine.replay(decode_record(*self.log[-1]))
         if self.hold:
             self._held.append(_Held(len(self.log), effects))
         else:

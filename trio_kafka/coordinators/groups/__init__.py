@@ -1,1 +1,1 @@
-"""Groups: their members, what is assigned to them, and the offsets that they have committed."""
+"""Group coordinator: members of groups, their assignments and their committed offsets."""

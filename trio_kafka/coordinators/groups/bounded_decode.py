@@ -1,6 +1,6 @@
-"""Bytes that members of a group sent, decoded in bounded time.
+"""Decoding of bytes that members of a group sent, in bounded time.
 
-A request bounds them by their size alone: a mebibyte holds half a million empty names.
+A request bounds them by size alone: a mebibyte holds half a million empty names.
 """
 
 from typing import Final, TypeVar
@@ -9,12 +9,12 @@ from trio_kafka.protocol.compiler import decoder, decoder_in_steps
 from trio_kafka.protocol.errors import DecodeError
 
 T = TypeVar("T")
-SMALL: Final = 64 << 10  # bytes that are decoded without counting: 32,000 items at most
+SMALL: Final = 64 << 10  # bytes decoded without counting: 32,000 items at most
 MOST_ITEMS: Final = 100_000  # names of topics, mostly: 30 ms
 
 
 def decode(cls: type[T], version: int, data: bytes, position: int) -> T:
-    """The message at `position`. Raises DecodeError, also for more than MOST_ITEMS items."""
+    """Decode the message at `position`. Raises DecodeError, also for more than MOST_ITEMS items."""
     if len(data) <= SMALL:
         found, _ = decoder(cls, version)(data, position)
         return found

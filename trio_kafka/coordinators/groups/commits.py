@@ -1,7 +1,7 @@
-"""What clients do with offsets: commit them, fetch them, delete them. Events of `Groups`.
+"""Events of committed offsets: commit, fetch and delete.
 
-Each is one pass over what is asked for; errors of single partitions are part of the answer, those
-of the group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
+Each is one pass over the request. Errors of single partitions are part of the answer; those of the
+group are raised. Source: KIP-211, KIP-447, KIP-516 (topic ids), KIP-848.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,19 +27,19 @@ from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey, OffsetCommitValue
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
-_WRITTEN, _WITH_EXPIRY = 4, 1  # versions of a value; the second is the last that knows an expiry
-_A_STEP: Final = 200  # partitions that are looked at without letting others run: 0.8 ms
-_LAST_MS: Final = (1 << 63) - 1  # that can be stored; Kafka counts beyond it, to before 1970
+_WRITTEN, _WITH_EXPIRY = 4, 1  # versions of a value; the second is the last one with an expiry
+_A_STEP: Final = 200  # partitions in one step: 0.8 ms
+_LAST_MS: Final = (1 << 63) - 1  # the largest that can be stored; Kafka overflows to before 1970
 
 
 # Commit
 
 
 def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
-    """Answer: an error code for each partition, in the order of the request.
+    """Commit offsets; answer with an error code for each partition, in the order of the request.
 
-    Raises KafkaError: what `Group.validate_commit` says; for a group that does not exist and
-    somebody who claims to be a member of it GROUP_ID_NOT_FOUND, to old clients ILLEGAL_GENERATION.
+    Raises KafkaError: an error of `Group.validate_commit`; for a member of an unknown group
+    GROUP_ID_NOT_FOUND, for old clients ILLEGAL_GENERATION.
     """
     group = groups.by_id.get(asked.group_id)
     is_new = group is None
@@ -80,7 +80,7 @@ def _commit_in_steps(
 def _store(
     asked: Commit, of: TopicOffsets, records: list[CoordinatorRecord], limit: int, now_ms: int
 ) -> list[int]:
-    """Write the offsets of one topic; what is said of each. limit: bytes of metadata."""
+    """Add the records of one topic's offsets; return their error codes. limit: of metadata."""
     group_id, (topic, topic_id, partitions) = asked.group_id, of
     expires_ms, version = NO_EXPIRY, _WRITTEN
     if asked.retention_ms != DEFAULT_RETENTION:
@@ -105,8 +105,8 @@ def _are_many(topics: Iterable[AskedTopic]) -> bool:
 
 
 def _group_of_commit(groups: Groups, asked: Commit) -> Group:
-    """Of whoever commits to a group that is not there."""
-    if asked.epoch < 0:  # an administrator, or a consumer that is no member of anything
+    """Return the group of a commit to an unknown group id."""
+    if asked.epoch < 0:  # an administrator, or a consumer without a group
         return groups.known(asked.group_id)
     if asked.version >= GROUP_ID_SINCE:
         return groups.group(asked.group_id)
@@ -114,7 +114,9 @@ def _group_of_commit(groups: Groups, asked: Commit) -> Group:
 
 
 def _fits(metadata: str, limit: int) -> bool:
-    """Kafka counts what Java counts: a character outside of the first plane is two."""
+    """Return whether the metadata fit, counted as in Java: a character beyond U+FFFF
+    counts twice.
+    """
     size = len(metadata)
     return size <= limit and (
         size * 2 <= limit or size + sum(character > "\uffff" for character in metadata) <= limit
@@ -127,9 +129,9 @@ def _fits(metadata: str, limit: int) -> bool:
 def fetch(
     asked: FetchOffsets, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: a list of FetchedTopic. A group that nobody knows has no offsets, which is no error.
+    """Fetch offsets; answer with a list of FetchedTopic. An unknown group has no offsets.
 
-    Raises KafkaError: what `Group.validate_fetch` says.
+    Raises KafkaError: an error of `Group.validate_fetch`.
     """
     del now_ms
     group = groups.by_id.get(asked.group_id)
@@ -178,7 +180,9 @@ def _fetch(
 
 
 def _fetched(partition: int, topic_id: bytes, value: OffsetCommitValue | None) -> FetchedOffset:
-    """An offset that was committed for another topic of the same name is none."""
+    """Return the answer for a partition. An offset of an earlier topic of this name
+    does not count.
+    """
     if value is None or (
         topic_id != value.topic_id and ZERO_TOPIC_ID not in (topic_id, value.topic_id)
     ):
@@ -192,9 +196,9 @@ def _fetched(partition: int, topic_id: bytes, value: OffsetCommitValue | None) -
 def delete(
     group_id: str, topics: Iterable[AskedTopic], groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects:
-    """Answer: an error code for each partition, in the order of the request.
+    """Delete offsets; answer with an error code for each partition, in the order of the request.
 
-    Raises KafkaError: GROUP_ID_NOT_FOUND, and what `Group.validate_offset_delete` says.
+    Raises KafkaError: GROUP_ID_NOT_FOUND, an error of `Group.validate_offset_delete`.
     """
     del now_ms
     group = groups.group(group_id)

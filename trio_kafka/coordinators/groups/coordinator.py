@@ -1,8 +1,8 @@
-"""The group coordinator of a broker: what handlers, metrics and people reach as `context.groups`.
+"""Group coordinator of a broker, `context.groups`: used by handlers, metrics and the tree.
 
-A group belongs to one partition of `__consumer_offsets`, by the hash of its id, and to whoever
-leads that. Here are the shards of the partitions that this broker leads; each request is an event
-of one of them. The topic is created when the first client looks for a coordinator.
+A group belongs to one partition of `__consumer_offsets`, by the hash of its id, and to the leader
+of that partition. The coordinator has the shards of the partitions that this broker leads; each
+request is an event of one shard. The topic is created when the first client asks for a coordinator.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,9 +54,9 @@ from trio_kafka.purgatory import Purgatory
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 T = TypeVar("T")
-_AT_ONCE: Final = 100  # groups of one request: 1 ms; more are asked in steps
+_AT_ONCE: Final = 100  # groups of one request that are asked in one step: 1 ms
 _A_STEP: Final = 10
-WAITS: Final = (  # by what is asked: each is a purgatory in the tree
+WAITS: Final = (  # names of purgatories
     "JoinGroup",
     "SyncGroup",
     "Heartbeat",
@@ -72,9 +72,11 @@ WAITS: Final = (  # by what is asked: each is a purgatory in the tree
 
 
 class GroupCoordinator:
-    """runtime: the shards. settings: of groups that have none of their own. classic, consumer:
-    what members of the two protocols ask. offsets: what anybody asks of offsets. timeout_s:
-    how long the log may take for what waits for nobody else. purgatories: by the names of WAITS.
+    """Coordinates the groups whose partitions are led here.
+
+    runtime: the shards. settings: of groups without settings of their own. classic, consumer:
+    requests of members, by protocol. offsets: requests for offsets. timeout_s: bound of a wait for
+    the log alone. purgatories: by the names of WAITS.
     """
 
     def __init__(
@@ -111,15 +113,17 @@ class GroupCoordinator:
     # Where groups are
 
     def partition_of(self, group_id: str) -> int:
-        """Of `__consumer_offsets`. As many as there were when the topic was first seen count."""
+        """Return the partition of `__consumer_offsets` of a group. The partition count is that of
+        the topic when it was first seen.
+        """
         count = self.runtime.count or self._config.offsets_topic_num_partitions
         return partition_of(group_id, count)
 
     def leader_of(self, group_id: str) -> NodeId:
-        """The broker that coordinates the group.
+        """Return the broker that coordinates a group.
 
-        Raises KafkaError(COORDINATOR_NOT_AVAILABLE): nobody leads its partition now; a topic that
-        is not there will be.
+        Raises KafkaError(COORDINATOR_NOT_AVAILABLE) if the partition has no leader. A missing topic
+        is created meanwhile.
         """
         topic = self.runtime.image.topics.get(CONSUMER_OFFSETS)
         if topic is None:
@@ -131,7 +135,9 @@ class GroupCoordinator:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def shard_of(self, group_id: str) -> Shard[Groups]:
-        """Raises KafkaError(NOT_COORDINATOR): it is not led here."""
+        """Return the shard of a group. Raises KafkaError(NOT_COORDINATOR) if it is led
+        elsewhere.
+        """
         runtime = self.runtime
         count = runtime.count or self._config.offsets_topic_num_partitions
         shard = runtime.shards.get(partition_of(group_id, count))
@@ -152,11 +158,10 @@ class GroupCoordinator:
         *,
         timeout_s: float = inf,
     ) -> Any:
-        """Have a group's shard take an event; the answer as `make` makes it, or a Delayed that
-        waits under the name `wait`, one of WAITS.
+        """See `Submitter`. wait: one of WAITS.
 
-        Raises KafkaError: what the machine says, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
-        COORDINATOR_NOT_AVAILABLE (also where the answer does not come in time).
+        Raises KafkaError: an error of the machine, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
+        COORDINATOR_NOT_AVAILABLE (also after the timeout).
         """
         reply = self.shard_of(group_id).ask(event)
         return self._answer(wait, reply, partial(value_or_raise, make), timeout_s)
@@ -170,7 +175,7 @@ class GroupCoordinator:
         *,
         timeout_s: float = inf,
     ) -> Any:
-        """As `submit`, but errors are told to `make`, as any answer."""
+        """See `Submitter`."""
         return self._answer(wait, self._ask(group_id, event), make, timeout_s)
 
     def _answer(
@@ -188,9 +193,7 @@ class GroupCoordinator:
         *,
         timeout_s: float = inf,
     ) -> Any:
-        """The same for several groups, by their ids: `make` gets all answers, in order, errors
-        among them. Many events are submitted in steps; `make` may return steps, too.
-        """
+        """See `Submitter`."""
         rest = iter(events)
         tickets = [self._ask(group_id, event) for group_id, event in islice(rest, _AT_ONCE)]
         if len(tickets) == _AT_ONCE:
@@ -215,7 +218,9 @@ class GroupCoordinator:
     def submit_everywhere(
         self, wait: str, event: Event, make: Callable[[list[Any]], T], *, timeout_s: float = inf
     ) -> Any:
-        """The same for every shard here; one that is being loaded answers with its error."""
+        """Submit an event to every shard; `make` gets all answers, errors of loading shards
+        included.
+        """
         tickets = [shard.ask(event) for shard in self.runtime.shards.values()]
         return joint_reply(tickets, make, self.purgatories[wait], timeout_s)
 
@@ -228,33 +233,35 @@ class GroupCoordinator:
     # Groups
 
     def new_id(self) -> str:
-        """What a new member's id ends in: a UUID."""
+        """Return a UUID, the end of a new member's id."""
         return str(UUID(bytes=self._dependencies.random_bytes(16), version=4))
 
     def list_groups(
         self, wanted: GroupFilter, make: Callable[[list[list[ListedGroup] | KafkaError]], T]
     ) -> Any:
-        """Those of all shards here, shard by shard: see `listing.list_groups`."""
+        """List the groups of all shards, see `administration.list_groups`."""
         event = partial(list_groups, wanted)
         return self.submit_everywhere("ListGroups", event, make, timeout_s=self.timeout_s)
 
     def delete_groups(
         self, group_ids: Sequence[str], make: Callable[[list[KafkaError | None]], T]
     ) -> Any:
-        """See `deleting.delete_group`; as `submit_many`."""
+        """Delete groups, see `administration.delete_group`; as `submit_many`."""
         events: Iterator[tuple[str, Event]] = (
             (name, partial(delete_group, name)) for name in group_ids
         )
         return self.submit_many("DeleteGroups", events, make, timeout_s=self.timeout_s)
 
     def lags(self, group_id: str) -> list[Lag]:
-        """How far a group is behind, as this broker knows. Raises KafkaError as `shard_of`."""
+        """Return the lags of a group, as far as this broker knows. Raises KafkaError as
+        `shard_of`.
+        """
         machine = self.shard_of(group_id).machine
         return list(lags(machine, group_id, ends_of(self._dependencies.replicas)))
 
     @property
     def machines(self) -> list[Groups]:
-        """The groups of all shards that serve, for whoever looks."""
+        """Machines of all active shards, for inspection."""
         shards = self.runtime.shards.values()
         return [shard.machine for shard in shards if shard.state is ShardState.ACTIVE]
 
@@ -267,7 +274,7 @@ class GroupCoordinator:
         self.runtime.start(image)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage, /) -> Iterator[None]:
-        """Take over what has changed. Partitions must have taken it over before."""
+        """Take over changed metadata. Partitions must have taken them over before."""
         if delta.configs:
             self._follow_settings(image, delta.configs)
         if delta.features:
@@ -275,7 +282,7 @@ class GroupCoordinator:
         return self.runtime.publish(delta, image)
 
     def obey(self, config: BrokerConfig) -> None:
-        """Settings of the broker have changed."""
+        """Take over changed settings of the broker."""
         self._config, self.settings = config, group_settings(config)
         self.timeout_s = config.offsets_commit_timeout_ms / 1000
         for shard in self.runtime.shards.values():
@@ -300,11 +307,11 @@ class GroupCoordinator:
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
-        """Load and work, until cancelled."""
+        """Load and serve, until cancelled."""
         await self.runtime.run(task_status=task_status)
 
     def stop(self) -> None:
-        """Serve no group any more: whoever waits is told to look for another coordinator."""
+        """Stop serving. Pending requests are answered with NOT_COORDINATOR."""
         self.runtime.stop()
 
     def _figures(self) -> Figures:

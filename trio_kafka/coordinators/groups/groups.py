@@ -1,8 +1,7 @@
-"""The machine of one partition of `__consumer_offsets`: all groups whose records stand there.
+"""State machine of one partition of `__consumer_offsets`: the groups whose records are there.
 
-It knows every group by its id, replays each record by its key, and passes events on to those who
-know: the kinds of groups (classic, consumer), and the offsets, which groups of all kinds have.
-Sans-IO.
+It finds groups by id, replays records by the class of their key, and passes events to its
+submachines: one for each type of groups, and one for the offsets, which all types share. Sans-IO.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,14 +22,17 @@ from trio_kafka.scheduling.chunked_work import Steps, emptied
 
 MakeSubmachine: TypeAlias = "Callable[[Groups], Submachine]"
 MakeGroup: TypeAlias = "Callable[[str], Group]"
-# One request to the groups of a shard. Steps where it takes longer than 2 ms.
+# Event of one request. It works in steps if it takes longer than 2 ms.
 Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
 Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
 
 
 class Groups:
-    """by_id: the groups; kinds change it in replay, and where they make a group that has no record
-    yet. image: of the metadata. settings: the broker's; own_settings: of groups that have some.
+    """The groups of one shard. by_id: changed by replay, and by events that make a group without a
+    record.
+
+    image: of the metadata. settings: the broker's. own_settings: of groups that have settings of
+    their own.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class Groups:
         own_settings: Mapping[str, GroupSettings] | None = None,
         image: MetadataImage | None = None,
     ) -> None:
-        """simple: makes a group that only has offsets: an empty classic one."""
+        """simple: makes a group that only has offsets, an empty classic one."""
         self.by_id: dict[str, Group] = {}
         self.image = image or MetadataImage()
         self.settings = settings
@@ -62,36 +64,35 @@ class Groups:
             self._timers.update(dict.fromkeys(one.timers, one))
 
     def group(self, group_id: str) -> Group:
-        """Raises KafkaError(GROUP_ID_NOT_FOUND)."""
+        """Return a group. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
         found = self.by_id.get(group_id)
         if found is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         return found
 
     def known(self, group_id: str) -> Group:
-        """The group; one that is not there is made, as one that only has offsets."""
+        """Return a group; make one that only has offsets if there is none."""
         found = self.by_id.get(group_id)
         if found is None:
             found = self.by_id[group_id] = self._simple(group_id)
         return found
 
     def settings_of(self, group_id: str) -> GroupSettings:
-        """What is in force for a group."""
+        """Return the settings in force for a group."""
         return self.own_settings.get(group_id, self.settings)
 
     # Replay
 
     def replay(self, record: CoordinatorRecord) -> None:
-        """Take a record that was written, here or by whoever led this partition before. One whose
-        one is not served here is left alone.
+        """Apply a record, written here or by an earlier leader. A record of a type that is not
+        served here is ignored.
         """
         replay = self._replays.get(type(record.key))
         if replay is not None:
-            step = record.step
-            replay(record.key, record.value if step is None else step)
+            replay(record.key, record.value)
 
     def replay_transactional(self, producer_id: int, record: CoordinatorRecord) -> None:
-        """Take a record of a transaction: offsets are pending until its end."""
+        """Apply a record of a transaction: offsets are pending until its end."""
         if isinstance(record.key, OffsetCommitKey) and record.value is not None:
             self.known(record.key.group)
             self.offsets.pending.add(producer_id, record.key, record.value)
@@ -99,13 +100,13 @@ class Groups:
             self.replay(record)
 
     def end_transaction(self, producer_id: int, *, committed: bool) -> None:
-        """Take the marker of a transaction."""
+        """Apply the end marker of a transaction."""
         self.offsets.pending.end(producer_id, committed=committed)
 
     # Events
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
-        """All that is stored has been replayed."""
+        """Handle the first event: everything stored has been replayed."""
         effects = Effects()
         for one in self.submachines:
             effects.join((yield from one.loaded(now_ms)))
@@ -114,9 +115,9 @@ class Groups:
     def image_changed(
         self, delta: MetadataDelta, image: MetadataImage, *, busy: bool = False
     ) -> list[Change]:
-        """The metadata have changed: what is to be done, one event after the other.
+        """Return the events that follow from new metadata, in order.
 
-        busy: an event is half done, which may make the first group, by the image that it has seen.
+        busy: an event is half done. It may make the first group, with the image that it has seen.
         """
 
         def take(_groups: "Groups", _now_ms: int) -> Effects:
@@ -134,13 +135,13 @@ class Groups:
         return changes
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
-        """A timer that was set is due."""
+        """Handle a timer that is due."""
         return self._timers[str(key[0])].timer(key, now_ms)
 
     # Life
 
     def close(self) -> Steps[None]:
-        """Nobody asks any more. The parts know one another: they would wait for the collector."""
+        """Break the cycles between the parts, which would otherwise wait for the collector."""
         yield from emptied(self.by_id)
         yield from emptied(self.offsets.by_group)
         for part in (*self.submachines, self.offsets):
@@ -148,8 +149,8 @@ class Groups:
         for table in (self.submachines, self._replays, self._timers):
             table.clear()
 
-    # For whoever looks
+    # Inspection
 
     def nodes(self, parent: Node) -> Iterator[Node]:
-        """One for each group, with its members."""
+        """Yield one node for each group, with its members."""
         return group_nodes(self.by_id.values(), parent)

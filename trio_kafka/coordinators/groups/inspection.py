@@ -1,4 +1,4 @@
-"""Groups in the tree: each with its members, as many as can be shown."""
+"""Nodes of the tree for groups and their members, up to a bound."""
 
 from collections.abc import Collection, Iterator
 from functools import partial
@@ -13,8 +13,8 @@ _MEMBERS: Final = 100  # of one group
 
 
 def group_nodes(groups: Collection[Group], parent: Node) -> Iterator[Node]:
-    """A node for each, and how many there are besides."""
-    for group in tuple(islice(groups, _GROUPS)):  # others may come and go meanwhile
+    """Yield a node for each group, and one with the number of the others."""
+    for group in tuple(islice(groups, _GROUPS)):  # groups may come and go meanwhile
         yield Node(group.group_id, "group", group.describe, parent, partial(_member_nodes, group))
     yield from _more(len(groups) - _GROUPS, "groups", parent)
 

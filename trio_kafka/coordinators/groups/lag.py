@@ -1,7 +1,4 @@
-"""How far groups are behind what they read: by partition, of the offsets that are committed.
-
-As clients that read all but open transactions' records see it: up to the high watermark.
-"""
+"""Lag of groups: distance of their committed offsets from the high watermarks, by partition."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -11,13 +8,13 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.errors import KafkaError
 from trio_kafka.replication.manager import ReplicaManager
 
-# The high watermark of a partition; None where this broker does not lead it.
+# Return the high watermark of a partition; None if another broker leads it.
 EndOf: TypeAlias = Callable[[str, int], int | None]
 
 
 @frozen(kw_only=True)
 class Lag:
-    """Of one group in one partition. end, lag: None where another broker knows."""
+    """Lag of one group in one partition. end, lag: None if another broker leads the partition."""
 
     group_id: str
     topic: str
@@ -27,12 +24,12 @@ class Lag:
 
     @property
     def lag(self) -> int | None:
-        """Records that are still to be read; none where the log was cut below the offset."""
+        """Records that are still to be read; 0 if the log was cut below the offset."""
         return None if self.end is None else max(0, self.end - self.offset)
 
 
 def ends_of(replicas: ReplicaManager) -> EndOf:
-    """What the partitions of this broker have."""
+    """Return the high watermarks of this broker's partitions."""
 
     def end_of(topic: str, partition: int) -> int | None:
         try:
@@ -45,9 +42,9 @@ def ends_of(replicas: ReplicaManager) -> EndOf:
 
 
 def lags(groups: Groups, group_id: str, end_of: EndOf) -> Iterator[Lag]:
-    """All of a group, topic by topic; nothing of a group that is not there.
+    """Yield the lags of a group topic by topic; none for an unknown group.
 
-    Offsets may be committed and groups may go while it is iterated.
+    Offsets may be committed and groups deleted during the iteration.
     """
     for topic, partitions in tuple(groups.offsets.of_group(group_id).items()):
         for partition, value in tuple(partitions.items()):

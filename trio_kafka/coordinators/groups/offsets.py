@@ -1,8 +1,8 @@
-"""The offsets that groups have committed, by group, topic and partition, as their records say.
+"""Committed offsets by group, topic and partition, as their records say.
 
-Groups of all kinds have them; a group that nobody has heard of is made when its first offset is
-replayed. What a transaction commits is pending until its marker. A value is kept as it was read:
-100,000 of them are loaded at once. Sans-IO.
+All types of groups have offsets. A group that is not known yet is made when its first offset is
+replayed. Offsets of a transaction are pending until its marker. Values are kept as they were
+decoded, as 100,000 of them are loaded at once. Sans-IO.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,9 @@ NO_OFFSETS: Final[Mapping[str, Mapping[int, OffsetCommitValue]]] = {}
 
 
 class Offsets:
-    """by_group: what is committed. pending: what transactions have not ended yet. count: of all."""
+    """by_group: committed offsets. pending: offsets of open transactions. count: of all committed
+    offsets.
+    """
 
     def __init__(self, groups: GroupTable) -> None:
         self._groups = groups
@@ -38,15 +40,15 @@ class Offsets:
     # State
 
     def of_group(self, group_id: str) -> Mapping[str, Mapping[int, OffsetCommitValue]]:
-        """By topic and partition."""
+        """Return the offsets of a group by topic and partition."""
         return self.by_group.get(group_id, NO_OFFSETS)
 
     def get(self, group_id: str, topic: str, partition: int) -> OffsetCommitValue | None:
-        """What is committed for one partition."""
+        """Return the committed offset of one partition."""
         return self.of_group(group_id).get(topic, {}).get(partition)
 
     def put(self, key: OffsetCommitKey, value: OffsetCommitValue) -> None:
-        """Store, in the place of what was there."""
+        """Store an offset, in place of an earlier one."""
         topics = self.by_group.get(key.group)
         if topics is None:
             topics = self.by_group[key.group] = {}
@@ -58,7 +60,7 @@ class Offsets:
         partitions[key.partition] = value
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
-        """Forget one. Idempotent."""
+        """Remove an offset. Idempotent."""
         topics = self.by_group.get(group_id)
         partitions = None if topics is None else topics.get(topic)
         if topics is None or partitions is None or partitions.pop(partition, None) is None:
@@ -70,7 +72,7 @@ class Offsets:
                 del self.by_group[group_id]
 
     def tombstones(self, group_id: str) -> Iterator[CoordinatorRecord]:
-        """What deletes all offsets of a group, also those that are pending."""
+        """Yield the records that delete all offsets of a group, pending ones included."""
         for topic, partitions in self.of_group(group_id).items():
             for partition in partitions:
                 yield tombstone(group_id, topic, partition)
@@ -81,7 +83,7 @@ class Offsets:
     # Replay
 
     def replay(self, key: OffsetCommitKey, value: OffsetCommitValue | None) -> None:
-        """An offset that no transaction wrote, or a tombstone."""
+        """Apply an offset that no transaction wrote, or a tombstone."""
         if value is None:
             self.remove(key.group, key.topic, key.partition)
             self.pending.forget(key)
@@ -89,7 +91,7 @@ class Offsets:
         group = key.group
         if group not in self._groups.by_id:
             self._groups.known(group)
-        try:  # nearly always in the place of what was there
+        try:  # nearly always replaces an older one
             partitions = self.by_group[group][key.topic]
             partitions[key.partition]
         except KeyError:
@@ -102,7 +104,7 @@ class Offsets:
     def _replay_legacy(
         self, key: LegacyOffsetCommitKey, value: LegacyOffsetCommitValue | None
     ) -> None:
-        """As brokers before 0.9 wrote them."""
+        """Apply a record of a broker before 0.9."""
         self.replay(
             OffsetCommitKey(key.group, key.topic, key.partition),
             None
@@ -114,5 +116,5 @@ class Offsets:
 
 
 def tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRecord:
-    """What deletes one offset."""
+    """Return the record that deletes one offset."""
     return CoordinatorRecord(OffsetCommitKey(group_id, topic, partition))

@@ -1,7 +1,7 @@
-"""Committed offsets as handlers reach them: `context.groups.offsets`.
+"""Committed offsets for handlers: `context.groups.offsets`.
 
-Each verb has the group's shard take an event, and gives what `make` makes of the answer, or a
-Delayed. Raises KafkaError as `GroupCoordinator.submit`.
+Each method submits an event to the group's shard, and returns what `make` makes of the answer, or a
+Delayed. Raises KafkaError as `Submitter.submit`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,13 +20,13 @@ COMMITS: Final = "OffsetCommit"
 
 
 class OffsetsService:
-    """See above."""
+    """Commit, fetch and delete offsets."""
 
     def __init__(self, coordinator: Submitter) -> None:
         self._coordinator = coordinator
 
     def commit(self, asked: values.Commit, make: Callable[[list[int]], T]) -> Any:
-        """Store offsets: see `commits.commit`."""
+        """Commit offsets, see `commits.commit`."""
         event, groups = partial(commits.commit, asked), self._coordinator
         return groups.submit(COMMITS, asked.group_id, event, make, timeout_s=groups.timeout_s)
 
@@ -35,7 +35,7 @@ class OffsetsService:
         asked: Iterable[values.FetchOffsets],
         make: Callable[[list[list[values.FetchedTopic] | KafkaError]], T],
     ) -> Any:
-        """Offsets of several groups: see `commits.fetch`; as `GroupCoordinator.submit_many`."""
+        """Fetch the offsets of several groups, see `commits.fetch`; as `Submitter.submit_many`."""
         events: Iterator[tuple[str, Event]] = (
             (one.group_id, partial(commits.fetch, one)) for one in asked
         )
@@ -48,8 +48,8 @@ class OffsetsService:
         topics: Sequence[values.AskedTopic],
         make: Callable[[list[int]], T],
     ) -> Any:
-        """Forget offsets: see `commits.delete`. INVALID_GROUP_ID for no name: only commits of old
-        clients have none.
+        """Delete offsets, see `commits.delete`. Raises KafkaError(INVALID_GROUP_ID) for an empty
+        group id, which only commits of old clients may have.
         """
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)

@@ -1,4 +1,4 @@
-"""What all groups have in common: the protocols by which the machine of a shard knows them."""
+"""Interfaces of groups and of the submachines that serve them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
@@ -11,12 +11,12 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
 
 GroupType: TypeAlias = Literal["classic", "consumer", "share", "streams"]
-# Key; value, or what it was made from where its record says so. None is a tombstone.
+# Called with key and value; None is a tombstone.
 Replay: TypeAlias = Callable[[Any, Any], None]
 
 
 class SeenMember(Protocol):
-    """A member, for whoever looks."""
+    """A member, for inspection."""
 
     @property
     def member_id(self) -> str: ...
@@ -25,7 +25,7 @@ class SeenMember(Protocol):
 
 
 class Group(Protocol):
-    """One group: a classic one, also where it only has offsets, or a consumer group."""
+    """One group: a classic group, also if it only has offsets, or a consumer group."""
 
     @property
     def group_id(self) -> str: ...
@@ -35,18 +35,18 @@ class Group(Protocol):
 
     @property
     def state(self) -> str:
-        """As Kafka's tools show it: `Stable`, `PreparingRebalance`, `Empty`, ..."""
+        """State as Kafka's tools print it: `Stable`, `PreparingRebalance`, `Empty`, …"""
 
     @property
     def protocol_type(self) -> str:
-        """`consumer`, or what else the members said; empty where nobody has said it."""
+        """`consumer`, or another type that the members named; empty if there was never a member."""
 
     @property
     def is_empty(self) -> bool:
-        """It has no members."""
+        """True if the group has no members."""
 
     def members(self) -> Sequence[SeenMember]:
-        """For whoever looks: in the order in which they came."""
+        """Return the members, for inspection, in the order in which they joined."""
 
     def validate_commit(
         self,
@@ -56,44 +56,44 @@ class Group(Protocol):
         version: int,
         topics: Sequence[TopicOffsets],
     ) -> Effects:
-        """Check who commits, as it says; the effects are those that a sign of life has (timers
-        only): a commit keeps the session of a classic member alive.
+        """Check the client that commits. Return the timers that its sign of life sets: a commit
+        keeps the session of a classic member alive.
 
-        epoch: the generation, or the member's epoch; negative: it is no member. version: of
-        OffsetCommit. topics: what it commits, where that matters to an old epoch.
+        epoch: generation or member epoch; negative for a client that is no member. version: of
+        OffsetCommit. topics: what it commits, for the check of an old epoch.
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION.
         """
 
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Check who fetches offsets, where it says who it is. KafkaError: UNKNOWN_MEMBER_ID,
-        STALE_MEMBER_EPOCH.
+        """Check the client that fetches offsets, if it names itself. Raises KafkaError:
+        UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
         """
 
     def validate_offset_delete(self) -> None:
-        """Raises KafkaError(NON_EMPTY_GROUP) where no offset may be deleted, whatever the topic."""
+        """Raise KafkaError(NON_EMPTY_GROUP) if no offset may be deleted, of whatever topic."""
 
     def validate_delete(self) -> None:
-        """Raises KafkaError where the group may not be deleted: NON_EMPTY_GROUP,
-        GROUP_ID_NOT_FOUND.
-        """
+        """Raise KafkaError if the group may not be deleted: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND."""
 
     def subscribed(self, topic: str) -> bool:
-        """Whether a member reads it, as far as known: its offsets are neither deleted nor
-        expired.
+        """Return whether a member may read the topic. Offsets of such a topic neither expire nor
+        can be deleted.
         """
 
     def offsets_kept_since(self, commit_ms: int) -> int | None:
-        """When the retention of an offset of `commit_ms` begins; None while it is not to expire.
+        """Return when the retention of an offset committed at `commit_ms` begins; None: it does not
+        expire.
 
-        That is when the group became empty, if it has had members, else the commit itself.
+        The retention begins when the group became empty, or with the commit if it never had
+        members.
         """
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """What deletes the group, without its offsets."""
+        """Return the records that delete the group, without its offsets."""
 
     def describe(self) -> Mapping[str, Any]:
-        """For introspection: figures by name."""
+        """Return figures by name, for inspection."""
 
 
 class GroupTable(Protocol):
@@ -107,11 +107,11 @@ class GroupTable(Protocol):
 
 
 class Submachine(Protocol):
-    """The part of a shard's machine that serves one type of groups, or the offsets.
+    """Part of a shard's machine that serves one type of groups, or the offsets.
 
     group_type: None for the offsets. replays: by class of key. timers: first parts of timer keys.
-    classic_adapter: for members that speak the classic protocol in groups of another type, see
-        `classic.requests.ClassicAdapter`.
+    classic_adapter: serves members of the classic protocol in groups of another type, see
+    `classic.requests.ClassicAdapter`.
     """
 
     classic_adapter: Any
@@ -122,10 +122,10 @@ class Submachine(Protocol):
     def group_type(self) -> GroupType | None: ...
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
-        """All is replayed: timers of members begin anew."""
+        """Handle the end of the load: sessions of members begin."""
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects | Steps[Effects]:
-        """`groups.image` is the new one already."""
+        """Handle new metadata; `groups.image` is the new image already."""
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
-        """A timer that was set is due."""
+        """Handle a timer that is due."""

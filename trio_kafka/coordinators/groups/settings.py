@@ -1,4 +1,4 @@
-"""What groups obey: the broker's settings, with those of the GROUP resource over them."""
+"""Settings of groups: the broker's, overridden by those of a GROUP resource."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,9 +21,8 @@ _OBEYED: Final = (
 
 @frozen(kw_only=True)
 class GroupSettings:
-    """As one group has them; names are those of Kafka's settings without `group.`. Times in ms.
-
-    Defaults are Kafka's.
+    """Settings of one group, named like Kafka's without `group.`. Times in ms. Defaults are
+    Kafka's.
     """
 
     protocols: tuple[str, ...] = ("classic", "consumer", "streams")
@@ -50,7 +49,7 @@ DEFAULT_GROUP_SETTINGS: Final = GroupSettings()
 
 
 def group_settings(config: BrokerConfig) -> GroupSettings:
-    """The broker's, for every group that has none of its own."""
+    """Return the broker's settings, for groups without settings of their own."""
     return GroupSettings(
         protocols=config.group_coordinator_rebalance_protocols,
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
@@ -73,10 +72,10 @@ def group_settings(config: BrokerConfig) -> GroupSettings:
 def own_group_settings(
     config: BrokerConfig, common: GroupSettings, own: Mapping[str, str]
 ) -> GroupSettings:
-    """Those of a group that has some of its own, texts by name, over the `common` ones.
+    """Return the settings of a group with texts of its own, by name, over the `common` ones.
 
-    What cannot be read counts as not set; what lies outside of the broker's bounds, which may be
-    others by now, counts as the nearest that does not.
+    An unreadable text counts as not set. A value outside the broker's bounds, which may have
+    changed since, counts as the nearest bound.
     """
     values = group_values(own, Layers(config=config))
     found: dict[str, Any] = {name.replace(".", "_"): values[name] for name in _OBEYED}

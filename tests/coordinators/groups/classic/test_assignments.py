@@ -11,7 +11,7 @@ def test_those_who_are_not_named_get_nothing() -> None:
     leader, follower = kit.stable()
     transition = Transition(kit.group, DEFAULT_GROUP_SETTINGS, 1)
 
-    transition.give_out({leader: b"all"})
+    transition.assign_all({leader: b"all"})
 
     assert (kit.group.membership[leader].assignment, kit.group.membership[follower].assignment) == (
         b"all",
@@ -28,7 +28,7 @@ def test_what_is_taken_back_is_nobodys() -> None:
     kit.group.membership[leader].assignment = b"all"
     transition = Transition(kit.group, DEFAULT_GROUP_SETTINGS, 1)
 
-    transition.take_back(ErrorCode.REBALANCE_IN_PROGRESS)
+    transition.clear_assignments(ErrorCode.REBALANCE_IN_PROGRESS)
 
     assert kit.group.membership[leader].assignment == b""
     [(ticket, error)] = transition.effects.answers

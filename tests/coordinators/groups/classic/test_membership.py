@@ -54,7 +54,7 @@ def test_all_agree_on_what_each_of_them_knows() -> None:
     assert not found.agrees(names("a", "c"))
     found.remove("n")
     assert found.agrees(names("a"))
-    found.speak(found["m"], (GroupProtocol("z", b""),))
+    found.set_protocols(found["m"], (GroupProtocol("z", b""),))
     assert not found.agrees(names("a"))
     assert found.agrees(names("z"))
 
@@ -62,20 +62,20 @@ def test_all_agree_on_what_each_of_them_knows() -> None:
 def test_all_have_joined_when_each_of_them_waits_and_nobody_is_pending() -> None:
     found = membership(member("m", "a"), member("n", "a"))
     seen = []
-    found.park(found["m"], "ticket")
+    found.set_join(found["m"], "ticket")
     seen.append(found.all_joined)
-    found.park(found["n"], "other")
+    found.set_join(found["n"], "other")
     seen.append(found.all_joined)
     found.pending.add("p")
     seen.append(found.all_joined)
     found.remove("p")
 
     assert seen == [False, True, False]
-    assert found.park(found["n"], "again") == "other"
+    assert found.set_join(found["n"], "again") == "other"
     assert (found.joined, found.all_joined) == (2, True)
     found.remove("n")
     assert (found.joined, found.all_joined) == (1, True)
-    found.park(found["m"], None)
+    found.set_join(found["m"], None)
     assert (found.joined, found.all_joined) == (0, False)
 
 

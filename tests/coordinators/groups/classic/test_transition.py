@@ -44,9 +44,9 @@ def test_sessions_are_watched_and_not_watched() -> None:
     [member] = kit.stable(1)
     transition, key = act_on(kit), ("classic-session", GROUP, member)
 
-    transition.watch(kit.group.membership[member])
-    transition.watch(kit.group.membership[member], 5)
-    transition.unwatch(member)
+    transition.renew_session(kit.group.membership[member])
+    transition.renew_session(kit.group.membership[member], 5)
+    transition.cancel_timers(member)
 
     assert transition.effects.timers == [
         SetTimer(key, SESSION_MS),

@@ -11,7 +11,7 @@ from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.heartbeat import alive, heartbeat
+from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 from trio_kafka.coordinators.groups.consumer.values import (
@@ -130,13 +130,8 @@ class Scene:
         epoch = said.pop("epoch", self.epochs.get(member, 0))
         said.setdefault("client_id", "client")
         said.setdefault("client_host", "/127.0.0.1")
-        event: Any
-        if epoch > 0 and said.keys() == {"client_id", "client_host"}:
-            event = partial(alive, (GROUP, member, epoch, said["client_id"], said["client_host"]))
-        else:
-            asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
-            event = partial(heartbeat, asked)
-        answer: HeartbeatAnswer = self.driver.ask(event)
+        asked = Heartbeat(group_id=GROUP, member_id=member, epoch=epoch, **said)
+        answer: HeartbeatAnswer = self.driver.ask(partial(heartbeat, asked))
         if answer.epoch >= 0:
             self.epochs[member] = answer.epoch
             if answer.assignment is not None:

@@ -81,20 +81,6 @@ def test_what_is_wrong_with_a_request_is_said_before_anything_else() -> None:
     assert answer.member_id == "m"
 
 
-def test_who_says_no_more_than_that_it_lives_is_asked_for_nothing_else() -> None:
-    one = service(1, "consumer")
-    epoch = one.heartbeat(asked("m"), lambda told: told).epoch
-
-    assert one.alive(("g", "m", epoch, "c", "h"), lambda told: told).epoch == epoch
-    with refusal(ErrorCode.FENCED_MEMBER_EPOCH):
-        one.alive(("g", "m", epoch + 1, "c", "h"), lambda told: told)
-    with refusal(ErrorCode.UNSUPPORTED_VERSION):
-        service(0, "consumer").alive(("g", "m", 1, "c", "h"), lambda told: told)
-    for group_id, member_id, never in (("", "m", 1), ("g", " ", 1), ("g", "m", 0)):
-        with refusal(ErrorCode.INVALID_REQUEST):
-            one.alive((group_id, member_id, never, "c", "h"), lambda told: told)
-
-
 def test_all_shards_have_the_same_assignors() -> None:
     one = service(1, "consumer")
 

@@ -84,7 +84,7 @@ def test_it_may_work_in_steps() -> None:
     [
         (AssignorError("no idea"), "no idea"),
         (ZeroDivisionError("oops"), "ZeroDivisionError: oops"),
-        ({"m9": {}}, "m9 is no member"),
+        ({"m9": {}}, "member m9 does not exist"),
         ({"m1": {A: {2}}}, f"m1 can have no partition 2 of {A.hex()}"),
         ({"m1": {A: {-1}}}, f"m1 can have no partition -1 of {A.hex()}"),
         ({"m1": {topic_id("b"): {0}}}, f"m1 can have no partition 0 of {topic_id('b').hex()}"),

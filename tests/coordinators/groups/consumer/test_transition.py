@@ -52,8 +52,8 @@ def test_topics_that_have_been_looked_at_are_not_looked_at_soon() -> None:
 def test_a_session_is_the_groups_or_the_members_own() -> None:
     transition = an_act()
 
-    transition.watch("m")
-    transition.watch("n", 5)
+    transition.renew_session("m")
+    transition.renew_session("n", 5)
 
     assert transition.effects.timers == [
         SetTimer((SESSION, GROUP, "m"), SESSION_MS),
@@ -65,11 +65,11 @@ def test_a_member_is_followed_while_it_is_to_give_back() -> None:
     transition, key = an_act(), (REBALANCE, GROUP, "m")
     gives = MEMBER.moved(MemberState.UNREVOKED_PARTITIONS, 3, {}, {})
 
-    transition.follow(MEMBER)
+    transition.track_revocation(MEMBER)
     assert transition.effects.timers == []
-    transition.follow(gives)
+    transition.track_revocation(gives)
     assert (transition.effects.timers, transition.state.revoking) == ([SetTimer(key, 7)], {key: 3})
-    transition.follow(MEMBER)
+    transition.track_revocation(MEMBER)
 
     assert transition.effects.timers[1:] == [CancelTimer(key)]
     assert transition.state.revoking == {}
@@ -90,7 +90,7 @@ def test_a_member_is_awaited_from_the_first_time_on() -> None:
 def test_of_a_member_that_is_gone_nothing_is_due() -> None:
     transition = an_act()
 
-    transition.unwatch("m")
+    transition.cancel_timers("m")
 
     assert {timer.key[0] for timer in transition.effects.timers} == {SESSION, REBALANCE, JOIN, SYNC}
     assert all(isinstance(timer, CancelTimer) for timer in transition.effects.timers)

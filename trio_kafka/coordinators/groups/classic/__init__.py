@@ -1,1 +1,1 @@
-"""Classic groups: the members themselves hand out the work, the coordinator keeps them together."""
+"""Classic groups: the members' leader assigns, the coordinator keeps the members in step."""

@@ -1,7 +1,7 @@
-"""A join to a group that is not there yet makes it, as a classic group.
+"""Creation of a classic group by the first join.
 
-It gets a record at once, without members, so that it can be found again when its offsets are
-deleted or expire. An empty consumer group of that name makes room for it.
+The group gets a record without members at once, so that it is found again when its offsets are
+deleted or expire. It replaces an empty consumer group of the same id.
 """
 
 from typing import Final
@@ -23,7 +23,9 @@ _logger: Final = get_logger(__name__)
 def open_group(
     groups: Groups, group_id: str, joining: Joining, ticket: Ticket, now_ms: int
 ) -> Effects:
-    """As `join`, to a new group. `groups` has none of this id, or an empty one of another kind."""
+    """Create the group and join it. `groups` has none of this id, or an empty one of
+    another type.
+    """
     before = groups.by_id.get(group_id)
     records: list[CoordinatorRecord] = [] if before is None else before.tombstones()
     group = ClassicGroup(group_id=group_id, since_ms=now_ms)
@@ -32,7 +34,7 @@ def open_group(
     effects = join(transition, joining, ticket)
 
     def refused(error: KafkaError, _now_ms: int) -> Effects:
-        """There is no such group: whoever came is told, nothing is due any more."""
+        """Undo the creation, and answer the join with the error."""
         _logger.warning("group could not be made", group=group_id, reason=str(error))
         if before is None:
             del groups.by_id[group_id]

@@ -1,10 +1,9 @@
-"""A classic group: its state, its members, and the checks of who may do what.
+"""Classic group: its state, its members and the checks of requests.
 
-What members ask is worked on in `joining`, `syncing`, `session` and `leaving`; what they have in
-common, the rebalance, in `rebalance`. Much of this state is in no record: who waits, what else
-members could speak, the generation that is being prepared. So records that are written here are
-not replayed here; they are read when the group is loaded.
-Source: ClassicGroup of Apache Kafka 4.4.0.
+The requests are handled in `joining`, `syncing`, `session` and `leaving`; `rebalance` has what they
+share. Much of this state is in no record: pending requests, all supported protocols, the generation
+that is being prepared. So a group's own records are replayed only while it is loaded. Source:
+ClassicGroup of Apache Kafka 4.4.0.
 """
 
 from collections import deque
@@ -29,16 +28,16 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataKey
 
 CONSUMER: Final = "consumer"  # the protocol type of consumers
-SESSION: Final = "classic-session"  # ends a member, or an id that is pending
-JOIN: Final = "classic-join"  # ends the wait for members to join
-SYNC: Final = "classic-sync"  # ends the wait for members to sync
-REMEMBERED: Final = 8  # rebalances, for whoever looks
+SESSION: Final = "classic-session"  # removes a member or a pending id
+JOIN: Final = "classic-join"  # ends the wait for joins
+SYNC: Final = "classic-sync"  # ends the wait for syncs
+REMEMBERED: Final = 8  # rebalances that are shown
 
 
 @frozen
 class InitialDelay:
-    """The first rebalance of an empty group waits for more members: this long, and how much longer
-    it could. Milliseconds.
+    """Wait of an empty group's first rebalance for more members, and by how much it may be
+    extended, in ms.
     """
 
     delay_ms: int
@@ -47,7 +46,7 @@ class InitialDelay:
 
 @frozen
 class Rebalance:
-    """One that was begun, and why."""
+    """A rebalance and its cause, for inspection."""
 
     at_ms: int
     generation: int
@@ -56,11 +55,12 @@ class Rebalance:
 
 @define(eq=False, kw_only=True)
 class ClassicGroup:
-    """phase, before: its state and the one before it. since_ms: when it came into its state; None
-    in what old brokers wrote. leader: the member that assigns.
-    syncs_due: members that have joined this generation and not synced yet.
-    topics: what the members subscribe to; None where nobody said it in a way that is known here.
-    newcomers: members have come during the initial delay.
+    """phase, before: the state and the one before it. since_ms: when the state was entered; None in
+    records of old brokers. leader: id of the member that assigns.
+
+    syncs_due: members that joined this generation and have not synced yet.
+    topics: topics that the members subscribe to; None if their metadata are of an unknown protocol.
+    newcomers: members joined during the initial delay.
     """
 
     group_id: str
@@ -92,7 +92,7 @@ class ClassicGroup:
 
     @property
     def is_simple(self) -> bool:
-        """It has never had members: somebody only commits offsets under its name."""
+        """True if the group never had members: it only has offsets."""
         return not self.protocol_type and self.is_empty and not self.membership.pending
 
     def members(self) -> Sequence[Member]:
@@ -112,20 +112,20 @@ class ClassicGroup:
         return (SYNC, self.group_id)
 
     def timers(self) -> list[TimerKey]:
-        """All that may be set."""
+        """Keys of all timers that may be set."""
         ids = [*self.membership.pending, *(member.member_id for member in self.membership)]
         return [self.join_timer, self.sync_timer, *map(self.session_timer, ids)]
 
     # Changes
 
     def enter(self, phase: ClassicState, now_ms: int) -> None:
-        """Go into a state. InvariantError unless the one that it is in allows it."""
+        """Enter a state. InvariantError unless the current one allows it."""
         if self.phase not in PREVIOUS[phase]:
             raise InvariantError(f"group {self.group_id}: from {self.phase} to {phase}")
         self.before, self.phase, self.since_ms = self.phase, phase, now_ms
 
     def add(self, member: Member) -> None:
-        """The first one leads, and says what type of protocols the group speaks."""
+        """Add a member. The first one leads, and sets the group's protocol type."""
         if not self.membership:
             self.protocol_type = member.protocol_type
         if self.leader is None:
@@ -133,26 +133,26 @@ class ClassicGroup:
         self.membership.add(member)
 
     def remove(self, member_id: str) -> None:
-        """Forget a member, or an id that is pending; somebody else leads if it did. A generation is
-        left with its members: who still has to sync is forgotten by the rebalance that follows.
+        """Remove a member or a pending id. Another member leads if the leader goes. The rebalance
+        that follows clears the syncs that are due.
         """
         self.membership.remove(member_id)
         if self.leader == member_id:
             self.leader = next((member.member_id for member in self.membership), None)
 
-    # What it offers to members
+    # Admission of members
 
     def speaks(self, protocol_type: str, protocols: Sequence[GroupProtocol]) -> bool:
-        """Whether somebody who knows these protocols could be a member."""
+        """Return whether a client with these protocols may be a member."""
         if self.phase is ClassicState.EMPTY:
             return bool(protocol_type and protocols)
         return self.protocol_type == protocol_type and self.membership.agrees(protocols)
 
     def accepts(self, member_id: str, max_size: int) -> bool:
-        """Whether there is room for whoever joins under this id.
+        """Return whether the group has room for a client that joins with this id.
 
-        While members join, those count that wait: the last ones of a group that has become too
-        large are turned away.
+        While members join, pending joins count: the last members of a group that is too large are
+        rejected.
         """
         phase, membership = self.phase, self.membership
         if phase is ClassicState.PREPARING_REBALANCE:
@@ -168,14 +168,14 @@ class ClassicGroup:
         return self.leader == member_id
 
     def told(self) -> tuple[JoinedMember, ...]:
-        """All members, as the leader is told of them."""
+        """Return all members, as the leader sees them."""
         return tuple(member.told(self.protocol_name) for member in self.membership)
 
     # Checks
 
     def validate_member(self, member_id: str, instance_id: str | None) -> Member:
-        """The member. Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID where the instance
-        is another member by now.
+        """Return the member. Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another
+        member has the instance id now.
         """
         if instance_id is not None:
             current = self.membership.of_instance(instance_id)
@@ -200,7 +200,7 @@ class ClassicGroup:
         version: int,
         topics: Sequence[TopicOffsets],
     ) -> Effects:
-        """See `Group`. Whoever is no member may commit only while there is none."""
+        """See `Group`. A client that is no member may commit only while there are no members."""
         del version, topics
         if self.phase is ClassicState.DEAD:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -211,13 +211,13 @@ class ClassicGroup:
         member = self.validate_member(member_id, instance_id)
         self.validate_generation(epoch)
         if self.phase is ClassicState.COMPLETING_REBALANCE:
-            # It knows its generation, but not what it owns in it.
+            # The member does not know its assignment yet.
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
         timer = SetTimer((SESSION, self.group_id, member_id), member.session_timeout_ms)
         return Effects([], [], [timer])
 
     def validate_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Anybody may, as long as the group is there."""
+        """See `Group`. Every client may fetch while the group exists."""
         del member_id, epoch
         self._validate_alive()
 
@@ -239,12 +239,14 @@ class ClassicGroup:
     # Offsets
 
     def subscribed(self, topic: str) -> bool:
-        """Where consumers do not say what they read it may be anything."""
+        """Return whether a member may read the topic. Consumers with unknown metadata
+        may read any.
+        """
         return self.protocol_type == CONSUMER if self.topics is None else topic in self.topics
 
     def offsets_kept_since(self, commit_ms: int) -> int | None:
-        """See `Group`. Of a group in which somebody works only stable consumers' offsets expire:
-        those of topics that nobody reads any more.
+        """See `Group`. While a group has members, offsets expire only in a stable group of
+        consumers, for topics that no member reads.
         """
         if not self.protocol_type:
             return commit_ms
@@ -256,10 +258,10 @@ class ClassicGroup:
     def tombstones(self) -> list[CoordinatorRecord]:
         return [CoordinatorRecord(GroupMetadataKey(self.group_id))]
 
-    # For whoever looks
+    # Inspection
 
     def described(self) -> Described:
-        """For DescribeGroups."""
+        """Return the group for DescribeGroups."""
         protocol = self.protocol_name if self.phase is ClassicState.STABLE else None
         return Described(
             state=self.state,
@@ -280,6 +282,6 @@ class ClassicGroup:
             "pending": len(self.membership.pending),
             "syncs_due": len(self.syncs_due),
         }
-        for number, one in enumerate(reversed(self.rebalances), 1):  # the last one first
+        for number, one in enumerate(reversed(self.rebalances), 1):  # newest first
             found[f"rebalance {number}"] = f"{one.at_ms}, after {one.generation}: {one.cause}"
         return found

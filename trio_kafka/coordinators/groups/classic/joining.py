@@ -1,8 +1,8 @@
-"""JoinGroup of a classic group: new members, members that are back, members that have changed.
+"""JoinGroup of a classic group: new members, known members, changed members.
 
-A join waits until the next generation begins. Errors that come with a member id are answered as
-Joined, others raised.
-Source: KIP-394 (a member id first), KIP-345, KIP-814 (static members), KIP-800 (reasons).
+A join is pending until the next generation begins. Errors that come with a member id are answered
+as Joined, others are raised. Source: KIP-394 (a member id first), KIP-345, KIP-814 (static
+members), KIP-800 (reasons).
 """
 
 from typing import Final
@@ -20,13 +20,14 @@ from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Joined, 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 
-NEW_MEMBER_TIMEOUT_MS: Final = 300_000  # the longest that one waits who cannot send heartbeats
+NEW_MEMBER_TIMEOUT_MS: Final = 300_000  # longest wait of a client that cannot send heartbeats
 _logger: Final = get_logger(__name__)
 
 
 def join(transition: Transition, joining: Joining, ticket: Ticket) -> Effects:
-    """Answered with Joined. Errors in it: COORDINATOR_NOT_AVAILABLE, GROUP_MAX_SIZE_REACHED,
-    INCONSISTENT_GROUP_PROTOCOL, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
+    """Join a group; answer with Joined. Errors in it: COORDINATOR_NOT_AVAILABLE,
+    GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID,
+    FENCED_INSTANCE_ID.
     """
     group = transition.group
     if not group.accepts(joining.member_id, transition.settings.max_size):
@@ -48,10 +49,10 @@ def _refuse(transition: Transition, ticket: Ticket, member_id: str, error: Error
 
 
 def _turn_away(transition: Transition, member_id: str) -> None:
-    """A member of a group that is too large: the others go on without it."""
+    """Remove a member of a group that is too large."""
     if member_id != NO_MEMBER_ID:
         transition.group.remove(member_id)
-        transition.unwatch(member_id)
+        transition.cancel_timers(member_id)
         complete_if_joined(transition)
 
 
@@ -78,7 +79,8 @@ def _join_known(transition: Transition, joining: Joining, ticket: Ticket) -> Non
         if joining.instance_id is not None:
             raise KafkaError(
                 ErrorCode.UNKNOWN_SERVER_ERROR,
-                f"{member_id} is no static member, but says that it is {joining.instance_id}",
+                f"member {member_id} is a dynamic member, but sent instance id "
+                f"{joining.instance_id}; join without a member id",
             )
         _add(transition, joining, member_id, ticket)
         return
@@ -93,7 +95,7 @@ def _join_known(transition: Transition, joining: Joining, ticket: Ticket) -> Non
         return
     cause = _cause_to_rebalance(transition, member, joining)
     if cause is None:
-        # It may not have got the answer before; a follower that changes nothing is no cause.
+        # The answer before may have been lost. A follower without changes causes no rebalance.
         transition.effects.answer(ticket, transition.current(member_id))
     else:
         transition.park_join(member, joining, ticket)
@@ -101,12 +103,12 @@ def _join_known(transition: Transition, joining: Joining, ticket: Ticket) -> Non
 
 
 def _cause_to_rebalance(transition: Transition, member: Member, joining: Joining) -> str | None:
-    """Why a member that joins again has everybody join; None: it is told what is."""
+    """Return why a known member's join starts a rebalance; None: it does not."""
     group, reason = transition.group, _reason(joining)
     if member.protocols != joining.protocols:
         return f"member {member.member_id} has changed what it says ({reason})"
     if group.phase is ClassicState.STABLE and group.leads(member.member_id):
-        # What changed may be no member's: topics that the leader knows of.
+        # The leader may have seen new topics.
         return f"leader {member.member_id} joins again ({reason})"
     return None
 
@@ -131,9 +133,9 @@ def _add(transition: Transition, joining: Joining, member_id: str, ticket: Ticke
     if group.initial is not None:
         group.newcomers = True
     group.add(member)
-    group.membership.park(member, ticket)
-    # It has no generation to send heartbeats for, and a connection that is muted does not tell that
-    # it has gone: so its session is as long as a join may take.
-    transition.watch(member, NEW_MEMBER_TIMEOUT_MS)
+    group.membership.set_join(member, ticket)
+    # It has no generation to send heartbeats for, and a muted connection does not show that it is
+    # closed. So its session is as long as a join may take.
+    transition.renew_session(member, NEW_MEMBER_TIMEOUT_MS)
     named = "" if joining.instance_id is None else f" as {joining.instance_id}"
     prepare_or_complete(transition, f"new member {member_id}{named} ({_reason(joining)})")

@@ -1,4 +1,4 @@
-"""LeaveGroup of a classic group: members leave, or are removed by an administrator (KIP-345)."""
+"""LeaveGroup of a classic group: members leave, or an administrator removes them (KIP-345)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,9 @@ _logger: Final = get_logger(__name__)
 
 
 def leave(transition: Transition, members: Sequence[Leaving], ticket: Ticket) -> Effects:
-    """Answered with a list of ErrorCode, one for each: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    """Remove members; answer with an ErrorCode for each: NONE, UNKNOWN_MEMBER_ID,
+    FENCED_INSTANCE_ID.
+    """
     group = transition.group
     if group.phase is ClassicState.DEAD:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -39,7 +41,7 @@ def leave(transition: Transition, members: Sequence[Leaving], ticket: Ticket) ->
 
 
 def _leave(transition: Transition, leaving: Leaving) -> str:
-    """The id of the member that has left."""
+    """Remove one member, and return its id."""
     group, member_id = transition.group, leaving.member_id
     if member_id == NO_MEMBER_ID:
         instance_id = leaving.instance_id
@@ -49,13 +51,13 @@ def _leave(transition: Transition, leaving: Leaving) -> str:
         member_id = current
     elif member_id in group.membership.pending:
         group.remove(member_id)
-        transition.unwatch(member_id)
+        transition.cancel_timers(member_id)
         return member_id
     else:
         group.validate_member(member_id, leaving.instance_id)
     remove(transition, member_id)
     _logger.info(
-        "member leaves",
+        "member left",
         group=group.group_id,
         member=member_id,
         reason=leaving.reason or "not provided",

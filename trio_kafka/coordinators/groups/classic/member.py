@@ -1,4 +1,4 @@
-"""One member of a classic group: who it is, what it can do, and which of its requests waits."""
+"""Member of a classic group: its identity, its protocols and its pending requests."""
 
 from collections.abc import Container
 
@@ -16,8 +16,8 @@ NO_ASSIGNMENT = b""
 
 @define(eq=False, kw_only=True)
 class Member:
-    """joining, syncing: its request that is parked. is_new: it has never been told a generation,
-    so it sends no heartbeats, and its session is watched even while it waits.
+    """joining, syncing: tickets of its pending requests. is_new: it has no generation yet, so it
+    sends no heartbeats, and its session runs even while a request is pending.
     """
 
     member_id: str
@@ -39,29 +39,31 @@ class Member:
 
     @property
     def is_heard(self) -> bool:
-        """A request of it waits here, so nothing else is to be heard of it."""
+        """True while a request is pending: the client sends nothing else meanwhile."""
         return not self.is_new and (self.joining is not None or self.syncing is not None)
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What it says for this protocol. Raises LookupError if it does not know it."""
+        """Return the metadata for a protocol. Raises LookupError if the member does not
+        support it.
+        """
         for name, metadata in self.protocols:
             if name == protocol:
                 return metadata
         raise LookupError(f"{self.member_id} does not know the protocol {protocol}")
 
     def vote(self, candidates: Container[str]) -> str:
-        """What it likes best of them. Raises LookupError if it knows none."""
+        """Return the preferred candidate. Raises LookupError if the member supports none."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name
         raise LookupError(f"{self.member_id} knows none of {candidates}")
 
     def told(self, protocol: str | None) -> JoinedMember:
-        """As the leader sees it."""
+        """Return the member as the leader sees it."""
         return JoinedMember(self.member_id, self.instance_id, self.metadata(protocol))
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Figures for the tree."""
         waits = "join" if self.joining is not None else "sync" if self.syncing is not None else None
         return {
             "instance": self.instance_id,
@@ -75,7 +77,7 @@ class Member:
         }
 
     def described(self, protocol: str | None) -> DescribedMember:
-        """protocol: None where the group has none in force."""
+        """Return the member for DescribeGroups. protocol: None if the group has none in force."""
         return DescribedMember(
             member_id=self.member_id,
             instance_id=self.instance_id,

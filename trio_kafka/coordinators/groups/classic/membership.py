@@ -1,6 +1,6 @@
-"""Who is in a classic group, and in what all of them agree.
+"""Members of a classic group, and the protocols that all of them support.
 
-Invariant: while there are members, at least one protocol is known to all of them.
+Invariant: while there are members, all of them support at least one common protocol.
 """
 
 from collections import Counter
@@ -14,16 +14,16 @@ from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 
 
 class Membership:
-    """The members in the order in which they came.
+    """Members in the order in which they joined.
 
-    pending: ids that were given to clients which have not come back with them yet.
-    joined: how many members wait for the answer to a join.
+    pending: ids given to clients that have not joined with them yet. joined: members with a pending
+    join.
     """
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
         self._instances: dict[str, str] = {}  # instance id -> member id
-        self._speakers: Counter[str] = Counter()  # protocol -> how many know it
+        self._speakers: Counter[str] = Counter()  # members by protocol
         self.pending: set[str] = set()
         self.joined = 0
 
@@ -43,17 +43,17 @@ class Membership:
         return None if member_id is None else self._members.get(member_id)
 
     def of_instance(self, instance_id: str) -> str | None:
-        """The id of the member that is this instance now."""
+        """Return the id of the member that has this instance id."""
         return self._instances.get(instance_id)
 
     @property
     def all_joined(self) -> bool:
-        """Everybody waits for the generation to come, and nobody is expected any more."""
+        """True if every member has a pending join, and no id is pending."""
         return self.joined == len(self._members) and not self.pending
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest that a member wants."""
+        """Longest rebalance timeout of the members."""
         return max((member.rebalance_timeout_ms for member in self), default=0)
 
     # Changes
@@ -66,7 +66,7 @@ class Membership:
         self.pending.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Forget the member, or the id that is pending, if there is one."""
+        """Remove a member or a pending id, if there is one."""
         self.pending.discard(member_id)
         member = self._members.pop(member_id, None)
         if member is None:
@@ -78,9 +78,9 @@ class Membership:
             del self._instances[member.instance_id]
 
     def rename(self, member: Member, member_id: str) -> Member:
-        """The same static member under a new id; none of its requests may wait."""
+        """Return a static member under its new id. None of its requests may be pending."""
         renamed = evolve(member, member_id=member_id)
-        # In its place: who came first stays first.
+        # At the same place: the order of joining stays.
         self._members = {
             one.member_id: one for one in (renamed if each is member else each for each in self)
         }
@@ -88,21 +88,21 @@ class Membership:
             self._instances[member.instance_id] = member_id
         return renamed
 
-    def park(self, member: Member, ticket: Ticket | None) -> Ticket | None:
-        """Its join waits (None: does not wait any more); the ticket that waited until now."""
+    def set_join(self, member: Member, ticket: Ticket | None) -> Ticket | None:
+        """Set the ticket of a pending join, or None; return the previous one."""
         before, member.joining = member.joining, ticket
         self.joined += (ticket is not None) - (before is not None)
         return before
 
-    def speak(self, member: Member, protocols: tuple[GroupProtocol, ...]) -> None:
-        """The member knows these from now on."""
+    def set_protocols(self, member: Member, protocols: tuple[GroupProtocol, ...]) -> None:
+        """Set the protocols that a member supports."""
         before, member.protocols = member.protocols, protocols
         if [name for name, _ in before] != [name for name, _ in protocols]:
             self._count(before, -1)
             self._count(protocols, 1)
 
     def _count(self, protocols: tuple[GroupProtocol, ...], by: int) -> None:
-        for name in {name for name, _ in protocols}:  # one may be named twice
+        for name in {name for name, _ in protocols}:  # a name may occur twice
             self._speakers[name] += by
             if not self._speakers[name]:
                 del self._speakers[name]
@@ -110,7 +110,7 @@ class Membership:
     # Agreement
 
     def agrees(self, protocols: Iterable[GroupProtocol]) -> bool:
-        """Whether all members know one of these."""
+        """Return whether all members support one of these protocols."""
         size, speakers = len(self._members), self._speakers
         for name, _ in protocols:  # noqa: SIM110 - a generator for each join costs more
             if speakers.get(name, 0) == size:
@@ -118,7 +118,7 @@ class Membership:
         return False
 
     def elected_protocol(self) -> str:
-        """Each member votes for what it likes best of what all know; most votes win."""
+        """Return the common protocol that most members prefer."""
         size = len(self._members)
         candidates = {name for name, count in self._speakers.items() if count == size}
         if len(candidates) == 1:

@@ -1,8 +1,8 @@
-"""The rebalance of a classic group: it is prepared, members join, the next generation begins.
+"""Rebalance of a classic group: prepare it, wait for joins, begin the next generation.
 
-The first one of an empty group waits for more members (`group.initial.rebalance.delay.ms`), later
-ones until all have joined, or for the longest rebalance timeout of them.
-Source: GroupMetadataManager of Apache Kafka 4.4.0.
+An empty group's first rebalance waits for more members (`group.initial.rebalance.delay.ms`). Later
+ones wait until all have joined, or for the longest rebalance timeout. Source: GroupMetadataManager
+of Apache Kafka 4.4.0.
 """
 
 from typing import Final
@@ -19,13 +19,13 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
-A_STEP: Final = 100  # members that are told in one step: 0.4 ms
+A_STEP: Final = 100  # members answered in one step: 0.4 ms
 _CAN_REBALANCE: Final = PREVIOUS[ClassicState.PREPARING_REBALANCE]
 _logger: Final = get_logger(__name__)
 
 
 def prepare_or_complete(transition: Transition, cause: str) -> None:
-    """Somebody has come, gone or changed: rebalance, or go on with the one that is under way."""
+    """Start a rebalance after a change of members, or continue the current one."""
     if transition.group.phase in _CAN_REBALANCE:
         prepare(transition, cause)
     else:
@@ -36,7 +36,7 @@ def prepare(transition: Transition, cause: str) -> None:
     """Ask all members to join; from Empty, Stable or CompletingRebalance."""
     group, settings = transition.group, transition.settings
     if group.phase is ClassicState.COMPLETING_REBALANCE:
-        transition.take_back(ErrorCode.REBALANCE_IN_PROGRESS)
+        transition.clear_assignments(ErrorCode.REBALANCE_IN_PROGRESS)
     group.syncs_due.clear()
     transition.effects.cancel_timer(group.sync_timer)
     group.initial, group.newcomers = None, False
@@ -46,7 +46,7 @@ def prepare(transition: Transition, cause: str) -> None:
         group.initial = InitialDelay(delay_ms, left_ms)
     group.enter(ClassicState.PREPARING_REBALANCE, transition.now_ms)
     group.rebalances.append(Rebalance(transition.now_ms, group.generation, cause))
-    _logger.info("group rebalances", group=group.group_id, after=group.generation, cause=cause)
+    _logger.info("rebalance started", group=group.group_id, after=group.generation, cause=cause)
     if group.initial is not None:
         transition.effects.set_timer(group.join_timer, group.initial.delay_ms)
     elif group.membership.all_joined:
@@ -56,7 +56,9 @@ def prepare(transition: Transition, cause: str) -> None:
 
 
 def complete_if_joined(transition: Transition) -> None:
-    """The next generation begins if all have joined. A first rebalance waits out its delay."""
+    """Begin the next generation if all members have joined. A first rebalance waits out
+    its delay.
+    """
     group = transition.group
     joins = group.phase is ClassicState.PREPARING_REBALANCE
     if joins and group.before is not ClassicState.EMPTY and group.membership.all_joined:
@@ -64,7 +66,7 @@ def complete_if_joined(transition: Transition) -> None:
 
 
 def join_timed_out(transition: Transition) -> None:
-    """The wait for members is over; the first one goes on while new ones come."""
+    """End the wait for joins; extend the first one while new members come."""
     group, initial = transition.group, transition.group.initial
     if group.phase is not ClassicState.PREPARING_REBALANCE:
         return
@@ -78,16 +80,17 @@ def join_timed_out(transition: Transition) -> None:
 
 
 def complete(transition: Transition) -> None:
-    """Begin the next generation with who has joined; static members stay in it if they have not.
-    With many members that is the `rest` of the event.
+    """Begin the next generation with the members that joined. Static members that did not join
+    stay.
 
-    Where nobody has joined but static members are left, they get the rebalance timeout again.
+    With many members this becomes the `rest` of the event. If only static members are left and none
+    has joined, they get the rebalance timeout again.
     """
     group = transition.group
     transition.effects.cancel_timer(group.join_timer)
     _remove_who_has_not_joined(transition)
     if group.membership and not _has_joined_leader(transition):
-        _logger.warning("rebalance goes on: no member has joined", group=group.group_id)
+        _logger.warning("rebalance extended: no member has joined", group=group.group_id)
         transition.effects.set_timer(group.join_timer, group.membership.rebalance_timeout_ms)
         return
     group.initial = None
@@ -106,16 +109,18 @@ def _remove_who_has_not_joined(transition: Transition) -> None:
     for member in late:
         if not member.is_static:
             transition.group.remove(member.member_id)
-            transition.unwatch(member.member_id)
+            transition.cancel_timers(member.member_id)
             _logger.info(
-                "member has not joined in time",
+                "member removed: not joined in time",
                 group=transition.group.group_id,
                 member=member.member_id,
             )
 
 
 def _has_joined_leader(transition: Transition) -> bool:
-    """The leader has joined, or somebody else who has leads now."""
+    """Return whether the leader has joined; make another member that joined the leader
+    otherwise.
+    """
     group = transition.group
     leader = group.membership.get(group.leader)
     if leader is not None and leader.joining is not None:
@@ -128,21 +133,21 @@ def _has_joined_leader(transition: Transition) -> bool:
 
 
 def _begin_generation(transition: Transition) -> Steps[None]:
-    """Where it takes several steps nobody else is heard in between: a shard is one writer."""
+    """Begin the generation. No other event is taken between the steps."""
     group = transition.group
     group.protocol_name = group.membership.elected_protocol()
     group.topics = yield from topics_in_steps(group)
     group.enter(ClassicState.COMPLETING_REBALANCE, transition.now_ms)
     for number, member in enumerate(group.membership, 1):
         transition.answer_join(member, transition.current(member.member_id))
-        transition.watch(member)
+        transition.renew_session(member)
         member.is_new = False
         group.syncs_due.add(member.member_id)
         if not number % A_STEP:
             yield
     transition.effects.set_timer(group.sync_timer, group.membership.rebalance_timeout_ms)
     _logger.info(
-        "generation begins",
+        "generation started",
         group=group.group_id,
         generation=group.generation,
         members=len(group.membership),
@@ -150,8 +155,8 @@ def _begin_generation(transition: Transition) -> Steps[None]:
 
 
 def _begin_empty(transition: Transition) -> None:
-    """Nobody is left. Should the record be refused, whoever is to be answered is told so; the
-    generation before lives on in the log, and its members time out when it is loaded.
+    """Make the group empty. If the record is refused, requests get the error; the earlier
+    generation stays in the log, and its members expire after the next load.
     """
     group = transition.group
     group.protocol_name = None
@@ -159,11 +164,11 @@ def _begin_empty(transition: Transition) -> None:
     group.enter(ClassicState.EMPTY, transition.now_ms)
     transition.effects.records.append(group_record(group, {}))
     transition.effects.replays = False
-    _logger.info("group is empty", group=group.group_id, generation=group.generation)
+    _logger.info("group emptied", group=group.group_id, generation=group.generation)
 
 
 def sync_timed_out(transition: Transition) -> None:
-    """Who has not synced by now is no member any more."""
+    """Remove the members that have not synced in time."""
     group = transition.group
     working = group.phase in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
     if not working or not group.syncs_due:
@@ -174,5 +179,5 @@ def sync_timed_out(transition: Transition) -> None:
         if member is not None:
             transition.answer_sync(member, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
         group.remove(member_id)
-        transition.unwatch(member_id)
+        transition.cancel_timers(member_id)
     prepare(transition, f"members have not synced in time: {', '.join(late)}")

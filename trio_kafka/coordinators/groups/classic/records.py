@@ -1,6 +1,6 @@
-"""A classic group as a record, and back; what its members subscribe to.
+"""Record of a classic group, to and from; topics that its members subscribe to.
 
-Source: GroupMetadataValue; ConsumerProtocolSubscription, whose version 0 begins every later one.
+Source: GroupMetadataValue; ConsumerProtocolSubscription, whose later versions begin like version 0.
 """
 
 from struct import Struct
@@ -23,13 +23,13 @@ from trio_kafka.protocol.stored.groups.classic import (
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
 _NEVER: Final = -1
-_A_STEP: Final = 100  # members whose subscriptions are read in one step: 0.4 ms
+_A_STEP: Final = 100  # members in one step: 0.4 ms
 _INT16: Final = Struct(">h")
 _logger: Final = get_logger(__name__)
 
 
 def empty_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """The group is there, and no more: nobody has agreed on anything yet."""
+    """Return the record of a group without members and protocol."""
     return CoordinatorRecord(
         GroupMetadataKey(group.group_id),
         GroupMetadataValue(
@@ -43,14 +43,14 @@ def empty_group_record(group: ClassicGroup) -> CoordinatorRecord:
 
 
 def group_record(group: ClassicGroup, assignments: dict[str, bytes]) -> CoordinatorRecord:
-    """The generation, with what is assigned to each member; nothing is where nothing is said."""
+    """Return the record of the generation. Members without an assignment get an empty one."""
     return whole(group_record_in_steps(group, assignments))
 
 
 def group_record_in_steps(
     group: ClassicGroup, assignments: dict[str, bytes]
 ) -> Steps[CoordinatorRecord]:
-    """As `group_record`."""
+    """Do the same in steps."""
     members: list[MemberMetadata] = []
     value = GroupMetadataValue(
         protocol_type=group.protocol_type,
@@ -79,8 +79,8 @@ def group_record_in_steps(
 
 
 def stored_group(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """The group that stands in the record: stable, or empty. Of what its members can speak only
-    what was chosen is known.
+    """Return the group of a record: stable or empty. Of each member's protocols only the elected
+    one is known.
     """
     at_ms = value.current_state_timestamp
     group = ClassicGroup(
@@ -114,12 +114,12 @@ def _stored_member(value: GroupMetadataValue, stored: MemberMetadata) -> Member:
 
 
 def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
-    """What consumers say that they read; None for other protocols, and for what is none."""
+    """Return the topics that consumers subscribe to; None for other or unreadable protocols."""
     return whole(topics_in_steps(group))
 
 
 def topics_in_steps(group: ClassicGroup) -> Steps[frozenset[str] | None]:
-    """As `subscribed_topics`."""
+    """Do the same in steps."""
     if group.protocol_type != CONSUMER:
         return None
     if not group.membership:
@@ -127,7 +127,7 @@ def topics_in_steps(group: ClassicGroup) -> Steps[frozenset[str] | None]:
     if group.protocol_name is None:
         return None
     topics: set[str] = set()
-    said: set[bytes] = set()  # most members say the same
+    said: set[bytes] = set()  # most members have equal metadata
     try:
         for number, member in enumerate(group.membership, 1):
             metadata = member.metadata(group.protocol_name)
@@ -138,7 +138,7 @@ def topics_in_steps(group: ClassicGroup) -> Steps[frozenset[str] | None]:
                 yield
     except (DecodeError, LookupError) as error:
         _logger.warning(
-            "what a group subscribes to is not known",
+            "group subscription not decoded",
             group=group.group_id,
             protocol=group.protocol_name,
             reason=str(error),
@@ -149,8 +149,10 @@ def topics_in_steps(group: ClassicGroup) -> Steps[frozenset[str] | None]:
 
 def _topics(metadata: bytes) -> list[str]:
     if len(metadata) < _INT16.size:
-        raise DecodeError(f"a subscription of {len(metadata)} bytes: want 2 for its version")
+        raise DecodeError(
+            f"subscription of {len(metadata)} bytes: expected at least 2 for the version"
+        )
     version = _INT16.unpack_from(metadata)[0]
     if version < 0:
-        raise DecodeError(f"a subscription of version {version}")
+        raise DecodeError(f"subscription of version {version}: expected 0 or more")
     return decode(ConsumerProtocolSubscription, 0, metadata, _INT16.size).topics

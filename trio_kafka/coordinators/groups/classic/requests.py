@@ -1,7 +1,4 @@
-"""What clients ask in the classic protocol, of whatever kind the group is.
-
-Each is an event of the machine of a shard; the answers are those of the modules that are called.
-"""
+"""Events of the classic protocol, for groups of every type."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
@@ -51,7 +48,9 @@ class ClassicAdapter(Protocol):
 def join(
     group_id: str, joining: Joining, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: Joined, when the next generation begins. Makes the group for one who is new."""
+    """Join a group; answer with Joined when the next generation begins. Create the group for a new
+    client.
+    """
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
         transition = _act(groups, group, now_ms)
@@ -72,7 +71,7 @@ def join(
 def sync(
     group_id: str, syncing: Syncing, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: Synced, when the leader has brought the assignments."""
+    """Sync with a group; answer with Synced when the leader has sent the assignments."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
         transition = _act(groups, group, now_ms)
@@ -86,7 +85,7 @@ def sync(
 def heartbeat(
     group_id: str, beating: Beating, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: None; or REBALANCE_IN_PROGRESS."""
+    """Renew a member's session; answer with None or REBALANCE_IN_PROGRESS."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
         return session.heartbeat(group, beating, ticket)
@@ -96,7 +95,7 @@ def heartbeat(
 def leave(
     group_id: str, members: Sequence[Leaving], groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: an ErrorCode for each member, in the order of the request."""
+    """Remove members; answer with an ErrorCode for each, in the order of the request."""
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
         transition = _act(groups, group, now_ms)
@@ -106,7 +105,9 @@ def leave(
 
 
 def describe(group_id: str, groups: Groups, ticket: Ticket, now_ms: int) -> Effects:
-    """Answer with Described. Raises KafkaError(GROUP_ID_NOT_FOUND) for a group of another type."""
+    """Describe a group; answer with Described. Raises KafkaError(GROUP_ID_NOT_FOUND) for another
+    type.
+    """
     del now_ms
     group = groups.group(group_id)
     if not isinstance(group, ClassicGroup):

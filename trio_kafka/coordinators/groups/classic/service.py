@@ -1,8 +1,7 @@
-"""The classic protocol as handlers reach it: `context.groups.classic`.
+"""Classic protocol for handlers: `context.groups.classic`.
 
-Each verb has the group's shard take an event, and gives what `make` makes of the answer, or a
-Delayed. An error is an answer as well, for the answers of this protocol say errors in ways of their
-own: `make` gets it.
+Each method submits an event to the group's shard, and returns what `make` makes of the answer, or a
+Delayed. `make` gets errors too, as answers of this protocol encode them in their own ways.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +26,7 @@ T = TypeVar("T")
 
 
 class ClassicService:
-    """See above."""
+    """Join, sync, heartbeat, leave and describe."""
 
     def __init__(self, groups: Submitter) -> None:
         self._groups = groups
@@ -35,8 +34,8 @@ class ClassicService:
     def join(
         self, group_id: str, joining: Joining, make: Callable[[Joined | KafkaError], T]
     ) -> Any:
-        """See `requests.join`. Waits for the other members: their sessions and rebalance timeouts
-        bound it.
+        """Join a group, see `requests.join`. Waits for other members, bounded by their sessions and
+        rebalance timeouts.
         """
         settings = self._groups.settings
         low, high = settings.min_session_timeout_ms, settings.max_session_timeout_ms
@@ -51,7 +50,9 @@ class ClassicService:
     def sync(
         self, group_id: str, syncing: Syncing, make: Callable[[Synced | KafkaError], T]
     ) -> Any:
-        """See `requests.sync`. Waits for the leader: the rebalance timeout bounds it."""
+        """Sync with a group, see `requests.sync`. Waits for the leader, bounded by the rebalance
+        timeout.
+        """
         if not group_id:
             return make(_no_group())
         event = partial(requests.sync, group_id, syncing)
@@ -60,7 +61,7 @@ class ClassicService:
     def heartbeat(
         self, group_id: str, beating: Beating, make: Callable[[KafkaError | None], T]
     ) -> Any:
-        """See `requests.heartbeat`."""
+        """Renew a session, see `requests.heartbeat`."""
         if not group_id:
             return make(_no_group())
         event = partial(requests.heartbeat, group_id, beating)
@@ -73,7 +74,7 @@ class ClassicService:
         members: Sequence[Leaving],
         make: Callable[[list[ErrorCode] | KafkaError], T],
     ) -> Any:
-        """See `requests.leave`."""
+        """Leave a group, see `requests.leave`."""
         if not group_id:
             return make(_no_group())
         event = partial(requests.leave, group_id, members)
@@ -83,7 +84,7 @@ class ClassicService:
     def describe(
         self, group_ids: Sequence[str], make: Callable[[list[Described | KafkaError]], T]
     ) -> Any:
-        """See `describing.describe`; of many groups, in their order."""
+        """Describe groups, in order, see `requests.describe`."""
         events: Iterator[tuple[str, Event]] = (
             (group_id, partial(requests.describe, group_id)) for group_id in group_ids
         )

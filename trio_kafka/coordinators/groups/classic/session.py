@@ -1,4 +1,4 @@
-"""Whether members live: heartbeats of a classic group, and what becomes of one that is silent."""
+"""Sessions of a classic group's members: heartbeats, and expiry."""
 
 from typing import Final
 
@@ -15,8 +15,10 @@ _logger: Final = get_logger(__name__)
 
 
 def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
-    """Answered with None. Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
-    ILLEGAL_GENERATION; REBALANCE_IN_PROGRESS is answered: the member lives, and is to join.
+    """Renew a member's session; answer with None. REBALANCE_IN_PROGRESS is answered, not raised:
+    the member is alive and must join.
+
+    Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
     """
     phase, member_id = group.phase, beating.member_id
     if phase is ClassicState.DEAD:
@@ -30,7 +32,7 @@ def heartbeat(group: ClassicGroup, beating: Beating, ticket: Ticket) -> Effects:
 
 
 def session_timed_out(transition: Transition, member_id: str) -> None:
-    """Nothing was heard of the member, or of the client that was given this id."""
+    """Remove a member, or a pending id, whose session has expired."""
     group = transition.group
     if member_id in group.membership.pending:
         group.remove(member_id)
@@ -38,26 +40,28 @@ def session_timed_out(transition: Transition, member_id: str) -> None:
         return
     member = group.membership.get(member_id)
     if member is None or member.is_heard:
-        return  # its session begins anew when it is answered
-    _logger.info("member is silent", group=group.group_id, member=member_id)
+        return  # its session starts again with the answer
+    _logger.info("member session expired", group=group.group_id, member=member_id)
     remove(transition, member_id)
     if group.phase in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-        prepare_or_complete(transition, f"member {member_id} is silent")
+        prepare_or_complete(transition, f"session of member {member_id} expired")
     else:
         go_on(transition)
 
 
 def remove(transition: Transition, member_id: str) -> None:
-    """A member is none any more. Should it live, UNKNOWN_MEMBER_ID has it join anew."""
+    """Remove a member and refuse its pending requests. UNKNOWN_MEMBER_ID makes a live client join
+    again.
+    """
     member = transition.group.membership[member_id]
     transition.refuse_join(member, ErrorCode.UNKNOWN_MEMBER_ID, NO_MEMBER_ID)
     transition.answer_sync(member, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
     transition.group.remove(member_id)
-    transition.unwatch(member_id)
+    transition.cancel_timers(member_id)
 
 
 def go_on(transition: Transition) -> None:
-    """Nobody may be missing any more, where members join."""
+    """Complete the rebalance if no member is missing any more."""
     group = transition.group
     if group.phase is ClassicState.PREPARING_REBALANCE and group.membership.all_joined:
         complete(transition)

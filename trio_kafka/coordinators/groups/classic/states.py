@@ -1,6 +1,5 @@
-"""The states of a classic group, and which may follow which.
-
-Source: ClassicGroupState of Apache Kafka 4.4.0.
+"""States of a classic group, and the transitions between them. Source: ClassicGroupState of Apache
+Kafka 4.4.0.
 """
 
 from collections.abc import Mapping
@@ -9,13 +8,15 @@ from typing import Final
 
 
 class ClassicState(Enum):
-    """The value is the text that Kafka's tools show."""
+    """State of a classic group. The value is the text that Kafka's tools print."""
 
-    EMPTY = "Empty"  # no members; it lingers while it has offsets
-    PREPARING_REBALANCE = "PreparingRebalance"  # members are asked to join; who has waits
-    COMPLETING_REBALANCE = "CompletingRebalance"  # all know their generation; the leader assigns
-    STABLE = "Stable"  # each member has what is assigned to it
-    DEAD = "Dead"  # deleted, or led elsewhere
+    EMPTY = "Empty"  # no members; kept while it has offsets
+    PREPARING_REBALANCE = "PreparingRebalance"  # members must join; joins are pending
+    COMPLETING_REBALANCE = (
+        "CompletingRebalance"  # members know their generation; the leader assigns
+    )
+    STABLE = "Stable"  # every member has its assignment
+    DEAD = "Dead"  # deleted or converted
 
 
 PREVIOUS: Final[Mapping[ClassicState, frozenset[ClassicState]]] = {

@@ -1,8 +1,8 @@
-"""A static member comes back without its member id: it is the same member, under a new id.
+"""Static member that comes back without its member id: it gets a new id (KIP-345).
 
-Whoever used the old id is fenced. If the group is stable and would choose the same protocol, it is
-not disturbed: the new id is stored, and the member keeps what it had (KIP-345). A leader is told
-all members and that it need not assign (KIP-814).
+Clients with the old id are fenced. A stable group that would elect the same protocol is not
+disturbed: the new id is stored, and the member keeps its assignment. A leader gets all members and
+need not assign (KIP-814).
 """
 
 from collections.abc import Callable
@@ -31,10 +31,10 @@ _logger: Final = get_logger(__name__)
 def replace_static_member(
     transition: Transition, joining: Joining, old_id: str, ticket: Ticket
 ) -> None:
-    """`old_id` becomes the id that is new in `joining`."""
+    """Give the member `old_id` the new id of `joining`."""
     group = transition.group
     _logger.info(
-        "static member is back",
+        "static member replaced",
         group=group.group_id,
         instance=joining.instance_id,
         before=old_id,
@@ -46,7 +46,7 @@ def replace_static_member(
     if group.phase is not ClassicState.STABLE:
         transition.park_join(member, joining, ticket)
         if group.phase is ClassicState.COMPLETING_REBALANCE:
-            # The leader may know the old id already, and assign to it.
+            # The leader may have assigned to the old id.
             prepare(transition, f"static member {joining.instance_id} is back during the rebalance")
         else:
             complete_if_joined(transition)
@@ -57,7 +57,7 @@ def replace_static_member(
         answer = _answer(transition, joining, leader_before)
         _store(transition, ticket, answer, _undo(member, old_id, said))
     else:
-        group.membership.park(member, ticket)
+        group.membership.set_join(member, ticket)
         prepare(transition, f"with static member {joining.instance_id} another protocol is chosen")
 
 
@@ -65,20 +65,20 @@ def _rename(transition: Transition, member: Member, new_id: str) -> Member:
     group, old_id = transition.group, member.member_id
     transition.refuse_join(member, ErrorCode.FENCED_INSTANCE_ID, old_id)
     transition.answer_sync(member, KafkaError(ErrorCode.FENCED_INSTANCE_ID))
-    transition.unwatch(old_id)
+    transition.cancel_timers(old_id)
     renamed = group.membership.rename(member, new_id)
     if group.leads(old_id):
         group.leader = new_id
     if old_id in group.syncs_due:
         group.syncs_due.remove(old_id)
         group.syncs_due.add(new_id)
-    transition.watch(renamed)
+    transition.renew_session(renamed)
     return renamed
 
 
 def _answer(transition: Transition, joining: Joining, leader_before: str | None) -> Joined:
-    """The generation as it is. Of old versions a leader must take itself for a follower, or it
-    would assign anew: it is told the id that it had.
+    """Return the current generation. In old versions a leader is given its old id as the leader's,
+    so that it acts as a follower and does not assign again.
     """
     current = transition.current(joining.new_member_id)
     if joining.skips_assignment:
@@ -90,7 +90,7 @@ def _answer(transition: Transition, joining: Joining, leader_before: str | None)
 def _store(
     transition: Transition, ticket: Ticket, answer: Joined, undo: Callable[[Transition], None]
 ) -> None:
-    """The group goes on as it is; only the member's id, and what it said, are new."""
+    """Store the new id and the new metadata; the group stays as it is."""
     group, effects, later = transition.group, transition.effects, transition.later
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
@@ -115,11 +115,11 @@ def _store(
 def _undo(
     member: Member, old_id: str, said: tuple[tuple[GroupProtocol, ...], int, int]
 ) -> Callable[[Transition], None]:
-    """Make it the member again that it was; whoever used the old id stays fenced."""
+    """Return a function that restores the member. Clients with the old id stay fenced."""
     protocols, rebalance_timeout_ms, session_timeout_ms = said
 
     def undo(transition: Transition) -> None:
-        transition.group.membership.speak(member, protocols)
+        transition.group.membership.set_protocols(member, protocols)
         member.rebalance_timeout_ms = rebalance_timeout_ms
         member.session_timeout_ms = session_timeout_ms
         _rename(transition, member, old_id)

@@ -1,4 +1,4 @@
-"""Classic groups as a kind: what is stored of them, and whose time has come."""
+"""Submachine of classic groups: replay and timers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -21,7 +21,7 @@ _OF_GROUP: Final[Mapping[str, Callable[[Transition], None]]] = {
 
 
 def simple_group(group_id: str) -> ClassicGroup:
-    """One that only has offsets, until somebody joins it."""
+    """Return a group that only has offsets."""
     return ClassicGroup(group_id=group_id, since_ms=None)
 
 
@@ -44,8 +44,8 @@ class ClassicGroups:
             del by_id[key.group]
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
-        """Each member has a session from now on. A group that is too large by now rebalances: its
-        members can commit before some of them are turned away.
+        """Start the session of every member. A group that is too large now rebalances: its members
+        can commit before some are rejected.
         """
         effects = Effects()
         for group in tuple(self._groups.by_id.values()):
@@ -53,25 +53,27 @@ class ClassicGroups:
                 continue
             transition = Transition(group, self._groups.settings_of(group.group_id), now_ms)
             for member in group.membership:
-                transition.watch(member)
+                transition.renew_session(member)
                 yield
             if len(group.membership) > transition.settings.max_size:
-                rebalance.prepare(transition, f"{len(group.membership)} members are too many")
+                rebalance.prepare(
+                    transition, f"{len(group.membership)} members exceed group.max.size"
+                )
             effects.join(transition.effects)
             yield
         return effects
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
-        """What members read is theirs to watch."""
+        """Do nothing: members watch their topics themselves."""
         del delta, now_ms
         return Effects()
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
-        """A timer that was set is due."""
+        """Handle a timer that is due."""
         name, group_id, *rest = key
         group = self._groups.by_id.get(str(group_id))
         if not isinstance(group, ClassicGroup):
-            return Effects()  # deleted, or of another kind by now
+            return Effects()  # deleted or converted meanwhile
         transition = Transition(group, self._groups.settings_of(group.group_id), now_ms)
         if name == SESSION:
             session.session_timed_out(transition, str(rest[0]))

@@ -1,7 +1,8 @@
-"""SyncGroup of a classic group: the leader brings all assignments, the others wait for theirs.
+"""SyncGroup of a classic group: the leader sends all assignments, the other members wait for
+theirs.
 
-The group is stable when the record of its generation is committed. Whatever came in between, a
-member that joined or left, wins: then all who wait are asked to join again.
+The group is stable when the record of its generation is committed. A member that joins or leaves
+before that wins: then all pending syncs are answered with REBALANCE_IN_PROGRESS.
 """
 
 from typing import Final
@@ -22,7 +23,7 @@ _logger: Final = get_logger(__name__)
 
 
 def sync(transition: Transition, syncing: Syncing, ticket: Ticket) -> Effects:
-    """Answered with Synced, when the leader has come.
+    """Sync with the group; answer with Synced once the leader has synced.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
@@ -36,7 +37,7 @@ def sync(transition: Transition, syncing: Syncing, ticket: Ticket) -> Effects:
         transition.effects.cancel_timer(group.sync_timer)
     if group.phase is ClassicState.STABLE:
         return transition.effects.answer(ticket, transition.synced(member.assignment))
-    if member.syncing is not None:  # one that asks again has given up its request before
+    if member.syncing is not None:  # the client has abandoned its earlier request
         transition.answer_sync(member, KafkaError(ErrorCode.REBALANCE_IN_PROGRESS))
     member.syncing = ticket
     if group.leads(member.member_id):
@@ -66,21 +67,21 @@ def _store(transition: Transition, syncing: Syncing) -> None:
         _logger.info("members without assignment", group=group.group_id, members=without)
 
     def is_current() -> bool:
-        """The generation has not been left in the meantime."""
+        """Return whether the group is still waiting in this generation."""
         waits = group.phase is ClassicState.COMPLETING_REBALANCE
         return waits and group.generation == syncing.generation
 
     def committed(now_ms: int) -> Effects:
         transition = later(now_ms)
         if is_current():
-            transition.give_out(syncing.assignments)
+            transition.assign_all(syncing.assignments)
             group.enter(ClassicState.STABLE, now_ms)
         return transition.effects
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
         transition = later(now_ms)
         if is_current():
-            transition.take_back(error.code)
+            transition.clear_assignments(error.code)
             prepare_or_complete(transition, f"{error.code.name} when the assignments were stored")
         return transition.effects
 

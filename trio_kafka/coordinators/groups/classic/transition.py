@@ -1,4 +1,4 @@
-"""What one event does to one group: the effects as they come together."""
+"""Changes of one event to one classic group: the effects collected so far."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,9 +18,8 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 @define(eq=False)
 class Transition:
-    """The group, what it obeys, the time, and what is to be done.
-
-    rest: what else the event is to do, in steps, where that is much.
+    """The group, its settings, the time and the effects. rest: steps that the event still has to
+    take.
     """
 
     group: ClassicGroup
@@ -31,58 +30,61 @@ class Transition:
 
     @property
     def done(self) -> Effects | Steps[Effects]:
-        """The effects of the event, at its end."""
+        """Effects of the event, or the steps that lead to them."""
         return self.effects if self.rest is None else self._in_steps()
 
     def _in_steps(self) -> Steps[Effects]:
-        rest, self.rest = self.rest, None  # which knows this transition: no cycle is to stay
+        rest, self.rest = self.rest, None  # breaks the cycle
         if rest is not None:
             yield from rest
         return self.effects
 
     @property
     def later(self) -> "Callable[[int], Transition]":
-        """By the time: an transition of what follows, when the fate of the records is known.
+        """Return a transition of a later time, for what follows the commit or refusal of records.
 
-        It knows nothing of this one, whose effects know it: together they would be a cycle.
+        It does not refer to this one, whose effects refer to it: the two would be a cycle.
         """
         return partial(Transition, self.group, self.settings)
 
-    def watch(self, member: Member, timeout_ms: int | None = None) -> None:
-        """The member's session begins anew."""
+    def renew_session(self, member: Member, timeout_ms: int | None = None) -> None:
+        """Start the member's session again."""
         delay_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         key = (SESSION, self.group.group_id, member.member_id)
         self.effects.timers.append(SetTimer(key, delay_ms))
 
-    def unwatch(self, member_id: str) -> None:
+    def cancel_timers(self, member_id: str) -> None:
+        """Cancel the member's session."""
         self.effects.cancel_timer(self.group.session_timer(member_id))
 
     def restate(self, member: Member, joining: Joining) -> None:
-        """What the member can speak, and its timeouts, are those of this join."""
-        self.group.membership.speak(member, joining.protocols)
+        """Take over the protocols and timeouts of this join."""
+        self.group.membership.set_protocols(member, joining.protocols)
         member.rebalance_timeout_ms = joining.rebalance_timeout_ms
         member.session_timeout_ms = joining.session_timeout_ms
 
     def park_join(self, member: Member, joining: Joining, ticket: Ticket) -> None:
-        """A known member's join waits. One that joins again has given up its request before."""
+        """Keep the join of a known member pending. An earlier join of the member is refused."""
         self.restate(member, joining)
         if member.joining is not None:
             self.refuse_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
-        self.group.membership.park(member, ticket)
+        self.group.membership.set_join(member, ticket)
 
     def answer_join(self, member: Member, joined: Joined) -> None:
-        """If its join waits."""
-        ticket = self.group.membership.park(member, None)
+        """Answer the pending join, if there is one."""
+        ticket = self.group.membership.set_join(member, None)
         if ticket is not None:
             self.effects.answer(ticket, joined)
 
     def refuse_join(self, member: Member, error: ErrorCode, member_id: str) -> None:
-        """If its join waits. member_id: the one that the client is to go on with."""
+        """Refuse the pending join, if there is one. member_id: the id that the client continues
+        with.
+        """
         if member.joining is not None:
             self.answer_join(member, Joined(member_id=member_id, error=error))
 
     def answer_sync(self, member: Member, answer: Synced | KafkaError) -> bool:
-        """If its sync waits; whether it did."""
+        """Answer the pending sync; return False if there is none."""
         ticket, member.syncing = member.syncing, None
         if ticket is None:
             return False
@@ -90,28 +92,28 @@ class Transition:
         return True
 
     def synced(self, assignment: bytes) -> Synced:
-        """The answer to one who syncs."""
+        """Return the answer to a sync."""
         group = self.group
         return Synced(group.protocol_type or None, group.protocol_name, assignment)
 
-    def give_out(self, assignments: Mapping[str, bytes]) -> None:
-        """Each member has its own from now on, and its session begins anew: it could not be heard
-        while it waited.
+    def assign_all(self, assignments: Mapping[str, bytes]) -> None:
+        """Give every member its assignment, and restart the session of members that
+        waited for it.
         """
         for member in self.group.membership:
             member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
             if self.answer_sync(member, self.synced(member.assignment)):
-                self.watch(member)
+                self.renew_session(member)
 
-    def take_back(self, error: ErrorCode) -> None:
-        """No member has anything; who waits for it is told the error."""
+    def clear_assignments(self, error: ErrorCode) -> None:
+        """Remove all assignments, and answer pending syncs with the error."""
         for member in self.group.membership:
             member.assignment = NO_ASSIGNMENT
             if self.answer_sync(member, KafkaError(error)):
-                self.watch(member)
+                self.renew_session(member)
 
     def current(self, member_id: str) -> Joined:
-        """The generation as it is, for one of its members; the leader is told of all of them."""
+        """Return the current generation as the answer to a join. The leader gets all members."""
         group = self.group
         return Joined(
             member_id,
@@ -125,8 +127,9 @@ class Transition:
 
 
 def end_group(group: ClassicGroup, error: ErrorCode, now_ms: int) -> Effects:
-    """Whoever waits is told the error, under the id that it has; nothing is due any more. The group
-    is Dead: it is no longer to be found under its id.
+    """Refuse all pending requests with the error, cancel all timers, and make the group Dead.
+
+    The caller replaces or removes it in the shard.
     """
     transition = Transition(group, DEFAULT_GROUP_SETTINGS, now_ms)
     for member in group.membership:

@@ -1,6 +1,6 @@
-"""What clients ask of a classic group, and what it answers: values, not messages.
+"""Requests to a classic group and its answers: values, not messages.
 
-None of them is changed; those that every request makes are not frozen: see `CoordinatorRecord`.
+None of them is ever changed. Those made for every request are not frozen, see `CoordinatorRecord`.
 """
 
 from collections.abc import Callable
@@ -11,29 +11,29 @@ from attrs import field
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 
-NO_MEMBER_ID = ""  # of one that has not joined yet, and of one that an administrator removes
+NO_MEMBER_ID = ""  # a client that has not joined, or a member that an administrator removes
 NO_GENERATION = -1
 
 
 class GroupProtocol(NamedTuple):
-    """A way to assign that a member knows, and what it tells the leader for it."""
+    """An assignment protocol that a member supports, with its metadata for the leader."""
 
     name: str
     metadata: bytes
 
 
-# What is made for each request is made by position: by names it takes three times as long.
+# Made by position for each request: by keyword it takes three times as long.
 
 
 @define
 class Joining:
     """JoinGroup. Times in ms.
 
-    member_id: empty where the client has none yet. protocols: in the order of preference.
-    fresh: what a new member's id ends in; chance comes from outside. Empty for one that has an id.
-    asks_for_id: the version has the member come back with an id that it was given (KIP-394).
-    skips_assignment: the version lets a leader know that it need not assign (KIP-814).
-    may_describe: as `consumer.values.Heartbeat`, for a member of a consumer group.
+    member_id: empty if the client has none yet. protocols: in the order of preference. fresh:
+    random end of a new member's id; empty if the client has an id. asks_for_id: the client must
+    join again with the id that it is given (KIP-394). skips_assignment: a leader can be told that
+    it need not assign (KIP-814). may_describe: as in `consumer.values.Heartbeat`, for a member of a
+    consumer group.
     """
 
     member_id: str
@@ -52,14 +52,14 @@ class Joining:
 
     @property
     def new_member_id(self) -> str:
-        """The id of the member, should it be new: it begins with what an operator knows."""
+        """Id of a new member; it begins with a name that the operator knows."""
         known = self.client_id if self.instance_id is None else self.instance_id
         return f"{known}-{self.fresh}"
 
 
 @define
 class JoinedMember:
-    """What the leader is told of a member."""
+    """A member, as the leader sees it."""
 
     member_id: str
     instance_id: str | None
@@ -68,7 +68,7 @@ class JoinedMember:
 
 @define
 class Joined:
-    """The answer to JoinGroup. Errors that come with a member id are values too."""
+    """Answer to JoinGroup. Errors that come with a member id are values too."""
 
     member_id: str
     error: ErrorCode = ErrorCode.NONE
@@ -82,7 +82,7 @@ class Joined:
 
 @define
 class Syncing:
-    """SyncGroup. assignments: by member id, from the leader alone. None: it did not say."""
+    """SyncGroup. assignments: by member id, from the leader alone. None: not sent."""
 
     member_id: str
     generation: int
@@ -121,7 +121,7 @@ class Leaving:
 
 @frozen(kw_only=True)
 class DescribedMember:
-    """A member as tools see it. metadata: empty unless the group is stable."""
+    """A member, for tools. metadata: empty unless the group is stable."""
 
     member_id: str
     instance_id: str | None
@@ -133,7 +133,7 @@ class DescribedMember:
 
 @frozen(kw_only=True)
 class Described:
-    """A group as DescribeGroups has it. protocol_name: empty unless the group is stable."""
+    """A group, for tools. protocol_name: empty unless the group is stable."""
 
     state: str
     protocol_type: str

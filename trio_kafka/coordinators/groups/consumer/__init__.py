@@ -1,1 +1,1 @@
-"""Consumer groups of KIP-848: members heartbeat, the coordinator assigns and reconciles."""
+"""Consumer groups (KIP-848): members send heartbeats, the coordinator assigns and reconciles."""

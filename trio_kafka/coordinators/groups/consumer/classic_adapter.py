@@ -1,14 +1,12 @@
-"""Members of the classic protocol in a consumer group: what they ask, and how it is answered.
+"""Members of the classic protocol in a consumer group: their requests and answers.
 
-They have targets and epochs as all members do. A generation is the member's epoch; whoever has a
-step to take is told that the group rebalances, and takes it when it joins.
-Source: classicGroupJoinToConsumerGroup and its like, of Apache Kafka 4.4.0.
+They have targets and epochs like all members. Their generation is the member epoch. A member with a
+step to take gets REBALANCE_IN_PROGRESS, and takes the step when it joins. Source:
+classicGroupJoinToConsumerGroup and others of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Sequence
 from typing import Final
-
-from attrs import evolve
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects, Ticket
@@ -42,7 +40,7 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
     Target,
     advance,
     check_room,
-    look_at_topics,
+    refresh_epoch_plan,
     static_member,
     target_for,
 )
@@ -59,7 +57,9 @@ _DISABLED: Final = "disabled"
 
 @define(eq=False)
 class ClassicMemberAdapter:
-    """Answers are those of classic groups; errors are raised."""
+    """Serves classic members of consumer groups. Answers are those of classic groups; errors are
+    raised.
+    """
 
     state: ConsumerShardState
 
@@ -70,7 +70,8 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
-        """Answer: Joined, at once; nobody leads, and nobody is waited for.
+        """Join the group; answer with Joined at once: there is no leader, and no other member to
+        wait for.
 
         Raises KafkaError: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
         FENCED_INSTANCE_ID.
@@ -98,7 +99,7 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
-        """Answer: Synced, with what the member has.
+        """Answer with Synced and the member's assignment.
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
         INCONSISTENT_GROUP_PROTOCOL, REBALANCE_IN_PROGRESS.
@@ -116,7 +117,7 @@ class ClassicMemberAdapter:
             )
             return transition.effects.answer(ticket, error)
         transition.effects.cancel_timer(transition.key(SYNC, member.member_id))
-        transition.watch(member.member_id, side.session_timeout_ms)
+        transition.renew_session(member.member_id, side.session_timeout_ms)
         assignment = write_assignment(
             partitions_of(member.assigned),
             version_of(side.protocols[0].metadata),
@@ -136,14 +137,15 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects:
-        """Answer: None, or REBALANCE_IN_PROGRESS to who has a step to take.
+        """Renew the session; answer with None, or REBALANCE_IN_PROGRESS for a member with a step to
+        take.
 
         Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
         """
         transition = Transition.begin(self.state, group, now_ms)
         member, side = _classic_member(group, beating.member_id, beating.instance_id)
         _check_generation(member, beating.generation)
-        transition.watch(member.member_id, side.session_timeout_ms)
+        transition.renew_session(member.member_id, side.session_timeout_ms)
         if member.epoch >= group.epoch and not _can_go_on(group, member):
             return transition.effects.answer(ticket, None)
         transition.await_join(member)
@@ -156,7 +158,9 @@ class ClassicMemberAdapter:
         ticket: Ticket,
         now_ms: int,
     ) -> Effects | Steps[Effects]:
-        """Answer: an ErrorCode for each: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+        """Remove members; answer with an ErrorCode for each: NONE, UNKNOWN_MEMBER_ID,
+        FENCED_INSTANCE_ID.
+        """
         found: list[ErrorCode] = []
         leaving: dict[str, Member] = {}
         for one in members:
@@ -194,7 +198,7 @@ def _join(
     renamed = before.topics != after.topics
     regex = topic_regexes.update(transition, before, after, joining.may_describe)
     bump = renamed or regex is not topic_regexes.Change.NONE
-    plan = yield from look_at_topics(transition, before, after, bump=bump)
+    plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     owned = owned_partitions(subscription, transition.state.image)
     replaced = group.static_member(joining.instance_id)
     cause: str | None
@@ -205,16 +209,16 @@ def _join(
             reached = advance(transition, after, last, resubscribed=False, owned=owned)
             cause = None
         transition.effects.answer(ticket, _joined(joining, reached))
-        # The last member that spoke KIP-848 is gone.
+        # No member speaks KIP-848 any more.
         return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
     target = yield from target_for(transition, plan, before, after)
     reached = advance(transition, after, target, resubscribed=bump, owned=owned)
 
     def committed(now_ms: int) -> Effects:
-        """It has its rebalance timeout to sync; before, nothing is due of it."""
+        """Start the member's session and its timer to sync. No timer runs before the commit."""
         later = Transition.begin(transition.state, group, now_ms)
         later.joined(reached.member_id)
-        later.watch(reached.member_id, joining.session_timeout_ms)
+        later.renew_session(reached.member_id, joining.session_timeout_ms)
         key = later.key(SYNC, reached.member_id)
         return later.effects.set_timer(key, joining.rebalance_timeout_ms)
 
@@ -245,8 +249,7 @@ def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Mem
 
 def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubscription) -> Member:
     timeout_ms = joining.rebalance_timeout_ms
-    after = evolve(
-        before,
+    return before.changed(
         instance_id=joining.instance_id or before.instance_id,
         rack_id=subscription.rack_id or before.rack_id,
         rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == SAME else timeout_ms,
@@ -256,21 +259,6 @@ def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubsc
         client_host=joining.client_host,
         classic=ClassicSide(joining.session_timeout_ms, joining.protocols),
     )
-    return before if _same(before, after) else after
-
-
-def _same(before: Member, after: Member) -> bool:
-    names = (
-        "instance_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "topics",
-        "regex",
-        "client_id",
-        "client_host",
-        "classic",
-    )
-    return all(getattr(before, name) == getattr(after, name) for name in names)
 
 
 # Checks
@@ -286,7 +274,7 @@ def _check_migration(transition: Transition) -> None:
 
 
 def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
-    """One of its protocols must be known to all classic members."""
+    """Raise KafkaError unless all classic members support one of its protocols."""
     names = [name for name, _ in joining.protocols]
     known = group.classic_protocols
     fits = (

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: a group as tools see it. Source: ConsumerGroup.asDescribedGroup."""
+"""Description of a consumer group for tools. Source: ConsumerGroup.asDescribedGroup."""
 
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
@@ -18,7 +18,7 @@ _A_STEP = 100  # members
 
 
 def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Steps[Effects]:
-    """Answer: DescribedGroup. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
+    """Describe a group; answer with DescribedGroup. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
     del now_ms
     state = ConsumerShardState.of(groups)
     group = state.existing(group_id)
@@ -58,7 +58,7 @@ def _member(group: ConsumerGroup, member: Member, image: MetadataImage) -> Descr
 
 
 def _topics(partitions: Partitions, image: MetadataImage) -> list[DescribedTopic]:
-    """Topics that are gone are left out."""
+    """Return partitions with topic names, without deleted topics."""
     return [
         DescribedTopic(topic_id, name, sorted(partitions[topic_id]))
         for topic_id in sorted(partitions)

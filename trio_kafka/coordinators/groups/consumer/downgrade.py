@@ -1,6 +1,6 @@
-"""A consumer group becomes a classic one, when all who are left in it speak the classic protocol.
+"""Downgrade of a consumer group to a classic one, once all its members speak the classic protocol.
 
-They keep what they have; where somebody has left, or has changed what it wants, they rebalance.
+Members keep their assignments. They rebalance if a member has left or has changed its subscription.
 Source: convertToClassicGroup, ClassicGroup.fromConsumerGroup of Apache Kafka 4.4.0.
 """
 
@@ -27,7 +27,7 @@ _logger: Final = get_logger(__name__)
 
 
 def can_go_on_classic(transition: Transition, leaving: Collection[Member]) -> bool:
-    """Whether the group is a classic one without these members."""
+    """Return whether the group can be downgraded without these members."""
     group, settings = transition.group, transition.settings
     left = len(group.by_id) - len(leaving)
     return (
@@ -39,7 +39,7 @@ def can_go_on_classic(transition: Transition, leaving: Collection[Member]) -> bo
 
 
 def can_replace_classic(transition: Transition, replaced: Member) -> bool:
-    """Whether the group is a classic one when a classic member takes this one's place."""
+    """Return whether the group can be downgraded when a classic member replaces this one."""
     group, settings = transition.group, transition.settings
     return (
         replaced.classic is None
@@ -57,11 +57,12 @@ def downgrade(
     joining: Member | None = None,
     cause: str | None = None,
 ) -> Effects:
-    """Records are written, not replayed: a classic group is more than its record.
+    """Replace the group by a classic one. The records are not replayed: a classic group is more
+    than its record.
 
-    joining: takes the place of `replaced`, for which records have been written. cause: of a
-    rebalance; None: everybody has what it shall have.
-    Raises KafkaError(GROUP_ID_NOT_FOUND) where a member has said what cannot be read.
+    joining: takes the place of `replaced`; its records are written. cause: of a rebalance; None:
+    every member has its target.
+    Raises KafkaError(GROUP_ID_NOT_FOUND) if a member's metadata cannot be read.
     """
     group, state = transition.group, transition.state
     gone = {member.member_id for member in leaving}
@@ -94,10 +95,10 @@ def downgrade(
         group_record(classic, {one.member_id: one.assignment for one in classic.membership})
     )
     for member in group.by_id.values():
-        transition.unwatch(member.member_id)
+        transition.cancel_timers(member.member_id)
     state.forget(group)
     state.groups.by_id[group.group_id] = classic
-    _logger.info("consumer group becomes a classic group", group=group.group_id, cause=cause)
+    _logger.info("consumer group downgraded to a classic group", group=group.group_id, cause=cause)
     return _rebalanced(transition, classic, cause)
 
 
@@ -105,23 +106,23 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
     group, state = transition.group, transition.state
     later = ClassicTransition(classic, transition.settings, transition.now_ms, transition.effects)
     for one in classic.membership:
-        later.watch(one)
+        later.renew_session(one)
     if cause is not None:
         rebalance.prepare(
             later, f"Downgrade group {group.group_id} from consumer to classic for {cause}."
         )
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
-        """It is a consumer group still."""
-        _logger.warning("group stays", group=group.group_id, reason=str(error))
+        """Restore the consumer group."""
+        _logger.warning("group not downgraded", group=group.group_id, reason=str(error))
         state.groups.by_id[group.group_id] = group
         state.remember(group)
         again = Transition.begin(state, group, now_ms)
         for key in classic.timers():
             again.effects.cancel_timer(key)
         for member in group.by_id.values():
-            again.watch(member.member_id)
-            again.follow(member)
+            again.renew_session(member.member_id)
+            again.track_revocation(member)
         for ticket, _ in transition.effects.answers:
             again.effects.answer(ticket, error)
         return again.effects
@@ -132,7 +133,7 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
 
 def _classic_member(member: Member) -> ClassicMember:
     if member.classic is None:
-        raise ValueError(f"{member.member_id} does not speak the classic protocol")
+        raise ValueError(f"member {member.member_id} speaks KIP-848: expected the classic protocol")
     return ClassicMember(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -148,7 +149,7 @@ def _classic_member(member: Member) -> ClassicMember:
 def _give(
     transition: Transition, classic: ClassicGroup, member: ClassicMember, of_member: str
 ) -> None:
-    """What the target gives, in the version that the member speaks."""
+    """Set the assignment to the target, in the version that the member speaks."""
     version = version_of(member.metadata(classic.protocol_name))
     target = transition.group.targets.get(of_member, {})
     member.assignment = write_assignment(target, version, transition.state.image)
@@ -157,7 +158,9 @@ def _give(
 def _tombstones(
     transition: Transition, replaced: Member | None, joining: Member | None
 ) -> list[CoordinatorRecord]:
-    """Of all members that have records; the replaced one's are gone, its successor's are there."""
+    """Return tombstones of all members with records: the successor instead of the
+    replaced member.
+    """
     group = transition.group
     ids = list(group.by_id)
     if replaced is not None and joining is not None:

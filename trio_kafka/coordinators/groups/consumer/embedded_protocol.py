@@ -1,7 +1,7 @@
-"""What consumers of the classic protocol say inside of it: subscriptions and assignments as bytes.
+"""Consumer protocol embedded in the classic protocol: subscriptions and assignments as bytes.
 
-Each begins with its version, an int16; a newer one is read as the newest that is known.
-Source: ConsumerProtocol of Apache Kafka 4.4.0.
+Each begins with its version, an int16. A newer version is read like the newest known one. Source:
+ConsumerProtocol of Apache Kafka 4.4.0.
 """
 
 from struct import Struct
@@ -25,27 +25,29 @@ _NEWEST: Final = 3
 
 
 def read_subscription(data: bytes) -> ConsumerProtocolSubscription:
-    """Raises DecodeError."""
+    """Return the subscription. Raises DecodeError."""
     return decode(ConsumerProtocolSubscription, version_of(data), data, _INT16.size)
 
 
 def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
-    """Raises DecodeError."""
+    """Return the assignment. Raises DecodeError."""
     return decode(ConsumerProtocolAssignment, version_of(data), data, _INT16.size)
 
 
 def version_of(data: bytes) -> int:
-    """Raises DecodeError."""
+    """Return the version, at most the newest known one. Raises DecodeError."""
     if len(data) < _INT16.size:
-        raise DecodeError(f"{len(data)} bytes of a consumer: want 2 for their version")
+        raise DecodeError(
+            f"consumer protocol message of {len(data)} bytes: expected at least 2 for the version"
+        )
     version: int = _INT16.unpack_from(data)[0]
     if version < 0:
-        raise DecodeError(f"version {version} of a consumer's bytes")
+        raise DecodeError(f"consumer protocol version {version}: expected 0 or more")
     return min(version, _NEWEST)
 
 
 def write_assignment(partitions: Partitions, version: int, image: MetadataImage) -> bytes:
-    """Topics that are gone are left out."""
+    """Return an assignment as bytes, without deleted topics."""
     topics = [
         AssignedPartitions(topic=name, partitions=sorted(partitions[topic_id]))
         for topic_id in sorted(partitions)
@@ -58,7 +60,7 @@ def write_assignment(partitions: Partitions, version: int, image: MetadataImage)
 def owned_partitions(
     subscription: ConsumerProtocolSubscription, image: MetadataImage
 ) -> list[OwnedTopic]:
-    """What a member says it owns, by id; topics that are gone are left out."""
+    """Return the partitions that a member says it owns, by topic id, without deleted topics."""
     found = []
     for owned in subscription.owned_partitions:
         topic = image.topics.get(owned.topic)
@@ -70,7 +72,7 @@ def owned_partitions(
 def assigned_partitions(
     assignment: ConsumerProtocolAssignment, image: MetadataImage
 ) -> dict[TopicId, frozenset[int]]:
-    """What a member was given, by id; topics that are gone are left out."""
+    """Return the partitions of an assignment, by topic id, without deleted topics."""
     found: dict[TopicId, frozenset[int]] = {}
     for given in assignment.assigned_partitions:
         topic = image.topics.get(given.topic)

@@ -1,7 +1,7 @@
-"""A consumer group: what its records say, and the questions that are asked of it.
+"""Consumer group: its state, as its records say it, and queries of that state.
 
-All of it is in records, and changes in replay alone; what is not (when the topics are to be looked
-at again) may be lost without harm. Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
+The state changes only by replay. What is in no record (the time of the next refresh) may be lost.
+Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,19 +26,19 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import TopicId
 
 FIRST_EPOCH: Final = 1
-DELETED_EPOCH: Final = -1  # of a target, between its tombstone and the group's
+DELETED_EPOCH: Final = -1  # of a target between its tombstone and the group's
 
 
 @define(eq=False, kw_only=True)
 class ConsumerGroup:
-    """epoch: grows when subscriptions or topics change; assignment_epoch: that of the targets.
+    """epoch: grows when subscriptions or topics change. assignment_epoch: of the targets.
 
-    assigned_ms: when the targets were computed; 0 lets the next ones come at once.
-    statics: member ids by instance id. assignors: members by the assignor that they ask for.
-    targets: what members shall have; owners: the same by partition. epochs: of the members that own
-    partitions, which are free without one. classic: how many speak the classic protocol.
-    refresh_ms: when topics are to be looked at again, as of `refresh_epoch`.
-    topic_id_of: of a topic's name, where it exists.
+    assigned_ms: when the targets were computed; 0 permits new ones at once.
+    statics: member ids by instance id. assignors: members by requested assignor.
+    targets: partitions that members must have; owners: the same by partition. epochs: of the
+    members that own partitions; a partition without one is free. classic: number of members that
+    speak the classic protocol. refresh_ms: when topics are refreshed next, as of `refresh_epoch`.
+    topic_id_of: id of a topic's name, if it exists.
     """
 
     group_id: str
@@ -60,7 +60,7 @@ class ConsumerGroup:
     refresh_ms: int = 0
     refresh_epoch: int = 0
 
-    # What `Group` asks for
+    # Implementation of `Group`
 
     @property
     def type(self) -> GroupType:
@@ -96,8 +96,8 @@ class ConsumerGroup:
         version: int,
         topics: Sequence[TopicOffsets],
     ) -> Effects:
-        """See `Group`. No sign of life: sessions are kept by heartbeats."""
-        del instance_id  # the member id says who it is
+        """See `Group`. A commit does not renew the session; heartbeats do."""
+        del instance_id  # the member id identifies the client
         if epoch < 0 and self.is_empty:
             return Effects()
         member = self.member(member_id)
@@ -107,7 +107,9 @@ class ConsumerGroup:
     def validate_transactional_commit(
         self, member_id: str, instance_id: str | None, epoch: int, topics: Sequence[TopicOffsets]
     ) -> None:
-        """As `validate_commit`, for TxnOffsetCommit, whose old versions do not say who commits."""
+        """Check a TxnOffsetCommit like `validate_commit`. Old versions of it do not name the
+        member.
+        """
         nobody = epoch == -1 and not member_id and instance_id is None
         if nobody or (epoch < 0 and self.is_empty):
             return
@@ -120,7 +122,7 @@ class ConsumerGroup:
         validation.check_epoch(self.member(member_id or ""), epoch)
 
     def validate_offset_delete(self) -> None:
-        """Offsets of topics that nobody reads may go."""
+        """Allow it: only offsets of subscribed topics are kept."""
 
     def validate_delete(self) -> None:
         if self.by_id:
@@ -149,7 +151,7 @@ class ConsumerGroup:
     # Questions
 
     def member(self, member_id: str) -> Member:
-        """Raises KafkaError(UNKNOWN_MEMBER_ID)."""
+        """Return a member. Raises KafkaError(UNKNOWN_MEMBER_ID)."""
         found = self.by_id.get(member_id)
         if found is None:
             raise KafkaError(
@@ -159,19 +161,21 @@ class ConsumerGroup:
         return found
 
     def static_member(self, instance_id: str | None) -> Member | None:
-        """Who has this instance id."""
+        """Return the member with this instance id."""
         member_id = None if instance_id is None else self.statics.get(instance_id)
         return None if member_id is None else self.by_id.get(member_id)
 
     def target_of(self, member: Member) -> Partitions:
-        """What a member shall have: a static one that comes back, what it had to have before."""
+        """Return a member's target; for a static member that comes back, the target of
+        its old id.
+        """
         member_id: str | None = member.member_id
         if member.instance_id is not None:
             member_id = self.statics.get(member.instance_id)
         return NO_PARTITIONS if member_id is None else self.targets.get(member_id, NO_PARTITIONS)
 
     def is_free(self, topic: TopicId, partition: int) -> bool:
-        """Nobody owns it."""
+        """Return whether no member owns the partition."""
         return partition not in self.epochs.get(topic, ())
 
     @property
@@ -180,17 +184,19 @@ class ConsumerGroup:
         return homogeneous(subscriptions.regexes, subscriptions.topics, len(self.by_id))
 
     def needs_refresh(self, now_ms: int) -> bool:
-        """Topics are to be looked at: asked for, or the epoch of the last look was not written."""
+        """Return whether topics must be refreshed: it is time, or the epoch of the last refresh was
+        not written.
+        """
         return now_ms >= self.refresh_ms or self.epoch < self.refresh_epoch
 
     def all_classic_without(self, members: Iterable[Member]) -> bool:
-        """Whether all members but these speak the classic protocol."""
+        """Return whether all other members speak the classic protocol."""
         those = list(members)
         others = len(self.by_id) - len(those)
         return self.classic - sum(one.classic is not None for one in those) == others
 
     def waits_for_others(self, member: Member) -> bool:
-        """Whether somebody still owns what the member is to have."""
+        """Return whether another member still owns a partition of the member's target."""
         for topic, numbers in self.targets.get(member.member_id, NO_PARTITIONS).items():
             has = member.assigned.get(topic, {})
             if any(one not in has and not self.is_free(topic, one) for one in numbers):
@@ -200,7 +206,7 @@ class ConsumerGroup:
     # Replay
 
     def put(self, member: Member) -> None:
-        """A member as a record says that it is."""
+        """Take over a member from a record."""
         before = self.by_id.get(member.member_id)
         self.by_id[member.member_id] = member
         if before is None or not self._stays(before, member):
@@ -214,7 +220,7 @@ class ConsumerGroup:
             self.statics[member.instance_id] = member.member_id
 
     def drop(self, member_id: str) -> None:
-        """A member is gone."""
+        """Remove a member."""
         member = self.by_id.pop(member_id)
         self._disown(member)
         self._recount(member, None)
@@ -222,13 +228,13 @@ class ConsumerGroup:
             del self.statics[member.instance_id]
 
     def set_target(self, member_id: str, partitions: Partitions) -> None:
-        """What a member shall have."""
+        """Set the target of a member."""
         before = self.targets.pop(member_id, NO_PARTITIONS)
         for topic, numbers in before.items():
             owners = self.owners.get(topic, {})
             kept = partitions.get(topic, ())
             for number in numbers:
-                # Whoever has it now may have been written first.
+                # The record of its new owner may have come first.
                 if number not in kept and owners.get(number) == member_id:
                     del owners[number]
             if not owners:
@@ -238,12 +244,12 @@ class ConsumerGroup:
         self.targets[member_id] = partitions
 
     def drop_target(self, member_id: str) -> None:
-        """A member is about to go."""
+        """Remove the target of a member that is about to go."""
         self.set_target(member_id, NO_PARTITIONS)
         del self.targets[member_id]
 
     def _recount(self, before: Member | None, after: Member | None) -> None:
-        if (  # it has only moved
+        if (  # only its assignment has changed
             before is not None
             and after is not None
             and before.topics is after.topics
@@ -263,8 +269,8 @@ class ConsumerGroup:
                     add_one(self.classic_protocols, protocol.name, number)
 
     def _stays(self, before: Member, after: Member) -> bool:
-        """It owns what it owned, and nobody newer owns any of it, so that only epochs move: nearly
-        always. False: that is to be found out one by one.
+        """Update the epochs of unchanged partitions that no newer member owns: nearly always.
+        Return False if they must be checked one by one.
         """
         if (
             before.revoking
@@ -281,7 +287,7 @@ class ConsumerGroup:
         return True
 
     def _own(self, owned: Owned, epoch: int) -> None:
-        """The newest owner counts: old records of a log that is being compacted may say more."""
+        """Note the newest owner: a log that is being compacted may hold older records later."""
         for topic, numbers in owned.items():
             epochs = self.epochs.get(topic)
             if epochs is None:

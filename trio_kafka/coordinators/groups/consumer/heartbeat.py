@@ -1,9 +1,9 @@
-"""ConsumerGroupHeartbeat: a member joins, says what is new, and takes a step towards its target.
+"""ConsumerGroupHeartbeat: a member joins, sends changes, and takes a step towards its target.
 
-Most heartbeats say nothing new, and are answered at once. Another one makes records: of the member
-if it has changed; of the group's epoch if it is to be assigned anew; of the targets, which the
-first heartbeat of an epoch has computed; of what the member has now.
-Source: consumerGroupHeartbeat of Apache Kafka 4.4.0.
+Most heartbeats change nothing and are answered at once. The others make records: of the member if
+it has changed; of the group's epoch if it must be assigned again; of the targets, computed by the
+first heartbeat of an epoch; of the member's current assignment. Source: consumerGroupHeartbeat of
+Apache Kafka 4.4.0.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
     Target,
     advance,
     check_room,
-    look_at_topics,
+    refresh_epoch_plan,
     static_member,
     target_for,
 )
@@ -37,7 +37,6 @@ from trio_kafka.coordinators.groups.consumer.values import (
     SAME,
     Heartbeat,
     HeartbeatAnswer,
-    Living,
     OwnedTopic,
 )
 from trio_kafka.coordinators.groups.expiry import schedule_expiry
@@ -51,7 +50,7 @@ _logger: Final = get_logger(__name__)
 def heartbeat(
     asked: Heartbeat, groups: Groups, ticket: Ticket, now_ms: int
 ) -> Effects | Steps[Effects]:
-    """Answer: HeartbeatAnswer. The request has been through `validation.check_heartbeat`.
+    """Handle a heartbeat that has passed `validation.check_heartbeat`; answer with HeartbeatAnswer.
 
     Raises KafkaError: GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID,
     FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION,
@@ -63,7 +62,7 @@ def heartbeat(
         if (
             member is not None
             and _says_nothing(asked, group, member)
-            and _is_known(group, member, asked.who, now_ms)
+            and _is_known(group, member, asked, now_ms)
             and (found := _go_on(groups, group, member, ticket, now_ms, owned=asked.owned))
             is not None
         ):
@@ -87,24 +86,8 @@ def heartbeat(
     return _change(transition, asked, before, after, ticket)
 
 
-def alive(who: Living, groups: Groups, ticket: Ticket, now_ms: int) -> Effects | Steps[Effects]:
-    """A heartbeat that says no more than that a member lives: nearly every one, so this is to be
-    quick. As `heartbeat`; the ids are not empty, the epoch is above 0.
-    """
-    group = groups.by_id.get(who[0])
-    if type(group) is ConsumerGroup:
-        member = group.by_id.get(who[1])
-        if (
-            member is not None
-            and _is_known(group, member, who, now_ms)
-            and (found := _go_on(groups, group, member, ticket, now_ms, owned=None)) is not None
-        ):
-            return found
-    return heartbeat(Heartbeat(*who), groups, ticket, now_ms)
-
-
 def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> bool:
-    """But what it owns, at most, and who it is."""
+    """Return whether the request holds only identity, and maybe owned partitions."""
     return (
         asked.epoch > JOIN_EPOCH
         and asked.rebalance_timeout_ms == SAME
@@ -122,13 +105,12 @@ def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> boo
     )
 
 
-def _is_known(group: ConsumerGroup, member: Member, who: Living, now_ms: int) -> bool:
-    """The member comes as it went, and nobody has to look at topics."""
-    _, _, epoch, client_id, client_host = who
+def _is_known(group: ConsumerGroup, member: Member, asked: Heartbeat, now_ms: int) -> bool:
+    """Return whether the member is unchanged and no topics must be refreshed."""
     return (
-        epoch == member.epoch
-        and client_id == member.client_id
-        and client_host == member.client_host
+        asked.epoch == member.epoch
+        and asked.client_id == member.client_id
+        and asked.client_host == member.client_host
         and member.classic is None
         and not group.subscriptions.regexes
         and not group.needs_refresh(now_ms)
@@ -144,7 +126,9 @@ def _go_on(
     *,
     owned: Sequence[OwnedTopic] | None,
 ) -> Effects | None:
-    """It only takes its next step, if there is one; None: the group is to be assigned first."""
+    """Take the member's next step, if there is one. Return None if the group must be assigned
+    first.
+    """
     settings = groups.own_settings.get(group.group_id, groups.settings)
     epoch, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
     if is_assigned and member.epoch == epoch and member.state is MemberState.STABLE:
@@ -161,7 +145,7 @@ def _go_on(
 
 
 def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
-    """The member as it is, or as it begins."""
+    """Return the member as it is, or a new one."""
     group, member_id = transition.group, asked.member_id or asked.fresh
     joins = asked.epoch == JOIN_EPOCH
     if asked.instance_id is not None:
@@ -173,7 +157,7 @@ def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
         validation.check_heartbeat_epoch(static, asked.epoch, asked.owned)
         return static
     if joins:
-        _logger.info("member joins", group=group.group_id, member=member_id)
+        _logger.info("member joined", group=group.group_id, member=member_id)
         return group.by_id.get(member_id) or Member(member_id=member_id)
     member = group.member(member_id)
     validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
@@ -181,7 +165,7 @@ def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
 
 
 def _is_quiet(transition: Transition, member: Member) -> bool:
-    """Nothing is to be done for this member, nor for its group."""
+    """Return whether nothing is to be done for the member or its group."""
     group = transition.group
     return (
         group.epoch <= group.assignment_epoch
@@ -209,7 +193,7 @@ def _change(
         or preferred_assignor(transition, before, after)
         != transition.state.assignors.preferred(counts)
     )
-    plan = yield from look_at_topics(transition, before, after, bump=bump)
+    plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
     target = yield from target_for(transition, plan, before, after)
     resubscribed = renamed or regex is not topic_regexes.Change.NONE
     reached = advance(transition, after, target, resubscribed=resubscribed, owned=asked.owned)
@@ -220,10 +204,8 @@ def _change(
 def _reached(
     transition: Transition, before: Member, reached: Member, ticket: Ticket, *, wants_all: bool
 ) -> Effects:
-    """Its session begins anew, and it is told how far it has got, with what it has if that is new
-    to it, or if it wants to know.
-    """
-    transition.watch(reached.member_id)
+    """Renew the session and answer. The answer has the assignment if it is new or was asked for."""
+    transition.renew_session(reached.member_id)
     tells = wants_all or not same_partitions(before.assigned, reached.assigned)
     answer = HeartbeatAnswer(
         reached.member_id,
@@ -235,7 +217,9 @@ def _reached(
 
 
 def _wants_all(asked: Heartbeat) -> bool:
-    """It may not know what it has: it joins, or says all there is to be said, as after an error."""
+    """Return whether the client may not know its assignment: it joins, or sends all fields as after
+    an error.
+    """
     return asked.epoch == JOIN_EPOCH or (
         asked.rebalance_timeout_ms != SAME
         and (asked.topics is not None or asked.regex is not None)
@@ -244,10 +228,10 @@ def _wants_all(asked: Heartbeat) -> bool:
 
 
 def open_group(state: ConsumerShardState, group_id: str, now_ms: int) -> Transition:
-    """The group for one who joins, made where there is none. A classic group makes room if it
-    is empty, and becomes a consumer group if it may. Replay will have it so: what is here made
-    new is not in `groups` yet.
+    """Return the transition of the group that a member joins; create the group if there is none.
 
+    A classic group is replaced if it is empty, and upgraded if that is allowed. A new group is not
+    in `groups` before the replay of its records.
     Raises KafkaError(GROUP_ID_NOT_FOUND).
     """
     found = state.groups.by_id.get(group_id)

@@ -1,4 +1,5 @@
-"""Members leave, or are fenced; where only classic members are left the group becomes classic.
+"""Removal of members that leave or are fenced. If only classic members are left, the group becomes
+a classic one.
 
 Source: consumerGroupLeave, consumerGroupFenceMembers of Apache Kafka 4.4.0.
 """
@@ -21,12 +22,12 @@ from trio_kafka.coordinators.groups.consumer.values import (
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
-NOBODY: Final = None  # no ticket: nobody asked
+NOBODY: Final = None  # no ticket: no request
 _logger: Final = get_logger(__name__)
 
 
 def leave(transition: Transition, asked: Heartbeat, ticket: Ticket) -> Effects | Steps[Effects]:
-    """Answer: HeartbeatAnswer with the epoch of the request.
+    """Remove a member; answer with a HeartbeatAnswer with the epoch of the request.
 
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
@@ -45,15 +46,15 @@ def leave(transition: Transition, asked: Heartbeat, ticket: Ticket) -> Effects |
 
 
 def _leave_for_a_while(transition: Transition, member: Member) -> Effects:
-    """What it has is kept for it until its session ends."""
-    _log(transition, member, "it left for a while")
+    """Keep the assignment of a static member until its session ends."""
+    _log(transition, member, "it left temporarily")
     away = evolve(member, epoch=LEAVE_STATIC_EPOCH, revoking=NOTHING)
     transition.write(records.assignment(transition.group.group_id, away))
     return transition.effects
 
 
 def fence(transition: Transition, member_id: str, reason: str) -> Effects | Steps[Effects]:
-    """A member is one no longer, as nobody has heard of it, or it did not do what it was to."""
+    """Remove a member whose timer has expired."""
     member = transition.group.by_id.get(member_id)
     if member is None:
         return transition.effects
@@ -64,7 +65,7 @@ def fence(transition: Transition, member_id: str, reason: str) -> Effects | Step
 def remove(
     transition: Transition, members: Sequence[Member], ticket: Ticket, answer: Any
 ) -> Steps[Effects]:
-    """Without these members the group is assigned anew, by whoever heartbeats next."""
+    """Remove members. The next heartbeat computes a new target assignment."""
     group = transition.group
     if ticket is not NOBODY:
         transition.effects.answer(ticket, answer)
@@ -80,10 +81,10 @@ def remove(
     left = group.subscriptions.topics_without(members, unused)
     epoch = transition.bump((yield from transition.metadata_hash(left)))
     if len(members) == len(group.by_id):
-        # Nobody has to wait for the interval of an assignment that nobody has.
+        # The next group need not wait for the interval of an assignment without members.
         transition.write(records.target_epoch(group.group_id, epoch, 0))
     for member in members:
-        transition.unwatch(member.member_id)
+        transition.cancel_timers(member.member_id)
     return transition.effects
 
 
@@ -98,7 +99,7 @@ def _unused_expressions(transition: Transition, members: Sequence[Member]) -> li
 
 def _log(transition: Transition, member: Member, reason: str) -> None:
     _logger.info(
-        "member leaves",
+        "member left",
         group=transition.group.group_id,
         member=member.member_id,
         instance=member.instance_id,

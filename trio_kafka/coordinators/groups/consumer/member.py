@@ -1,8 +1,8 @@
-"""A member of a consumer group: a value that records change."""
+"""Member of a consumer group: a value that records replace."""
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from attrs import evolve
 
@@ -18,23 +18,16 @@ from trio_kafka.protocol.stored.groups.consumer import (
     CurrentTopicPartitions,
 )
 
-# Partitions by topic, each with the epoch at which the member was given it. No empty mappings.
+# Partitions by topic, with the epoch of their assignment. No empty mappings.
 Owned: TypeAlias = Mapping[TopicId, Mapping[int, int]]
 NOTHING: Final[Owned] = {}
 
 
-class Step(NamedTuple):
-    """A member that only goes on towards its target: what it has is all that changes."""
-
-    before: "Member"
-    reached: "Member"
-
-
 class MemberState(IntEnum):
-    """Where a member is on its way to its target (int8 in records).
+    """State of a member on its way to its target (int8 in records).
 
-    UNREVOKED_PARTITIONS: it has to give partitions back first. UNRELEASED_PARTITIONS: others have
-    not given back yet what it is to have. UNKNOWN: written by somebody newer.
+    UNREVOKED_PARTITIONS: it must revoke partitions first. UNRELEASED_PARTITIONS: other members have
+    not released its partitions yet. UNKNOWN: written by a newer broker.
     """
 
     STABLE = 0
@@ -53,7 +46,7 @@ _STATES: Final = {int(state): state for state in MemberState}
 
 @frozen
 class ClassicSide:
-    """What a member that speaks the classic protocol has said. session_timeout_ms: its own."""
+    """State of a member that speaks the classic protocol. session_timeout_ms: its own."""
 
     session_timeout_ms: int
     protocols: tuple[GroupProtocol, ...]
@@ -61,12 +54,11 @@ class ClassicSide:
 
 @define(eq=False)
 class Member:
-    """Never changed; see `CoordinatorRecord`.
+    """Never changed, see `CoordinatorRecord`.
 
-    epoch: that of the target which it has reached, or is on its way to.
-
-    topics: names, sorted. regex: empty where it has none. assigned, revoking: what it owns and
-    keeps, and what it owns and is to give back. classic: None where it speaks KIP-848.
+    epoch: of the target that it has reached or is moving to. topics: names, sorted. regex: empty if
+    it has none. assigned: partitions that it owns and keeps. revoking: partitions that it owns and
+    must revoke. classic: None if it speaks KIP-848.
     """
 
     member_id: str
@@ -86,11 +78,11 @@ class Member:
     classic: ClassicSide | None = None
 
     def is_reconciled(self, epoch: int) -> bool:
-        """It has what the target of this epoch gives it."""
+        """Return whether the member has the target of this epoch."""
         return self.epoch == epoch and self.state is MemberState.STABLE
 
     def moved(self, state: MemberState, epoch: int, assigned: Owned, revoking: Owned) -> "Member":
-        """In another state, or further in the same."""
+        """Return the member with another state or assignment."""
         return self._at(state, epoch, self.epoch, assigned, revoking)
 
     def _at(
@@ -101,8 +93,8 @@ class Member:
         assigned: Owned,
         revoking: Owned,
     ) -> "Member":
-        """Every step of every member makes one: by names it takes three times as long, by `evolve`
-        six times.
+        """Every step of a member makes a value: keywords take three times as long, `evolve` six
+        times.
         """
         return Member(
             self.member_id,
@@ -122,34 +114,29 @@ class Member:
             self.classic,
         )
 
+    def changed(self, **values: Any) -> "Member":
+        """Return the member with these values; itself if it has them all."""
+        if all(getattr(self, name) == value for name, value in values.items()):
+            return self
+        return evolve(self, **values)
+
     def heard(self, asked: Heartbeat) -> "Member":
-        """With what a heartbeat says; itself where that is nothing new."""
-        changes: dict[str, Any] = {}
-        if asked.instance_id is not None and asked.instance_id != self.instance_id:
-            changes["instance_id"] = asked.instance_id
-        if asked.rack_id is not None and asked.rack_id != self.rack_id:
-            changes["rack_id"] = asked.rack_id
-        timeout = asked.rebalance_timeout_ms
-        if timeout not in (SAME, self.rebalance_timeout_ms):
-            changes["rebalance_timeout_ms"] = timeout
-        if asked.assignor is not None and asked.assignor != self.assignor:
-            changes["assignor"] = asked.assignor
-        if asked.topics is not None:
-            topics = tuple(sorted(set(asked.topics)))
-            if topics != self.topics:
-                changes["topics"] = topics
-        if asked.regex is not None and asked.regex != self.regex:
-            changes["regex"] = asked.regex
-        if asked.client_id != self.client_id:
-            changes["client_id"] = asked.client_id
-        if asked.client_host != self.client_host:
-            changes["client_host"] = asked.client_host
-        if self.classic is not None:
-            changes["classic"] = None
-        return evolve(self, **changes) if changes else self
+        """Return the member with the contents of a heartbeat; itself if nothing is new."""
+        timeout_ms = asked.rebalance_timeout_ms
+        return self.changed(
+            instance_id=self.instance_id if asked.instance_id is None else asked.instance_id,
+            rack_id=self.rack_id if asked.rack_id is None else asked.rack_id,
+            rebalance_timeout_ms=self.rebalance_timeout_ms if timeout_ms == SAME else timeout_ms,
+            assignor=self.assignor if asked.assignor is None else asked.assignor,
+            topics=self.topics if asked.topics is None else tuple(sorted(set(asked.topics))),
+            regex=self.regex if asked.regex is None else asked.regex,
+            client_id=asked.client_id,
+            client_host=asked.client_host,
+            classic=None,
+        )
 
     def figures(self) -> Figures:
-        """For the tree."""
+        """Figures for the tree."""
         return {
             "epoch": self.epoch,
             "state": self.state.name,
@@ -168,7 +155,7 @@ class Member:
     # Replay
 
     def described(self, value: ConsumerGroupMemberMetadataValue) -> "Member":
-        """As a record says what it wants and who it is."""
+        """Return the member with the identity and subscription of a record."""
         classic = value.classic_member_metadata
         return evolve(
             self,
@@ -192,7 +179,7 @@ class Member:
         )
 
     def placed(self, value: ConsumerGroupCurrentMemberAssignmentValue) -> "Member":
-        """As a record says what it has."""
+        """Return the member with the assignment of a record."""
         epoch = value.member_epoch
         return self._at(
             _STATES.get(value.state, MemberState.UNKNOWN),
@@ -202,14 +189,8 @@ class Member:
             _owned(value.partitions_pending_revocation, epoch),
         )
 
-    def at(self, other: "Member") -> "Member":
-        """With what another one of the same id has."""
-        return self._at(
-            other.state, other.epoch, other.previous_epoch, other.assigned, other.revoking
-        )
-
     def left(self) -> "Member":
-        """It has nothing any more; the record that removes it follows."""
+        """Return the member without assignment; the record that removes it follows."""
         return evolve(
             self,
             epoch=LEAVE_EPOCH,
@@ -219,22 +200,22 @@ class Member:
         )
 
     def renamed(self, member_id: str) -> Self:
-        """The same static member, come back under another id."""
+        """Return a static member that came back with another id."""
         return evolve(self, member_id=member_id, epoch=0, previous_epoch=0)
 
 
 def partitions_of(owned: Owned) -> Partitions:
-    """Without epochs."""
+    """Return the partitions without epochs."""
     return {topic: frozenset(partitions) for topic, partitions in owned.items()}
 
 
 def since(partitions: Partitions, epoch: int) -> Owned:
-    """All of them given at this epoch."""
+    """Return the partitions, all assigned at this epoch."""
     return {topic: dict.fromkeys(sorted(numbers), epoch) for topic, numbers in partitions.items()}
 
 
 def same_partitions(one: Owned, other: Owned) -> bool:
-    """Whatever their epochs."""
+    """Return whether both have the same partitions, at whatever epochs."""
     return one is other or (
         one.keys() == other.keys()
         and all(one[topic].keys() == other[topic].keys() for topic in one)
@@ -242,7 +223,9 @@ def same_partitions(one: Owned, other: Owned) -> bool:
 
 
 def _owned(topics: Sequence[CurrentTopicPartitions], epoch: int) -> Owned:
-    """Records of before Kafka 4.3 have no epochs: then the member's own stands for them."""
+    """Return the partitions of a record. Records before Kafka 4.3 have no epochs: the member's
+    epoch is used.
+    """
     if not topics:
         return NOTHING
     found: dict[TopicId, Mapping[int, int]] = {}

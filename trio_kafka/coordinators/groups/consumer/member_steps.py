@@ -1,7 +1,5 @@
-"""The steps that a member takes, in whatever protocol it speaks.
-
-It is let in; the group gets a new epoch, if there is to be one; the targets of that epoch are
-computed; the member goes on towards its own.
+"""Steps of a member, in whatever protocol it speaks: admission, group epoch, target,
+reconciliation.
 """
 
 from collections.abc import Sequence
@@ -24,7 +22,7 @@ _logger: Final = get_logger(__name__)
 
 
 def check_room(transition: Transition, member_id: str, instance_id: str | None) -> None:
-    """Raises KafkaError(GROUP_MAX_SIZE_REACHED) to whoever would be one too many."""
+    """Raise KafkaError(GROUP_MAX_SIZE_REACHED) for a new member of a full group."""
     group, most = transition.group, transition.settings.consumer_max_size
     if group.static_member(instance_id) is not None or member_id in group.by_id:
         return
@@ -43,12 +41,13 @@ def static_member(
     *,
     is_classic: bool,
 ) -> Member:
-    """A static member joins: a new one, or one that takes the place of who had its instance id.
+    """Return a static member that joins: a new one, or the successor of the one with its instance
+    id.
 
     Raises KafkaError(UNRELEASED_INSTANCE_ID) while that one has not left.
     """
     group = transition.group
-    _logger.info("member joins", group=group.group_id, member=member_id, instance=instance_id)
+    _logger.info("member joined", group=group.group_id, member=member_id, instance=instance_id)
     if current is None:
         return group.by_id.get(member_id) or Member(member_id=member_id)
     if not is_classic and current.classic is None:
@@ -66,16 +65,16 @@ def static_member(
 
 @frozen
 class Plan:
-    """The group's epoch, as it will be, and whether all its members subscribe alike then."""
+    """The group's next epoch, and whether its members subscribe alike then."""
 
     epoch: int
     homogeneous: bool
 
 
-def look_at_topics(
+def refresh_epoch_plan(
     transition: Transition, before: Member, after: Member, *, bump: bool
 ) -> Steps[Plan]:
-    """The group's next epoch, if there is to be one, or if its topics look different."""
+    """Return the plan; increase the epoch if asked to, or if the topics have changed."""
     group = transition.group
     if not bump and not group.needs_refresh(transition.now_ms):
         return Plan(group.epoch, group.is_homogeneous)
@@ -96,14 +95,14 @@ def look_at_topics(
 
 @define
 class Target:
-    """What a member shall have, as of an epoch. Never changed."""
+    """Target of a member, at an epoch. Never changed."""
 
     epoch: int
     partitions: Partitions
 
 
 def target_for(transition: Transition, plan: Plan, before: Member, after: Member) -> Steps[Target]:
-    """The target of the group's epoch; the last one where there is none of it yet."""
+    """Return the target of the group's epoch; the last one if it may not be computed yet."""
     group = transition.group
     if group.assignment_epoch >= plan.epoch or not may_assign(transition):
         return Target(group.assignment_epoch, group.target_of(after))
@@ -121,14 +120,14 @@ def advance(
     resubscribed: bool,
     owned: Sequence[OwnedTopic] | None,
 ) -> Member:
-    """The member, a step further."""
+    """Return the member after its next step."""
     if not resubscribed and member.is_reconciled(target.epoch):
         return member
     topics, is_free = wanted(transition, member), transition.group.is_free
     goal = Goal(target.epoch, target.partitions, topics, resubscribed, is_free, owned)
     reached = reconcile(member, goal)
     if reached is not member:
-        transition.write(records.assignment(transition.group.group_id, reached, member))
+        transition.write(records.assignment(transition.group.group_id, reached))
         if reached.classic is None:
-            transition.follow(reached)
+            transition.track_revocation(reached)
     return reached

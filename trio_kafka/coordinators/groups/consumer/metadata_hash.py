@@ -1,7 +1,7 @@
-"""The hash of what a group's topics look like: when it changes, the group assigns anew.
+"""Hash of a group's topics: when it changes, the group is assigned again.
 
-Of each topic: its id, its name, its partitions with the racks of their replicas. It stands in the
-group's record, so it is Kafka's, bit for bit. Source: KIP-1101, computeTopicHash, computeGroupHash.
+It covers id, name, and partitions with the racks of their replicas. The hash is in the group's
+record, so it equals Kafka's bit for bit. Source: KIP-1101, computeTopicHash, computeGroupHash.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,9 +21,9 @@ _A_STEP: Final = 1000  # partitions in one step
 
 
 def metadata_hash(names: Iterable[str], image: MetadataImage, known: dict[str, int]) -> Steps[int]:
-    """The hash of a group that subscribes to these topics, as a signed int64; 0 if none exists.
+    """Return the hash of the existing topics of these names, as a signed int64; 0 if none exists.
 
-    known: hashes of topics, which are kept until a topic changes.
+    known: cached hashes of topics; the caller removes them when a topic changes.
     """
     hashes: list[int] = []
     for name in sorted(names):
@@ -38,7 +38,7 @@ def metadata_hash(names: Iterable[str], image: MetadataImage, known: dict[str, i
 
 
 def topic_hash(topic: TopicImage, image: MetadataImage) -> Steps[int]:
-    """The hash of one topic, as a signed int64."""
+    """Return the hash of one topic, as a signed int64."""
     pieces = [
         _VERSION,
         _TWO_LONGS.pack(*_TWO_BIG.unpack(topic.id)),
@@ -61,12 +61,12 @@ def topic_hash(topic: TopicImage, image: MetadataImage) -> Steps[int]:
 
 
 def racks_of(partition: PartitionState, racks: Mapping[int, str]) -> frozenset[str]:
-    """Where the replicas are, as far as their brokers have said it."""
+    """Return the racks of a partition's replicas, as far as their brokers name them."""
     return frozenset(racks[node] for node in partition.replicas if node in racks)
 
 
 def _text(text: str) -> bytes:
-    """As hash4j streams it: UTF-16, then the number of units."""
+    """Return a text as hash4j streams it: UTF-16, then the number of units."""
     units = text.encode("utf-16-le")
     return units + _INT.pack(len(units) // 2)
 

@@ -1,7 +1,7 @@
-"""How a member comes to have what it shall have: one step at each heartbeat.
+"""Reconciliation of a member with its target, one step for each heartbeat.
 
-It first gives back what it shall not have; while it owns any of that it stays in its epoch. Then it
-gets what is free, and waits for what others still own. So no partition is ever owned twice.
+A member first revokes partitions that are not in its target; until then it stays in its epoch. Then
+it gets the free ones, and waits for those that others still own. So no partition has two owners.
 Source: CurrentAssignmentBuilder of Apache Kafka 4.4.0.
 """
 
@@ -19,11 +19,11 @@ _NONE: Mapping[int, int] = {}
 
 @define
 class Goal:
-    """Where a member is to get. Never changed.
+    """Target of a step. Never changed.
 
-    epoch, partitions: of the target. wanted: ids of the topics that it subscribes to and exist.
-    resubscribed: what it subscribes to has changed with this heartbeat.
-    is_free: whether nobody owns a partition. owned: what the member says it owns; None: not said.
+    epoch, partitions: of the target. wanted: ids of existing topics that it subscribes to.
+    resubscribed: the subscription has changed with this heartbeat. is_free: whether a partition has
+    no owner. owned: partitions that the member says it owns; None: not sent.
     """
 
     epoch: int
@@ -35,10 +35,9 @@ class Goal:
 
 
 def reconcile(member: Member, goal: Goal) -> Member:
-    """The member after its next step; itself where there is none.
+    """Return the member after its next step; itself if there is none.
 
-    Raises KafkaError(FENCED_MEMBER_EPOCH) for one in a state that is not known here, unless it owns
-    nothing.
+    Raises KafkaError(FENCED_MEMBER_EPOCH) for a member in an unknown state, unless it owns nothing.
     """
     if not goal.resubscribed and member.is_reconciled(goal.epoch):
         return member
@@ -63,13 +62,13 @@ def reconcile(member: Member, goal: Goal) -> Member:
 
 
 def _next(member: Member, goal: Goal, epoch: int) -> Member:
-    """Compare all that it has with all that it shall have."""
+    """Compare the whole assignment with the whole target."""
     keeps: dict[TopicId, Mapping[int, int]] = {}
     returns: dict[TopicId, Mapping[int, int]] = {}
     gets: dict[TopicId, list[int]] = {}
     waits = False
     for topic in {**goal.partitions, **member.assigned}:
-        # What it does not want any more it shall not have, whatever the target says.
+        # An unsubscribed topic is given up, even if the target has it.
         shall = goal.partitions.get(topic, ()) if topic in goal.wanted else ()
         has = member.assigned.get(topic, _NONE)
         if has and has.keys() == shall:  # nearly always
@@ -94,13 +93,13 @@ def _next(member: Member, goal: Goal, epoch: int) -> Member:
         keeps[topic] = {**keeps.get(topic, _NONE), **dict.fromkeys(numbers, goal.epoch)}
     state = MemberState.UNRELEASED_PARTITIONS if waits else MemberState.STABLE
     same = not gets and not returns and len(keeps) == len(member.assigned)
-    # The same one, where it is equal: whoever asks finds it out quickly.
+    # The same object if nothing changed: comparisons are quick then.
     assigned = member.assigned if same else keeps
     return _unless_same(member, member.moved(state, goal.epoch, assigned, NOTHING))
 
 
 def _only_wanted(member: Member, goal: Goal) -> Member:
-    """Without topics that it does not want; the target is not looked at."""
+    """Return the member without unsubscribed topics; the target is not considered."""
     unwanted = {
         topic: numbers for topic, numbers in member.assigned.items() if topic not in goal.wanted
     }
@@ -116,7 +115,7 @@ def _only_wanted(member: Member, goal: Goal) -> Member:
 
 
 def _owns(owned: Sequence[OwnedTopic] | None, partitions: Owned) -> bool:
-    """Whether it owns any of them, as far as known."""
+    """Return whether the member may own any of them."""
     if owned is None:
         return True
     return any(
@@ -127,7 +126,7 @@ def _owns(owned: Sequence[OwnedTopic] | None, partitions: Owned) -> bool:
 
 
 def _unless_same(before: Member, after: Member) -> Member:
-    """One that still waits for all that it waited for has not changed."""
+    """Return the old object if nothing has changed."""
     same = (
         before.state is after.state
         and before.epoch == after.epoch

@@ -1,10 +1,10 @@
-"""Records of consumer groups, as they are stored. Source: GroupCoordinatorRecordHelpers."""
+"""Records of consumer groups. Source: GroupCoordinatorRecordHelpers."""
 
 from collections.abc import Iterable, Mapping
 
-from trio_kafka.coordinators.effects import LATEST, CoordinatorRecord
+from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
-from trio_kafka.coordinators.groups.consumer.member import Member, Owned, Step
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
 from trio_kafka.protocol.stored.groups.consumer import (
     ClassicMemberMetadata,
     ClassicProtocol,
@@ -27,7 +27,7 @@ from trio_kafka.protocol.stored.groups.consumer import (
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
-    """The group's epoch, and the hash of the topics that it was made for."""
+    """Return the record of the group's epoch, with the hash of the topics at that epoch."""
     return CoordinatorRecord(
         ConsumerGroupMetadataKey(group_id),
         ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
@@ -35,7 +35,7 @@ def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRec
 
 
 def subscription(group_id: str, member: Member) -> CoordinatorRecord:
-    """What a member wants, and who it is."""
+    """Return the record of a member's identity and subscription."""
     classic = member.classic
     return CoordinatorRecord(
         ConsumerGroupMemberMetadataKey(group_id, member.member_id),
@@ -62,7 +62,7 @@ def subscription(group_id: str, member: Member) -> CoordinatorRecord:
 
 
 def target(group_id: str, member_id: str, partitions: Partitions) -> CoordinatorRecord:
-    """What a member shall have."""
+    """Return the record of a member's target assignment."""
     return CoordinatorRecord(
         ConsumerGroupTargetAssignmentMemberKey(group_id, member_id),
         ConsumerGroupTargetAssignmentMemberValue(
@@ -75,7 +75,7 @@ def target(group_id: str, member_id: str, partitions: Partitions) -> Coordinator
 
 
 def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRecord:
-    """The epoch of the targets, and when they were computed; 0 lets the next ones come at once."""
+    """Return the record of the target assignment's epoch and time; 0 permits a new one at once."""
     return CoordinatorRecord(
         ConsumerGroupTargetAssignmentMetadataKey(group_id),
         ConsumerGroupTargetAssignmentMetadataValue(
@@ -84,8 +84,8 @@ def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRec
     )
 
 
-def assignment(group_id: str, member: Member, before: Member | None = None) -> CoordinatorRecord:
-    """What a member has now. before: the same member, a step back."""
+def assignment(group_id: str, member: Member) -> CoordinatorRecord:
+    """Return the record of a member's current assignment."""
     return CoordinatorRecord(
         ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id),
         ConsumerGroupCurrentMemberAssignmentValue(
@@ -95,8 +95,6 @@ def assignment(group_id: str, member: Member, before: Member | None = None) -> C
             _stored(member.assigned),
             _stored(member.revoking),
         ),
-        LATEST,
-        None if before is None else Step(before, member),
     )
 
 
@@ -114,7 +112,7 @@ def _stored(owned: Owned) -> list[CurrentTopicPartitions]:
 def expression(
     group_id: str, regex: str, topics: Iterable[str], version: int, timestamp_ms: int
 ) -> CoordinatorRecord:
-    """The topics that a regular expression matched."""
+    """Return the record of the topics that match a regular expression."""
     return CoordinatorRecord(
         ConsumerGroupRegularExpressionKey(group_id, regex),
         ConsumerGroupRegularExpressionValue(
@@ -124,17 +122,19 @@ def expression(
 
 
 def no_expression(group_id: str, regex: str) -> CoordinatorRecord:
-    """Nobody subscribes by it any more."""
+    """Return the record that deletes a regular expression."""
     return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex))
 
 
 def no_subscription_metadata(group_id: str) -> CoordinatorRecord:
-    """Brokers before 4.1 wrote down the topics of a group; their hash has taken its place."""
+    """Return the record that deletes the topic metadata of brokers before 4.1; the hash replaces
+    them.
+    """
     return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id))
 
 
 def no_member(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """A member is gone. Replay wants this order."""
+    """Return the records that delete a member, in the order that replay needs."""
     return [
         CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)),
         CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)),
@@ -145,7 +145,7 @@ def no_member(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 def no_group(
     group_id: str, member_ids: Iterable[str], regexes: Iterable[str]
 ) -> list[CoordinatorRecord]:
-    """The group is gone, with all of its members. Replay wants this order."""
+    """Return the records that delete a group and its members, in the order that replay needs."""
     ids = list(member_ids)
     return [
         *(CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one)) for one in ids),
@@ -161,8 +161,8 @@ def no_group(
 def whole_group(
     group_id: str, members: Mapping[Member, Partitions], epoch: int, metadata_hash: int
 ) -> list[CoordinatorRecord]:
-    """A group that did not exist, as it comes out of a classic one: members with their targets, all
-    of one epoch.
+    """Return the records of a group made of a classic one: members with their targets, all of one
+    epoch.
     """
     return [
         *(subscription(group_id, member) for member in members),

@@ -13,8 +13,8 @@ _SLICE: Final = 500  # topics times expressions in one slice: about 0.9 ms
 
 
 def compiled(regex: str) -> Any:
-    """Raises KafkaError(INVALID_REGULAR_EXPRESSION)."""
-    import re2  # noqa: PLC0415 - 3 ms, for those who subscribe by expressions
+    """Return the compiled expression. Raises KafkaError(INVALID_REGULAR_EXPRESSION)."""
+    import re2  # noqa: PLC0415 - 3 ms, only for regular expressions
 
     options = re2.Options()
     options.log_errors = False

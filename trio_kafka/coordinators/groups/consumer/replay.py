@@ -1,7 +1,7 @@
-"""Records of consumer groups change the groups: in replay, and nowhere else.
+"""Replay of consumer-group records: the only place that changes the groups.
 
-What is said of a group or a member that is not there is left alone, as its record may have been
-compacted away. Source: GroupMetadataManager.replay of Apache Kafka 4.4.0.
+Records of an unknown group or member are ignored, as earlier ones may have been compacted away.
+Source: GroupMetadataManager.replay of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer.group import DELETED_EPOCH, ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.member import Member, Step
+from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.protocols import Group, Replay
 from trio_kafka.introspect.log import get_logger
@@ -37,7 +37,9 @@ _logger: Final = get_logger(__name__)
 
 @define(eq=False)
 class Replayer:
-    """groups: by id, of all kinds. make: a consumer group of an id. forget: it is gone."""
+    """groups: by id, of all types. make: create a consumer group. forget: called with a deleted
+    group.
+    """
 
     groups: dict[str, Group]
     make: Callable[[str], ConsumerGroup]
@@ -45,7 +47,7 @@ class Replayer:
 
     @property
     def replays(self) -> Mapping[type[Any], Replay]:
-        """By class of key."""
+        """Functions by class of key."""
         return {
             ConsumerGroupMetadataKey: self._epoch,
             ConsumerGroupPartitionMetadataKey: self._subscription_metadata,
@@ -57,8 +59,8 @@ class Replayer:
         }
 
     def _group(self, group_id: str, value: object) -> ConsumerGroup | None:
-        """The group; it is made by a record that is no tombstone. A group that only had offsets,
-        and no record, makes room.
+        """Return the group, made if the record is no tombstone. It replaces a group that only had
+        offsets.
         """
         found = self.groups.get(group_id)
         if isinstance(found, ConsumerGroup):
@@ -66,7 +68,9 @@ class Replayer:
         if value is None:
             return None
         if found is not None and not (isinstance(found, ClassicGroup) and found.is_simple):
-            _logger.warning("record of a group of another kind", group=group_id, type=found.type)
+            _logger.warning(
+                "record skipped: the group has another type", group=group_id, type=found.type
+            )
             return None
         group = self.groups[group_id] = self.make(group_id)
         return group
@@ -140,19 +144,14 @@ class Replayer:
     def _assignment(
         self,
         key: ConsumerGroupCurrentMemberAssignmentKey,
-        value: ConsumerGroupCurrentMemberAssignmentValue | Step | None,
+        value: ConsumerGroupCurrentMemberAssignmentValue | None,
     ) -> None:
         group = self._group(key.group_id, value)
         if group is None:
             return
         if value is not None:
             member = group.by_id.get(key.member_id) or Member(member_id=key.member_id)
-            if not isinstance(value, Step):
-                group.put(member.placed(value))
-            elif member is value.before:  # nearly always: nothing else has become of it
-                group.put(value.reached)
-            else:
-                group.put(member.at(value.reached))
+            group.put(member.placed(value))
         elif key.member_id in group.by_id:
             group.put(group.by_id[key.member_id].left())
 

@@ -1,6 +1,6 @@
-"""What handlers ask of consumer groups: `context.groups.consumer`.
+"""Consumer groups for handlers: `context.groups.consumer`.
 
-The machine is imported when the first shard is made, or the first member comes: it takes 20 ms.
+The machine is imported for the first shard or member, as that takes 20 ms.
 """
 
 from base64 import urlsafe_b64encode
@@ -14,11 +14,9 @@ from attrs import evolve
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.values import (
-    JOIN_EPOCH,
     DescribedGroup,
     Heartbeat,
     HeartbeatAnswer,
-    Living,
 )
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.submitter import Submitter
@@ -37,8 +35,8 @@ _PROTOCOL: Final = "consumer"
 
 
 class ConsumerService:
-    """assignors: that members can ask for; plugins may bring some. is_served: whether the cluster
-    has consumer groups: `group.version`, and `group.coordinator.rebalance.protocols`.
+    """assignors: those that members can ask for. is_served: whether consumer groups are enabled, by
+    `group.version` and `group.coordinator.rebalance.protocols`.
     """
 
     def __init__(
@@ -46,34 +44,27 @@ class ConsumerService:
         coordinator: Submitter,
         random_bytes: Callable[[int], bytes],
     ) -> None:
-        """random_bytes: for ids of members that have none."""
+        """random_bytes: source of ids for members that have none."""
         self.assignors = Assignors(coordinator.settings.consumer_assignors)
         self._coordinator = coordinator
         self._random_bytes = random_bytes
         self.is_served = False
 
     def kind(self, groups: Groups) -> "ConsumerGroups":
-        """The consumer groups of one shard."""
+        """Return the submachine of a new shard."""
         made: ConsumerGroups = _machine("submachine").ConsumerGroups(groups, self.assignors)
         return made
 
     def follow(self, image: MetadataImage) -> None:
-        """Settings or features have changed."""
+        """Take over changed settings or features."""
         protocols = self._coordinator.settings.protocols
         self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
 
-    def alive(self, who: Living, make: Callable[[HeartbeatAnswer], T]) -> Any:
-        """As `heartbeat`, of a request that says no more than that the member lives."""
-        group_id, member_id, epoch, _, _ = who
-        if not (self.is_served and epoch > JOIN_EPOCH and member_id.strip() and group_id.strip()):
-            return self.heartbeat(Heartbeat(*who), make)
-        event, groups = partial(_machine("heartbeat").alive, who), self._coordinator
-        return groups.submit(HEARTBEAT, group_id, event, make, timeout_s=groups.timeout_s)
-
     def heartbeat(self, asked: Heartbeat, make: Callable[[HeartbeatAnswer], T]) -> Any:
-        """See `heartbeat.heartbeat`; as `GroupCoordinator.submit`.
+        """Handle a heartbeat, see `heartbeat.heartbeat`; as `Submitter.submit`.
 
-        Raises KafkaError(UNSUPPORTED_VERSION) too, and first what is wrong with the request.
+        Raises KafkaError: UNSUPPORTED_VERSION if consumer groups are disabled; errors of the
+        request.
         """
         if not self.is_served:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
@@ -89,8 +80,8 @@ class ConsumerService:
         group_ids: Sequence[str],
         make: Callable[[list[DescribedGroup | KafkaError]], T],
     ) -> Any:
-        """See `describing.describe`; as `GroupCoordinator.submit_many`. An empty id has its own
-        error: INVALID_GROUP_ID.
+        """Describe groups, see `description.describe`; as `Submitter.submit_many`. An empty id is
+        answered with INVALID_GROUP_ID.
         """
         if not self.is_served:
             return make([KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids])
@@ -105,7 +96,7 @@ def _machine(module: str) -> Any:
 
 
 def _as_text(raw: bytes) -> str:
-    """An id as Kafka writes it: 22 characters."""
+    """Return an id as Kafka writes it: 22 characters."""
     return urlsafe_b64encode(raw).decode().rstrip("=")
 
 

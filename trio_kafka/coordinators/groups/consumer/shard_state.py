@@ -65,7 +65,9 @@ class ConsumerShardState:
     # Readers of topics
 
     def new(self, group_id: str) -> ConsumerGroup:
-        """Return a new group that is not in `groups` yet, and not told of its topics."""
+        """Return a new group that is not in `groups` yet, and whose topics are not noted in
+        `readers`.
+        """
         return ConsumerGroup(group_id=group_id, topic_id_of=self._topic_id)
 
     def registered(self, group_id: str) -> ConsumerGroup:

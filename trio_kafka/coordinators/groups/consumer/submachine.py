@@ -1,4 +1,4 @@
-"""Consumer groups as a kind: those of one shard, what their records say, whose time has come.
+"""Submachine of consumer groups: replay, timers and new metadata.
 
 Source: GroupMetadataManager of Apache Kafka 4.4.0.
 """
@@ -30,7 +30,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.scheduling.chunked_work import Steps
 
-_RETRY_MS: Final = 500  # a member that could not be fenced, as nothing could be written
+_RETRY_MS: Final = 500  # before a member is fenced again whose records were refused
 _logger: Final = get_logger(__name__)
 
 
@@ -47,9 +47,7 @@ class ConsumerGroups:
         self.timers = frozenset({SESSION, REBALANCE, JOIN, SYNC, REGEX})
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
-        """Each member has a session from now on, and its time to give back. Topics may have come
-        while nobody looked.
-        """
+        """Start the timers of all members. Topics may have been created meanwhile."""
         state = self.state
         state.new_topics_version = state.image.offset
         effects = Effects()
@@ -58,16 +56,16 @@ class ConsumerGroups:
                 continue
             transition = Transition.begin(state, group, now_ms)
             for member in group.by_id.values():
-                transition.watch(member.member_id)
+                transition.renew_session(member.member_id)
                 if member.state is MemberState.UNREVOKED_PARTITIONS:
-                    transition.follow(member)
+                    transition.track_revocation(member)
                 yield
             effects.join(transition.effects)
             yield
         return effects
 
     def image_changed(self, delta: MetadataDelta, now_ms: int) -> Effects:
-        """Groups look at their topics again when they have changed; at the next heartbeat."""
+        """Have groups refresh changed topics with their next heartbeat."""
         state = self.state
         del now_ms
         if any(topic.created for topic in delta.topics.values()):
@@ -83,14 +81,14 @@ class ConsumerGroups:
         return Effects()
 
     def timer(self, key: TimerKey, now_ms: int) -> Effects | Steps[Effects]:
-        """A timer that was set is due."""
+        """Handle a timer that is due."""
         state = self.state
         group = state.groups.by_id.get(str(key[1]))
         epoch = state.revoking.pop(key, None)
         state.joining.discard(key)
         if not isinstance(group, ConsumerGroup):
             state.searches.pop(str(key[1]), None)
-            return Effects()  # deleted, of another kind by now, or it could not be written
+            return Effects()  # deleted, converted or never written
         transition = Transition.begin(state, group, now_ms)
         if key[0] == REGEX:
             return topic_regexes.go_on(transition)
@@ -98,25 +96,25 @@ class ConsumerGroups:
         if key[0] == REBALANCE:
             member = group.by_id.get(member_id)
             if member is None or member.epoch != epoch:
-                return Effects()  # it has gone on
+                return Effects()  # it has moved on
         return _again_if_refused(key, fence(transition, member_id, _REASONS[str(key[0])]))
 
 
 _REASONS: Final = {
     SESSION: "its session expired",
-    REBALANCE: "it did not give back in time what it no longer has",
+    REBALANCE: "it did not revoke its partitions in time",
     JOIN: "the classic member failed to join within the rebalance timeout",
     SYNC: "the member failed to sync within timeout",
 }
 
 
 def _again_if_refused(key: TimerKey, event: Effects | Steps[Effects]) -> Steps[Effects]:
-    """Nobody waits for it, so it is tried until it can be written."""
+    """Return the effects; if their records are refused, try again later."""
     effects = event if isinstance(event, Effects) else (yield from event)
     before: Callable[[KafkaError, int], Effects] | None = effects.refused
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
-        _logger.warning("member could not be fenced", group=key[1], member=key[2])
+        _logger.warning("member not fenced: records refused", group=key[1], member=key[2])
         later = Effects() if before is None else before(error, now_ms)
         return later.set_timer((SESSION, *key[1:]), _RETRY_MS)
 

@@ -1,4 +1,4 @@
-"""Who subscribes to what in a group: counts by topic, and regular expressions with what they match.
+"""Subscriptions of a group: members by topic, and regular expressions with the topics they match.
 
 Source: ModernGroup, SubscriptionCount, ResolvedRegularExpression of Apache Kafka 4.4.0.
 """
@@ -16,9 +16,8 @@ _NEVER: Final = -(1 << 63)
 
 @frozen
 class Resolved:
-    """Topics that a regular expression matched. version: offset of the metadata image.
-
-    timestamp_ms: when they were looked through.
+    """Topics that match a regular expression. version: offset of the metadata image. timestamp_ms:
+    of the search.
     """
 
     topics: frozenset[str]
@@ -28,7 +27,7 @@ class Resolved:
 
 @frozen
 class Count:
-    """Members that name a topic, and resolved expressions that match it."""
+    """Number of members that name a topic, and of resolved expressions that match it."""
 
     by_name: int = 0
     by_regex: int = 0
@@ -39,15 +38,14 @@ _NONE: Final = Count()
 
 
 def _ignore(_topic: str) -> None:
-    """Nobody wants to know."""
+    """Receive the name of a topic."""
 
 
 @define(eq=False)
 class Subscriptions:
-    """topics: those that anybody subscribes to. regexes: members by expression. resolved: what is
-    known of topic_regexes.
+    """topics: subscribed topics. regexes: members by expression. resolved: matches of expressions.
 
-    appeared, vanished: told of topics with a first subscriber, and of those whose last one is gone.
+    appeared, vanished: called with a topic that gets its first subscriber, or loses its last one.
     """
 
     topics: Counts = field(factory=dict)
@@ -59,11 +57,11 @@ class Subscriptions:
     # Replay
 
     def replace(self, before: Member | None, after: Member | None) -> None:
-        """A member has come, changed or gone."""
+        """Note that a member joined, changed or left."""
         old = () if before is None else before.topics
         new = () if after is None else after.topics
         if old != new:
-            # In this order: what is in both does not vanish in between.
+            # In this order, so that a topic in both does not vanish in between.
             self._count(new, 1, 0)
             self._count(old, -1, 0)
         old_regex = "" if before is None else before.regex
@@ -73,7 +71,7 @@ class Subscriptions:
             add_one(self.regexes, new_regex, 1)
 
     def resolve(self, regex: str, found: Resolved | None) -> None:
-        """What an expression matches now; None: nobody asks any more."""
+        """Set the matches of an expression; None: no member subscribes by it any more."""
         before = self.resolved.pop(regex, None)
         if found is not None:
             self.resolved[regex] = found
@@ -90,11 +88,11 @@ class Subscriptions:
             elif not known and topic in self.topics:
                 self.appeared(topic)
 
-    # What there would be
+    # Counts after a change
 
     def topics_with(self, before: Member | None, after: Member) -> Counts:
-        """The counts with a member that is about to change. An expression of which it is the only
-        subscriber, and which it gives up, no longer counts.
+        """Return the counts after a change of one member. An expression that only this member had,
+        and that it gives up, does not count any more.
         """
         counts = dict(self.topics)
         old = () if before is None else before.topics
@@ -108,7 +106,9 @@ class Subscriptions:
         return counts
 
     def topics_without(self, members: Iterable[Member], regexes: Iterable[str]) -> Counts:
-        """The counts without members that are about to go, and expressions that go with them."""
+        """Return the counts without members that leave, and without the expressions that go with
+        them.
+        """
         counts = dict(self.topics)
         for member in members:
             for topic in member.topics:
@@ -118,7 +118,7 @@ class Subscriptions:
         return counts
 
     def topics_if_resolved(self, found: Mapping[str, Resolved]) -> Counts:
-        """The counts when expressions match something else."""
+        """Return the counts after expressions get these matches."""
         counts = dict(self.topics)
         for regex, resolved in found.items():
             self._forget(counts, regex)
@@ -132,7 +132,7 @@ class Subscriptions:
                 add(counts, topic, 0, -1)
 
     def regexes_with(self, before: Member | None, after: Member) -> dict[str, int]:
-        """Members by expression, with one that is about to change."""
+        """Return the members by expression after a change of one member."""
         counts = dict(self.regexes)
         add_one(counts, "" if before is None else before.regex, -1)
         add_one(counts, after.regex, 1)
@@ -141,9 +141,8 @@ class Subscriptions:
     # Questions
 
     def names(self, member: Member) -> Iterable[str]:
-        """All topics that a member subscribes to, whether they exist or not, in order.
-
-        An expression that is not resolved yet matches nothing.
+        """Return the topics that a member subscribes to, in order, whether they exist or not. An
+        unresolved expression matches nothing.
         """
         resolved = self.resolved.get(member.regex) if member.regex else None
         if resolved is None or not resolved.topics:
@@ -152,17 +151,17 @@ class Subscriptions:
 
     @property
     def refreshed_ms(self) -> int:
-        """When expressions were looked through last."""
+        """Time of the last search for expressions."""
         return max((one.timestamp_ms for one in self.resolved.values()), default=_NEVER)
 
     @property
     def version(self) -> int:
-        """The metadata that they were looked through in, at least."""
+        """Oldest metadata version of the resolved expressions."""
         return min((one.version for one in self.resolved.values()), default=0)
 
 
 def homogeneous(regexes: Mapping[str, int], topics: Counts, members: int) -> bool:
-    """Whether all members subscribe to the same topics, as far as counts can tell it."""
+    """Return whether all members subscribe to the same topics, as far as counts show it."""
     if not regexes:
         return all(count.by_name == members for count in topics.values())
     if len(regexes) > 1 or next(iter(regexes.values())) != members:
@@ -171,7 +170,7 @@ def homogeneous(regexes: Mapping[str, int], topics: Counts, members: int) -> boo
 
 
 def add(counts: Counts, topic: str, by_name: int, by_regex: int) -> None:
-    """Add to the counts of a topic; it is left out where none is left."""
+    """Add to the counts of a topic; remove it if none is left."""
     before = counts.get(topic, _NONE)
     after = Count(before.by_name + by_name, before.by_regex + by_regex)
     if after.by_name > 0 or after.by_regex > 0:
@@ -181,7 +180,7 @@ def add(counts: Counts, topic: str, by_name: int, by_regex: int) -> None:
 
 
 def add_one(counts: dict[str, int], name: str | None, number: int) -> None:
-    """Add to a count; no name has none, and none is left out."""
+    """Add to the count of a name; remove it if none is left. An empty name is not counted."""
     if not name:
         return
     left = counts.get(name, 0) + number

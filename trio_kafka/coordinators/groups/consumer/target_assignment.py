@@ -1,4 +1,4 @@
-"""What members shall have: an assignor is asked, and what it says becomes records.
+"""Target assignments: the assignor is called, and its answer becomes records.
 
 Source: TargetAssignmentBuilder, maybeUpdateTargetAssignment of Apache Kafka 4.4.0.
 """
@@ -30,12 +30,12 @@ from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.model import TopicId
 from trio_kafka.scheduling.chunked_work import Steps
 
-_A_STEP: Final = 100  # members in one step: some 0.3 ms
+_A_STEP: Final = 100  # members in one step: about 0.3 ms
 _logger: Final = get_logger(__name__)
 
 
 def preferred_assignor(transition: Transition, before: Member, after: Member) -> str:
-    """What most members ask for, with one that is about to change."""
+    """Return the assignor that most members ask for, after a change of one member."""
     counts = dict(transition.group.assignors)
     add_one(counts, before.assignor, -1)
     add_one(counts, after.assignor, 1)
@@ -43,7 +43,9 @@ def preferred_assignor(transition: Transition, before: Member, after: Member) ->
 
 
 def may_assign(transition: Transition) -> bool:
-    """Whether the last targets are old enough (KIP-1263). A clock that went back holds nobody."""
+    """Return whether the last targets are old enough (KIP-1263). A clock that was set back counts
+    as yes.
+    """
     last_ms, interval_ms = (
         transition.group.assigned_ms,
         transition.settings.consumer_assignment_interval_ms,
@@ -54,9 +56,9 @@ def may_assign(transition: Transition) -> bool:
 def assign(
     transition: Transition, epoch: int, before: Member, after: Member, *, homogeneous: bool
 ) -> Steps[Partitions]:
-    """Write the targets of an epoch; returns that of the member which is about to change.
+    """Write the targets of an epoch; return that of the member that changes.
 
-    Raises KafkaError(UNKNOWN_SERVER_ERROR) where the assignor finds none.
+    Raises KafkaError(UNKNOWN_SERVER_ERROR) if the assignor fails.
     """
     group = transition.group
     name = preferred_assignor(transition, before, after)
@@ -66,7 +68,9 @@ def assign(
         found = yield from _ask(transition, name, spec)
     except AssignorError as error:
         message = f"Failed to compute a new target assignment for epoch {epoch}: {error}"
-        _logger.warning("no assignment", group=group.group_id, assignor=name, reason=message)
+        _logger.warning(
+            "assignment not computed", group=group.group_id, assignor=name, reason=message
+        )
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error
     for number, member_id in enumerate(members, 1):
         partitions = found.get(member_id, NO_PARTITIONS)
@@ -76,13 +80,13 @@ def assign(
             yield
     transition.write(records.target_epoch(group.group_id, epoch, transition.now_ms))
     _logger.info(
-        "group is assigned", group=group.group_id, epoch=epoch, assignor=name, members=len(members)
+        "group assigned", group=group.group_id, epoch=epoch, assignor=name, members=len(members)
     )
     return found.get(after.member_id, NO_PARTITIONS)
 
 
 def _members(transition: Transition, changed: Member) -> dict[str, Member]:
-    """All of them, with one that is about to change, maybe in the place of a static one."""
+    """Return all members with one that changes, maybe in the place of a static one."""
     members = dict(transition.group.by_id)
     replaced = transition.group.static_member(changed.instance_id)
     if replaced is not None and replaced.member_id != changed.member_id:
@@ -92,7 +96,7 @@ def _members(transition: Transition, changed: Member) -> dict[str, Member]:
 
 
 def _target(transition: Transition, member: Member) -> Partitions | None:
-    """What it had to have until now; None: no record says it."""
+    """Return the recorded target of a member, or None."""
     group = transition.group
     found = group.targets.get(member.member_id)
     if found is None and member.member_id not in group.by_id:
@@ -103,7 +107,7 @@ def _target(transition: Transition, member: Member) -> Partitions | None:
 
 @define
 class TopicIds:
-    """Topics of subscriptions as an assignor wants them; equal subscriptions share one mapping."""
+    """Subscribed topics, as an assignor wants them; equal subscriptions share one mapping."""
 
     transition: Transition
     known: dict[tuple[tuple[str, ...], str], Mapping[TopicId, int]] = field(factory=dict)
@@ -116,7 +120,7 @@ class TopicIds:
 
 
 def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, int]]:
-    """What a member subscribes to and is there: ids, with numbers of partitions."""
+    """Yield the existing topics of a subscription: ids and numbers of partitions."""
     topics = transition.state.image.topics
     for name in transition.group.subscriptions.names(member):
         topic = topics.get(name)
@@ -125,7 +129,7 @@ def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, 
 
 
 def wanted(transition: Transition, member: Member) -> set[TopicId]:
-    """Ids of what a member subscribes to and is there."""
+    """Return the ids of the existing topics of a subscription."""
     topics = transition.state.image.topics
     found = set()
     for name in transition.group.subscriptions.names(member):
@@ -158,7 +162,7 @@ def _spec(
 
 
 class _Racks:
-    """Where partitions are, in one image; told one by one, as few assignors ask."""
+    """Racks of partitions in one image; looked up one by one, as few assignors ask."""
 
     def __init__(self, image: MetadataImage) -> None:
         self._image = image
@@ -191,14 +195,14 @@ def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssig
 
 
 def _checked(found: GroupAssignment, spec: GroupSpec) -> Steps[GroupAssignment]:
-    """What a stranger's assignor says: of members that are there, of topics that they want, of
-    partitions that exist, none of them twice.
+    """Return a plugin's assignment after checks: known members, subscribed topics, existing
+    partitions, none assigned twice.
     """
     taken: set[tuple[TopicId, int]] = set()
     clean: dict[str, Partitions] = {}
     for member_id, partitions in found.items():
         if member_id not in spec.members:
-            raise AssignorError(f"{member_id} is no member")
+            raise AssignorError(f"member {member_id} does not exist")
         sizes = spec.members[member_id].topics
         mine: dict[TopicId, frozenset[int]] = {}
         for topic, numbers in partitions.items():

@@ -1,8 +1,8 @@
-"""Subscriptions by regular expression: they are in RE2's syntax, and match whole names.
+"""Subscriptions by regular expression, in RE2's syntax; they match whole topic names.
 
-Topics are looked through in slices, between other events of the shard, when a member brings a new
-expression, when topics have been created, and from time to time; all expressions of a group at
-once, so that it is assigned anew once. Source: TopicRegexResolver, maybeUpdateRegularExpressions.
+Topics are searched in slices, between other events of the shard: when a member sends a new
+expression, when topics were created, and periodically. All expressions of a group are searched at
+once, so that it is assigned once. Source: TopicRegexResolver, maybeUpdateRegularExpressions.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,12 +19,12 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
-_LEAST_INTERVAL_MS: Final = 10_000  # between two looks of one group
+_LEAST_INTERVAL_MS: Final = 10_000  # between two searches of one group
 _logger: Final = get_logger(__name__)
 
 
 class Change(Enum):
-    """Whether a member's expression is another one, and whether it is known what it matches."""
+    """Change of a member's expression. RESOLVED: the topics that match the new one are known."""
 
     NONE = "none"
     UPDATED = "updated"
@@ -37,9 +37,9 @@ def update(
     after: Member,
     may_describe: Callable[[str], bool] | None = None,
 ) -> Change:
-    """Note that a member has another expression, and begin to look if that is due.
+    """Note that a member has another expression, and start a search if one is due.
 
-    Raises KafkaError(INVALID_REGULAR_EXPRESSION) for a new one that is none.
+    Raises KafkaError(INVALID_REGULAR_EXPRESSION) for an invalid new one.
     """
     subscriptions = transition.group.subscriptions
     old, new, change, is_new = before.regex, after.regex, Change.NONE, False
@@ -58,7 +58,7 @@ def update(
 
 
 def is_due(transition: Transition, regexes: Iterable[str]) -> bool:
-    """Whether topics are to be looked through for these."""
+    """Return whether topics must be searched for these expressions."""
     subscriptions = transition.group.subscriptions
     if transition.group.group_id in transition.state.searches:
         return False
@@ -90,8 +90,10 @@ def _search_if_due(
     for regex in regexes:
         try:
             patterns[regex] = compiled(regex)
-        except KafkaError as error:  # written by somebody who took it for one
-            _logger.warning("no expression", group=group_id, regex=regex, reason=str(error))
+        except KafkaError as error:  # accepted by the broker that wrote it
+            _logger.warning(
+                "regular expression rejected", group=group_id, regex=regex, reason=str(error)
+            )
     transition.state.searches[group_id] = Search(
         group_id,
         iter(image.topics),
@@ -111,7 +113,7 @@ def _may(transition: Transition) -> bool:
 
 
 def go_on(transition: Transition) -> Effects | Steps[Effects]:
-    """The next slice of a look; after the last one, what it has found."""
+    """Search the next slice of topics; after the last one, store the matches."""
     group_id = transition.group.group_id
     search = transition.state.searches.get(group_id)
     if search is None:
@@ -128,7 +130,7 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
     found = {
         regex: Resolved(frozenset(topics), search.version, search.began_ms)
         for regex, topics in search.found.items()
-        if regex in subscriptions.regexes  # somebody still wants it
+        if regex in subscriptions.regexes  # a member still has it
     }
     changed = {
         regex: resolved
@@ -144,7 +146,7 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
     metadata_hash = yield from transition.metadata_hash(subscriptions.topics_if_resolved(changed))
     if changed or metadata_hash != group.metadata_hash:
         transition.refreshed(transition.bump(metadata_hash))
-    _logger.info("expressions are resolved", group=group.group_id, regexes=sorted(found))
+    _logger.info("regular expressions resolved", group=group.group_id, regexes=sorted(found))
     return transition.effects
 
 

@@ -1,4 +1,4 @@
-"""What one event does to one consumer group: the effects as they come together."""
+"""Changes of one event to one consumer group: the effects collected so far."""
 
 from typing import Final, Self
 
@@ -17,20 +17,19 @@ from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
-SESSION: Final = "consumer-session"  # a member says nothing
-REBALANCE: Final = "consumer-rebalance"  # a member does not give back
+SESSION: Final = "consumer-session"  # a member sends no heartbeat
+REBALANCE: Final = "consumer-rebalance"  # a member does not revoke
 JOIN: Final = "consumer-join"  # a classic member does not join again
-SYNC: Final = "consumer-sync"  # a classic member has joined, and does not sync
-REGEX: Final = "consumer-regex"  # expressions are looked through, slice by slice
-_REFRESH_MS: Final = 2**31 - 1  # topics are looked at when they change; this is for the rest
+SYNC: Final = "consumer-sync"  # a classic member joins and does not sync
+REGEX: Final = "consumer-regex"  # next slice of a regular expression search
+_REFRESH_MS: Final = 2**31 - 1  # topics are refreshed when they change; this is the fallback
 _logger: Final = get_logger(__name__)
 
 
 @define(eq=False)
 class Transition:
-    """The group, what it obeys, the time, and what is to be done.
-
-    upgraded: the classic group that this one takes the place of.
+    """The group, its settings, the time and the effects. upgraded: the classic group that this one
+    replaces.
     """
 
     state: ConsumerShardState
@@ -49,18 +48,18 @@ class Transition:
         self.effects.records += those
 
     def metadata_hash(self, topics: Counts) -> Steps[int]:
-        """What the topics of these subscriptions look like now."""
+        """Return the hash of the subscribed topics as they are now."""
         return metadata_hash(topics, self.state.image, self.state.hashes)
 
     def bump(self, metadata_hash: int) -> int:
-        """The group's next epoch: its members are assigned anew."""
+        """Increase the group's epoch, so that its members are assigned again; return it."""
         group, epoch = self.group, self.group.epoch + 1
         self.write(records.group_epoch(group.group_id, epoch, metadata_hash))
-        _logger.info("group epoch", group=group.group_id, epoch=epoch, hash=metadata_hash)
+        _logger.info("group epoch increased", group=group.group_id, epoch=epoch, hash=metadata_hash)
         return epoch
 
     def refreshed(self, epoch: int) -> None:
-        """The topics have been looked at for this epoch."""
+        """Note that the topics were refreshed for this epoch."""
         self.group.refresh_ms = self.now_ms + _REFRESH_MS
         self.group.refresh_epoch = epoch
 
@@ -69,13 +68,13 @@ class Transition:
     def key(self, name: str, member_id: str) -> TimerKey:
         return (name, self.group.group_id, member_id)
 
-    def watch(self, member_id: str, timeout_ms: int | None = None) -> None:
-        """The member's session begins anew."""
+    def renew_session(self, member_id: str, timeout_ms: int | None = None) -> None:
+        """Start the member's session again."""
         delay_ms = self.settings.consumer_session_timeout_ms if timeout_ms is None else timeout_ms
         self.effects.timers.append(SetTimer((SESSION, self.group.group_id, member_id), delay_ms))
 
-    def follow(self, member: Member) -> None:
-        """A member that is to give back has its rebalance timeout for it."""
+    def track_revocation(self, member: Member) -> None:
+        """Set the rebalance timer of a member that must revoke partitions; cancel it otherwise."""
         key = self.key(REBALANCE, member.member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
             self.state.revoking[key] = member.epoch
@@ -84,22 +83,20 @@ class Transition:
             self.effects.cancel_timer(key)
 
     def await_join(self, member: Member) -> None:
-        """A classic member was told to join again; it has its rebalance timeout, from the first
-        time on.
-        """
+        """Set the join timer of a classic member that must join again, unless it is set."""
         key = self.key(JOIN, member.member_id)
         if key not in self.state.joining:
             self.state.joining.add(key)
             self.effects.set_timer(key, member.rebalance_timeout_ms)
 
     def joined(self, member_id: str) -> None:
-        """A classic member has joined."""
+        """Cancel the join timer."""
         key = self.key(JOIN, member_id)
         self.state.joining.discard(key)
         self.effects.cancel_timer(key)
 
-    def unwatch(self, member_id: str) -> None:
-        """Nothing of the member is due any more."""
+    def cancel_timers(self, member_id: str) -> None:
+        """Cancel all timers of the member."""
         self.joined(member_id)
         self.state.revoking.pop(self.key(REBALANCE, member_id), None)
         for name in (SESSION, REBALANCE, SYNC):

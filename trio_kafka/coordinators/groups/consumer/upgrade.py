@@ -1,7 +1,8 @@
-"""A classic group of consumers becomes a consumer group, while its members work (KIP-848).
+"""Upgrade of a classic group of consumers to a consumer group, while its members work (KIP-848).
 
-The first member that heartbeats does it: the others go on in the classic protocol, with what they
-have, and are moved over one by one. Source: convertToConsumerGroup, ConsumerGroup.fromClassicGroup.
+The first member that sends a KIP-848 heartbeat triggers it. The others continue in the classic
+protocol with their assignments, and move over one by one. Source: convertToConsumerGroup,
+ConsumerGroup.fromClassicGroup.
 """
 
 from typing import Final
@@ -34,10 +35,10 @@ _logger: Final = get_logger(__name__)
 
 
 def upgrade(state: ConsumerShardState, classic: ClassicGroup, now_ms: int) -> Transition:
-    """The group as it will be, with the records that make it; more follow in the same batch, and
-    `seal` at its end: until then the classic group is as it was.
+    """Return the transition of the new group, with the records that make it. More records may
+    follow in the same batch, and `seal` ends it: until then the classic group is unchanged.
 
-    Raises KafkaError(GROUP_ID_NOT_FOUND) where it cannot be.
+    Raises KafkaError(GROUP_ID_NOT_FOUND) if the group cannot be upgraded.
     """
     _check(state, classic)
     try:
@@ -59,7 +60,9 @@ def upgrade(state: ConsumerShardState, classic: ClassicGroup, now_ms: int) -> Tr
 
 
 def seal(transition: Transition) -> None:
-    """If a classic group was upgraded it ends: those who wait in it are told to join again."""
+    """End an upgrade, if there is one: pending requests of the classic group are answered with
+    REBALANCE_IN_PROGRESS.
+    """
     classic = transition.upgraded
     if classic is None:
         return
@@ -69,20 +72,20 @@ def seal(transition: Transition) -> None:
     transition.effects.join(farewell)
 
     def refused(error: KafkaError, now_ms: int) -> Effects:
-        """It is classic still; whoever waited comes again."""
-        _logger.warning("group stays classic", group=classic.group_id, reason=str(error))
+        """Restore the classic group; its members join again."""
+        _logger.warning("group not upgraded", group=classic.group_id, reason=str(error))
         classic.phase, classic.before, classic.since_ms = phase, before, since_ms
         later = ClassicTransition(classic, transition.settings, now_ms)
         for member in classic.membership:
-            later.watch(member)
+            later.renew_session(member)
         for ticket, answer in transition.effects.answers:
             later.effects.answer(ticket, answer if ticket in told else error)
         return later.effects
 
     transition.effects.refused = refused
     for member in classic.membership:
-        transition.watch(member.member_id, member.session_timeout_ms)
-    _logger.info("classic group becomes a consumer group", group=classic.group_id)
+        transition.renew_session(member.member_id, member.session_timeout_ms)
+    _logger.info("classic group upgraded to a consumer group", group=classic.group_id)
 
 
 def _check(state: ConsumerShardState, classic: ClassicGroup) -> None:
@@ -97,7 +100,7 @@ def _check(state: ConsumerShardState, classic: ClassicGroup) -> None:
 
 def _refusal(classic: ClassicGroup, reason: str) -> KafkaError:
     message = f"Cannot upgrade classic group {classic.group_id} to consumer group because {reason}."
-    _logger.info("group stays classic", group=classic.group_id, reason=reason)
+    _logger.info("group not upgraded", group=classic.group_id, reason=reason)
     return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
 
 
@@ -109,7 +112,7 @@ def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> Consume
         partitions = _given(state, classic, one)
         of_member = {(topic, number) for topic, numbers in partitions.items() for number in numbers}
         if not taken.isdisjoint(of_member):
-            raise DecodeError(f"{one.member_id} was given what others have")
+            raise DecodeError(f"{one.member_id} has partitions of other members")
         taken |= of_member
         group.set_target(one.member_id, partitions)
         group.put(_member(classic, one, partitions))
@@ -133,8 +136,8 @@ def _given(state: ConsumerShardState, classic: ClassicGroup, member: ClassicMemb
 
 
 def _member(classic: ClassicGroup, member: ClassicMember, partitions: Partitions) -> Member:
-    # A group whose first generation has not begun has chosen no protocol; consumers say the same
-    # in all of them.
+    # Before its first generation a group has no protocol. The metadata of consumers are equal in
+    # all protocols.
     protocol = classic.protocol_name or member.protocols[0].name
     subscription = read_subscription(member.metadata(protocol))
     return Member(

@@ -1,4 +1,4 @@
-"""Who may do what in a consumer group: Kafka's errors, its words, its order of validation.
+"""Checks of requests to consumer groups, with Kafka's errors, texts and order.
 
 Source: GroupCoordinatorService, GroupMetadataManager, ConsumerGroup of Apache Kafka 4.4.0.
 """
@@ -24,7 +24,7 @@ TopicIdOf = Callable[[str], TopicId | None]
 
 
 def check_heartbeat(asked: Heartbeat, assignors: Collection[str]) -> None:
-    """Raises KafkaError: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
+    """Raise KafkaError for a malformed request: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
     if not asked.member_id.strip() and (
         asked.version >= 1 or asked.epoch > 0 or asked.epoch == LEAVE_EPOCH
     ):
@@ -70,8 +70,8 @@ def _invalid(message: str) -> KafkaError:
 
 
 def check_heartbeat_epoch(member: Member, epoch: int, owned: Sequence[OwnedTopic] | None) -> None:
-    """Raises KafkaError(FENCED_MEMBER_EPOCH). The epoch before is right too, for a member that owns
-    no more than it was given: the answer with the new one may have been lost.
+    """Raise KafkaError(FENCED_MEMBER_EPOCH) for a wrong epoch. The previous epoch is valid for a
+    member that owns no more than its assignment: the answer with the new one may have been lost.
     """
     if epoch in (JOIN_EPOCH, member.epoch):
         return
@@ -96,14 +96,14 @@ def _within(owned: Sequence[OwnedTopic] | None, assigned: Owned) -> bool:
 
 
 def check_known_static(member: Member | None, instance_id: str) -> Member:
-    """Raises KafkaError(UNKNOWN_MEMBER_ID)."""
+    """Return the member. Raises KafkaError(UNKNOWN_MEMBER_ID)."""
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
     return member
 
 
 def check_not_fenced(member: Member, member_id: str, instance_id: str) -> None:
-    """Raises KafkaError(FENCED_INSTANCE_ID)."""
+    """Raise KafkaError(FENCED_INSTANCE_ID) if another member has the instance id."""
     if member.member_id != member_id:
         raise KafkaError(
             ErrorCode.FENCED_INSTANCE_ID,
@@ -113,7 +113,7 @@ def check_not_fenced(member: Member, member_id: str, instance_id: str) -> None:
 
 
 def check_released(member: Member, member_id: str, instance_id: str) -> None:
-    """Raises KafkaError(UNRELEASED_INSTANCE_ID): only who has left for a while can be replaced."""
+    """Raise KafkaError(UNRELEASED_INSTANCE_ID) unless the member has left temporarily."""
     if member.epoch != LEAVE_STATIC_EPOCH:
         raise KafkaError(
             ErrorCode.UNRELEASED_INSTANCE_ID,
@@ -132,7 +132,7 @@ def check_commit(
     topics: Sequence[TopicOffsets],
     topic_id_of: TopicIdOf,
 ) -> None:
-    """Raises KafkaError: UNSUPPORTED_VERSION, and what `check_commit_epoch` says."""
+    """Raise KafkaError: UNSUPPORTED_VERSION, or an error of `check_commit_epoch`."""
     if member.classic is None and version < COMMIT_BY_EPOCH_SINCE:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION,
@@ -145,9 +145,10 @@ def check_commit(
 def check_commit_epoch(
     member: Member, epoch: int, topics: Sequence[TopicOffsets], topic_id_of: TopicIdOf
 ) -> None:
-    """An old epoch is right for partitions that the member has had since then (KIP-1251).
+    """Check the epoch of a commit. An old one is valid for partitions assigned since then
+    (KIP-1251).
 
-    Raises KafkaError: STALE_MEMBER_EPOCH, to classic members ILLEGAL_GENERATION.
+    Raises KafkaError: STALE_MEMBER_EPOCH, for classic members ILLEGAL_GENERATION.
     """
     if epoch == member.epoch:
         return
@@ -180,7 +181,9 @@ def _since(member: Member, topic: TopicId, partition: int) -> int | None:
 
 
 def check_epoch(member: Member, epoch: int) -> None:
-    """Raises KafkaError: STALE_MEMBER_EPOCH, to classic members ILLEGAL_GENERATION."""
+    """Raise KafkaError for a wrong epoch: STALE_MEMBER_EPOCH, for classic members
+    ILLEGAL_GENERATION.
+    """
     if epoch != member.epoch:
         what = "member epoch" if member.classic is None else "generation id"
         raise _stale(

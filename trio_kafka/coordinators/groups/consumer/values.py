@@ -1,7 +1,7 @@
-"""What members of consumer groups ask, and what they are answered: values, not messages."""
+"""Requests of members of consumer groups and their answers: values, not messages."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
@@ -9,12 +9,8 @@ from trio_kafka.model import TopicId
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
-LEAVE_STATIC_EPOCH: Final = -2  # for a while: it comes back under its instance id
-SAME: Final = -1  # of a rebalance timeout: as before
-
-
-# Of one who says no more than that it lives: group id, member id, epoch, client id, client host.
-Living: TypeAlias = tuple[str, str, int, str, str]
+LEAVE_STATIC_EPOCH: Final = -2  # temporarily: the member comes back with its instance id
+SAME: Final = -1  # rebalance timeout as before
 
 
 class OwnedTopic(NamedTuple):
@@ -24,14 +20,14 @@ class OwnedTopic(NamedTuple):
     partitions: Sequence[int]
 
 
-@define  # made for each request, and by names of fields that takes three times as long
+@define  # by position: made for each request, and keywords take three times as long
 class Heartbeat:
-    """ConsumerGroupHeartbeat. What is None is as before. Never changed; see `CoordinatorRecord`.
+    """ConsumerGroupHeartbeat. None means unchanged. Never changed itself, see `CoordinatorRecord`.
 
-    epoch: 0 joins, -1 and -2 leave. topics: names. owned: all that the member owns now.
-    fresh: an id for a member that has none; chance comes from outside.
-    version: of the API; until version 0 the coordinator gave members their ids.
-    may_describe: tells which topics an expression may match; None stands for all (KAFKA-18813).
+    epoch: 0 joins, -1 and -2 leave. topics: names. owned: all partitions that the member owns now.
+    fresh: a random id for a member without one. version: of the API; in version 0 the coordinator
+    chose the ids of members. may_describe: says which topics an expression may match; None stands
+    for all (KAFKA-18813).
     """
 
     group_id: str
@@ -50,15 +46,11 @@ class Heartbeat:
     version: int = 1
     may_describe: Callable[[str], bool] | None = None
 
-    @property
-    def who(self) -> Living:
-        return self.group_id, self.member_id, self.epoch, self.client_id, self.client_host
-
 
 @define
 class HeartbeatAnswer:
-    """assignment: all that the member shall have, where it is new or was asked for. Never
-    changed.
+    """assignment: all partitions that the member must have, if they are new or were asked for.
+    Never changed.
     """
 
     member_id: str
@@ -75,7 +67,7 @@ class DescribedTopic(NamedTuple):
 
 @frozen(kw_only=True)
 class DescribedMember:
-    """A member as tools see it. classic: it speaks the classic protocol."""
+    """A member, for tools. classic: it speaks the classic protocol."""
 
     member_id: str
     instance_id: str | None
@@ -92,7 +84,7 @@ class DescribedMember:
 
 @frozen(kw_only=True)
 class DescribedGroup:
-    """A group as ConsumerGroupDescribe has it."""
+    """The answer to ConsumerGroupDescribe."""
 
     group_id: str
     state: str

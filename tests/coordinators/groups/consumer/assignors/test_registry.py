@@ -67,7 +67,7 @@ def test_a_name_that_is_taken_changes_nothing() -> None:
     assignors.swap((), [old])
 
     for names in (["other", "mine"], ["other", "other"], ["range"]):
-        with pytest.raises(ValueError, match="there is an assignor"):
+        with pytest.raises(ValueError, match="exists already"):
             assignors.swap((), [Mine(name) for name in names])
 
     assert assignors.names == ("uniform", "range", "mine")

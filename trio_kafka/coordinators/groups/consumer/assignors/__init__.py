@@ -1,1 +1,1 @@
-"""Server-side assignors: who shall read which partition."""
+"""Server-side assignors: which member reads which partition."""

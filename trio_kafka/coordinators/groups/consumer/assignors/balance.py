@@ -1,9 +1,9 @@
-"""The assignor `uniform` where members subscribe to different topics.
+"""Part of the assignor `uniform` for members with different subscriptions.
 
-What members have and still want stays; what is free goes, topic by topic, to whoever has least;
-then partitions move from those who have most to those who have least, until no topic's subscribers
-differ by more than one, or for 16 rounds: subscriptions that overlap like a chain would take longer
-than balance is worth. Source: UniformHeterogeneousAssignmentBuilder.
+Partitions that members have and still want stay. Free ones go, topic by topic, to the subscriber
+with the least load. Then partitions move from the most loaded to the least loaded, until the
+subscribers of no topic differ by more than one, or for 16 rounds: subscriptions that overlap like a
+chain would take longer than balance is worth. Source: UniformHeterogeneousAssignmentBuilder.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +18,12 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 _MOST_ROUNDS: Final = 16
 _NOBODY: Final = -1
-_A_STEP: Final = 500  # partitions that are placed or moved in one step: some 0.5 ms
+_A_STEP: Final = 500  # partitions placed or moved in one step: about 0.5 ms
 
 
 @define
 class _Assignment:
-    """Owners by topic and partition, members by their number; loads: how much each member has."""
+    """Owners by topic and partition, members by number; loads: partitions of each member."""
 
     sizes: dict[TopicId, int]
     subscribers: dict[TopicId, list[int]]
@@ -38,7 +38,9 @@ class _Assignment:
         self.loads[member] += 1
 
     def in_order(self, topics: Iterable[TopicId]) -> list[TopicId]:
-        """Those with most partitions per subscriber first, then those with fewer subscribers."""
+        """Return topics with most partitions per subscriber first, then those with fewer
+        subscribers.
+        """
 
         def place(topic: TopicId) -> tuple[float, int, tuple[int, int]]:
             count = len(self.subscribers[topic])
@@ -48,7 +50,7 @@ class _Assignment:
 
 
 def _signed_halves(topic: TopicId) -> tuple[int, int]:
-    """How Java compares ids: by two signed longs."""
+    """Return the sort key of Java's UUIDs: two signed longs."""
     return (
         int.from_bytes(topic[:8], "big", signed=True),
         int.from_bytes(topic[8:], "big", signed=True),
@@ -57,10 +59,10 @@ def _signed_halves(topic: TopicId) -> tuple[int, int]:
 
 @define
 class _Levels:
-    """Subscribers of one topic by load: who is to be filled next, and who is to give next.
+    """Subscribers of one topic, sorted by load.
 
-    Both ends are ranges of members with equal loads: [0, low_end) is filled up evenly and grows to
-    the right, [high_begin, high_end) is emptied evenly and grows to the left.
+    Both ends are ranges of members with equal loads. [0, low_end) is filled evenly and grows to the
+    right; [high_begin, high_end) is emptied evenly and grows to the left.
     """
 
     loads: list[int]
@@ -74,7 +76,7 @@ class _Levels:
     next_high: int = 0
 
     def begin(self, subscribers: Sequence[int]) -> int:
-        """Start with these; returns how much the loads differ."""
+        """Sort the members, and return the difference of the extreme loads."""
         loads = self.loads
         self.members = sorted(subscribers, key=lambda member: (loads[member], member))
         least, most = loads[self.members[0]], loads[self.members[-1]]
@@ -86,11 +88,11 @@ class _Levels:
         return most - least
 
     def is_balanced(self) -> bool:
-        """Another move would gain nothing."""
+        """True if another move would gain nothing."""
         return self.high_load - self.low_load <= 1
 
     def take_low(self) -> int:
-        """The member to be given one."""
+        """Return the member that gets the next partition."""
         if self.next_low >= self.low_end:
             self.low_load += 1
             while (
@@ -103,10 +105,10 @@ class _Levels:
         return self.members[self.next_low - 1]
 
     def take_high(self) -> int:
-        """The member to be taken one from, or _NOBODY."""
+        """Return the member that gives the next partition, or _NOBODY."""
         if self.next_high < self.high_begin:
             if self.high_end <= self.high_begin and self.high_begin > 0:
-                # All of the range had nothing to give: go on with whoever is beside it.
+                # No member of the range can give: continue with its neighbour.
                 self.high_load = self.loads[self.members[self.high_begin - 1]]
             else:
                 self.high_load -= 1
@@ -122,14 +124,14 @@ class _Levels:
         return self.members[self.next_high + 1]
 
     def exclude_high(self) -> None:
-        """The member of the last `take_high` has nothing of this topic: leave it out."""
+        """Exclude the member of the last `take_high`, which has nothing of this topic."""
         here, last = self.next_high + 1, self.high_end - 1
         self.members[here], self.members[last] = self.members[last], self.members[here]
         self.high_end -= 1
 
 
 def assign_heterogeneous(group: GroupSpec) -> Steps[GroupAssignment]:
-    """Balanced as far as subscriptions let it be, then sticky."""
+    """Assign as evenly as the subscriptions allow, then as stickily as that allows."""
     member_ids = list(group.members)
     state = yield from _retain(group, member_ids)
     if not state.sizes:
@@ -141,7 +143,7 @@ def assign_heterogeneous(group: GroupSpec) -> Steps[GroupAssignment]:
 
 
 def _retain(group: GroupSpec, member_ids: list[str]) -> Steps[_Assignment]:
-    """What members have, without what they no longer want."""
+    """Return the assignment without partitions that members no longer want."""
     sizes: dict[TopicId, int] = {}
     subscribers: dict[TopicId, list[int]] = {}
     for number, member_id in enumerate(member_ids):
@@ -186,9 +188,9 @@ def _place_free(state: _Assignment, levels: _Levels) -> Steps[None]:
 
 
 def _balance(state: _Assignment, levels: _Levels) -> Steps[None]:
-    """Topic by topic, until a whole round has moved nothing."""
+    """Move partitions topic by topic, until a whole round moves nothing."""
     topics = state.in_order(topic for topic, those in state.subscribers.items() if len(those) > 1)
-    moved_last = _NOBODY  # position of the topic in which something was moved last
+    moved_last = _NOBODY  # position of the topic with the last move
     for _ in range(_MOST_ROUNDS):
         for position, topic in enumerate(topics):
             if position == moved_last:
@@ -199,7 +201,7 @@ def _balance(state: _Assignment, levels: _Levels) -> Steps[None]:
 
 
 def _balance_topic(state: _Assignment, levels: _Levels, topic: TopicId) -> Steps[bool]:
-    """Whether anything was moved. From those who have most, their last partition first."""
+    """Move partitions of one topic, last ones first; return whether any was moved."""
     if levels.begin(state.subscribers[topic]) <= 1:
         yield
         return False

@@ -1,7 +1,7 @@
-"""The assignor `range`: of every topic each member has one range of partitions, side by side.
+"""Assignor `range`: every member gets one range of consecutive partitions of each topic.
 
-Topics with as many partitions as each other are assigned alike, so that members can join them.
-Members keep their place by instance id, or else by member id. Source: RangeAssignor.
+Topics with equal numbers of partitions are assigned alike, so that members can join them. Members
+are ordered by instance id, or else by member id. Source: RangeAssignor.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
 from trio_kafka.model import TopicId
 from trio_kafka.scheduling.chunked_work import Steps
 
-_A_STEP: Final = 500  # ranges that are laid in one step: some 0.3 ms
+_A_STEP: Final = 500  # ranges in one step: about 0.3 ms
 
 
 @define
 class _Share:
-    """What is left of a topic for those who come next."""
+    """Partitions of a topic that are left for the next members."""
 
     quota: int
     extra: int  # members that get one more
@@ -38,7 +38,7 @@ class _Share:
 
 
 class RangeAssignor:
-    """Ranges of partitions, topic by topic."""
+    """Assigns ranges of partitions, topic by topic."""
 
     name = "range"
 
@@ -67,7 +67,7 @@ class RangeAssignor:
 
 
 def _in_order(group: GroupSpec) -> Iterable[str]:
-    """Members with an instance id first, by it; then the others by member id."""
+    """Return members with an instance id first, by that id, then the others by member id."""
 
     def place(member_id: str) -> tuple[bool, str]:
         instance_id = group.members[member_id].instance_id

@@ -1,4 +1,4 @@
-"""The assignors that members can ask for: those of the broker, and those of plugins."""
+"""Assignors that members can ask for: the broker's own, and those of plugins."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from trio_kafka.introspect.log import get_logger
 UNIFORM: Final[Assignor] = UniformAssignor()
 BUILTIN: Final[tuple[Assignor, ...]] = (UNIFORM, RangeAssignor())
 _BUILTIN_NAMES: Final = frozenset(one.name for one in BUILTIN)
-# What `group.consumer.assignors` may call them too: Kafka's classes.
+# Names of Kafka's classes, which `group.consumer.assignors` accepts too.
 _CLASSES: Final = {
     "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
     "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
@@ -20,13 +20,13 @@ _logger: Final = get_logger(__name__)
 
 
 class Assignors:
-    """By name, in order of preference: the first one is the default, and wins where members ask for
-    several equally often.
+    """Assignors by name, in order of preference. The first is the default, and wins if members ask
+    for several equally often.
     """
 
     def __init__(self, wanted: Iterable[str] = ("uniform", "range")) -> None:
-        """wanted: `group.consumer.assignors`: those that are built in, and in what order plugins'
-        count; these come when their plugins do, others of them at the end.
+        """wanted: `group.consumer.assignors`, the built-in ones to offer and the order of all. A
+        plugin's assignor is added with its plugin, at the end unless it is listed.
         """
         self._order = [_CLASSES.get(name, name) for name in wanted]
         self._plugged: dict[str, Assignor] = {}
@@ -35,7 +35,7 @@ class Assignors:
 
     @property
     def names(self) -> Sequence[str]:
-        """What members may ask for."""
+        """Names that members may ask for."""
         return tuple(self._by_name)
 
     @property
@@ -43,26 +43,26 @@ class Assignors:
         return next(iter(self._by_name))
 
     def get(self, name: str) -> Assignor:
-        """One that is gone, with its plugin, is the default."""
+        """Return an assignor; the default if it is gone with its plugin."""
         return self._by_name.get(name) or self._by_name[self.default]
 
     def swap(self, leaving: Iterable[Assignor], coming: Iterable[Assignor]) -> None:
-        """Members can ask for those that come, and no longer for those that leave: who did gets
-        the default.
+        """Add and remove assignors of plugins. Members that asked for a removed one get the
+        default.
 
-        Raises ValueError for a name that is taken, and has then changed nothing.
+        Raises ValueError for a name that is taken; then nothing has changed.
         """
         gone = {id(assignor) for assignor in leaving}
         plugged = {name: one for name, one in self._plugged.items() if id(one) not in gone}
         for assignor in coming:
             if assignor.name in plugged or assignor.name in _BUILTIN_NAMES:
-                raise ValueError(f"there is an assignor {assignor.name} already")
+                raise ValueError(f"assignor {assignor.name} exists already: give it another name")
             plugged[assignor.name] = assignor
         self._plugged = plugged
         self._arrange()
 
     def preferred(self, counts: Mapping[str, int]) -> str:
-        """The one that most members ask for; the default where nobody asks."""
+        """Return the name that most members ask for; the default if none does."""
         names = [name for name in self._by_name if name in counts] if counts else ()
         return max(names, key=lambda name: counts[name]) if names else self.default
 
@@ -72,5 +72,5 @@ class Assignors:
         found.update((name, one) for name, one in self._plugged.items() if name not in found)
         missing = [name for name in self._order if name not in known]
         if missing:
-            _logger.info("assignors that no plugin has brought yet", names=missing)
+            _logger.info("assignors not found: no plugin provides them yet", names=missing)
         self._by_name = found or {UNIFORM.name: UNIFORM}

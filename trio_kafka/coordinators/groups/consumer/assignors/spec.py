@@ -1,4 +1,4 @@
-"""What an assignor is told of a group, and what it answers.
+"""Interface of assignors: the group as they see it, and their answer.
 
 Source: ConsumerGroupPartitionAssignor, GroupSpec and SubscribedTopicDescriber (KIP-848).
 """
@@ -14,20 +14,20 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 Partitions: TypeAlias = Mapping[TopicId, Set[int]]  # partitions by topic; no empty sets
 NO_PARTITIONS: Final[Partitions] = {}
-GroupAssignment: TypeAlias = Mapping[str, Partitions]  # by member id; who is missing has nothing
+GroupAssignment: TypeAlias = Mapping[str, Partitions]  # by member id; a missing member gets nothing
 
 
 class AssignorError(Exception):
-    """The assignor finds no assignment; the heartbeat that asked for one says so."""
+    """There is no assignment; the heartbeat that needed one gets the error."""
 
 
 @frozen(kw_only=True)
 class MemberSpec:
     """A member, as an assignor sees it.
 
-    topics: what it subscribes to and exists, by id, with the number of partitions, in the order of
-        their names. Members of equal subscription may share one mapping.
-    assigned: its part of the last target assignment, which may hold topics that are gone.
+    topics: existing topics of its subscription, by id, with the number of partitions, in the order
+    of their names. Members of equal subscriptions may share one mapping.
+    assigned: its part of the last target assignment, which may name deleted topics.
     """
 
     topics: Mapping[TopicId, int]
@@ -37,17 +37,16 @@ class MemberSpec:
 
 
 def no_racks(_topic: TopicId, _partition: int) -> Set[str]:
-    """Nobody has said where its brokers are."""
+    """Return no racks: no broker has named its own."""
     return frozenset()
 
 
 @frozen(kw_only=True)
 class GroupSpec:
-    """The group. Nothing of it may be changed.
+    """A group, as an assignor sees it. Read-only.
 
-    homogeneous: all members subscribe to the same topics.
-    owners: the member of each partition in the last target assignment.
-    racks: of a partition's replicas, where brokers have said them.
+    homogeneous: all members subscribe to the same topics. owners: the member of each partition in
+    the last target assignment. racks: of a partition's replicas, as far as brokers name them.
     """
 
     members: Mapping[str, MemberSpec]
@@ -57,11 +56,11 @@ class GroupSpec:
 
 
 class Assignor(Protocol):
-    """A way to assign, by its name: `group.remote.assignor` of consumers.
+    """An assignor, by its name: `group.remote.assignor` of consumers.
 
-    `assign` is called with the whole group, and gives the whole assignment. It may be a generator:
-    then it pauses wherever others may run, at most every millisecond. It has no side effects, and
-    raises AssignorError where it finds nothing.
+    `assign` gets the whole group and returns the whole assignment. It may be a generator that
+    yields where other tasks may run, at least every millisecond. It has no side effects, and raises
+    AssignorError if there is no assignment.
     """
 
     @property

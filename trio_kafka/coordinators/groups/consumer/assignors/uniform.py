@@ -1,7 +1,7 @@
-"""The assignor `uniform`: members have as many partitions as each other, and keep what they have.
+"""Assignor `uniform`: members get equal numbers of partitions, and keep the ones they have.
 
-Balance comes before stickiness. Where all members subscribe alike this is exact and needs one pass;
-otherwise see `balance`. Source: UniformAssignor, UniformHomogeneousAssignmentBuilder.
+Balance comes before stickiness. With equal subscriptions the result is exact and needs one pass;
+for others see `balance`. Source: UniformAssignor, UniformHomogeneousAssignmentBuilder.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
 from trio_kafka.model import TopicId
 from trio_kafka.scheduling.chunked_work import Steps
 
-_A_STEP: Final = 2000  # partitions that are looked at in one step: some 0.3 ms
+_A_STEP: Final = 2000  # partitions in one step: about 0.3 ms
 
 
 class UniformAssignor:
-    """Balanced, then sticky."""
+    """Assigns evenly, then stickily."""
 
     name = "uniform"
 
     def assign(self, group: GroupSpec) -> Steps[GroupAssignment]:
-        """Whatever is assigned now stays, as far as balance lets it."""
+        """Assign the group. Present assignments stay as far as balance allows."""
         if not group.members:
             return {}
         if group.homogeneous:
@@ -38,7 +38,7 @@ class UniformAssignor:
 
 @define
 class _Filling:
-    """A member that may have more: `room` partitions of them."""
+    """A member that may get `room` more partitions."""
 
     member_id: str
     room: int
@@ -64,7 +64,7 @@ def _assign_homogeneous(group: GroupSpec) -> Steps[GroupAssignment]:
         room, kept = _keep(member.assigned, topics, quota + (extra > 0), free)
         found[member_id] = kept
         if extra:
-            # One more is for those who have it already, as long as enough members follow.
+            # One more is for a member that has it already, as long as enough members follow.
             if room and len(group.members) - number > extra:
                 room -= 1
             else:
@@ -102,7 +102,9 @@ def _free_partitions(
 def _keep(
     assigned: Partitions, topics: Mapping[TopicId, int], room: int, free: list[tuple[TopicId, int]]
 ) -> tuple[int, Partitions]:
-    """How many more than it keeps a member may have, and what it keeps; the rest becomes free."""
+    """Return how many more partitions a member may get, and which it keeps; the others
+    become free.
+    """
     kept: dict[TopicId, frozenset[int] | set[int]] = {}
     changed = False
     for topic, partitions in assigned.items():
