@@ -252,7 +252,7 @@ def broken(position: int, value: int) -> memoryview:
         (
             batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True),
             ErrorCode.INVALID_TXN_STATE,
-            "transactions are not implemented",
+            "transactions are not served",
         ),
     ],
 )

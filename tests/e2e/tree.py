@@ -54,7 +54,13 @@ def quiet_tree(broker: BrokerProcess) -> Tree:
         left = {
             "connections": sum(kind == "connection" for kind, _, _ in tree) - 1,
             "parked requests": total(tree, "nursery", "parked"),
-            "handlers": total(groups, "nursery", "tasks") - total(groups, "nursery", "size"),
+            # Tasks of requests that were parked are kept for the next ones.
+            "handlers": max(
+                0,
+                total(groups, "nursery", "tasks")
+                - total(groups, "nursery", "size")
+                - total(groups, "nursery", "spare"),
+            ),
             "in a purgatory": total(tree, "purgatory", "waiting"),
             "in a channel": total(tree, "channel", "depth"),
             "borrowed": total(tree, "limiter", "borrowed") - 1,

@@ -72,8 +72,8 @@ def test_a_rule_with_all_keys_is_the_fault_that_it_says() -> None:
         ({"api": "Nothing"}, "api: this broker has no 'Nothing'"),
         ({"api": 1}, "api: 1, want a string"),
         ({"topic": ""}, "topic: '', want a string"),
-        ({"error": "NOPE"}, "error: 'NOPE' is no error"),
-        ({"error": "NONE"}, "error: 'NONE' is no error"),
+        ({"error": "NOPE"}, "error: 'NOPE' is not the name"),
+        ({"error": "NONE"}, "error: 'NONE' is not the name"),
         ({"chance": 1.5}, "chance: 1.5, want 0 to 1"),
         ({"chance": True}, "chance: True"),
         ({"chance": float("nan")}, "chance: nan"),
@@ -99,7 +99,7 @@ def test_what_is_no_rule_names_its_culprit(changed: dict[str, Any], why: str) ->
         fault_of({**ERROR, **changed}, apis())
 
 
-@pytest.mark.parametrize(("said", "why"), [([], "list"), ({"name": "a"}, "it does nothing")])
+@pytest.mark.parametrize(("said", "why"), [([], "list"), ({"name": "a"}, "the rule has no effect")])
 def test_what_says_nothing_is_no_rule(said: Any, why: str) -> None:
     with pytest.raises(RuleError, match=why):
         fault_of(said, apis())

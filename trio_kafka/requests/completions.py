@@ -94,8 +94,9 @@ class Completions:
         try:
             result = yield from steps
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
-            result = error
-        self.complete(request, route, message, result, has_yielded=True)
+            self.fail(request, route, message, error)  # a local name for it would be a cycle
+        else:
+            self.complete(request, route, message, result, has_yielded=True)
 
     def _write(self, request: Request, route: Route, message: Any, response: Any) -> Steps[None]:
         """Write a large response."""

@@ -202,6 +202,7 @@ class HandlerGroup:
         return {
             "size": self.size,
             "tasks": self.unparked,
+            "spare": self.spare,
             "parked": self.parked,
             "most_parked": self.most_parked,
         }

@@ -31,7 +31,7 @@ async def test_rules_come_and_go(autojump_clock: MockClock) -> None:
         assert (await http("GET", "/t")).json() == shown
 
         again = await http("POST", body=TIMED_OUT)
-        assert (again.status, "'t' already" in again.json()["message"]) == (400, True)
+        assert (again.status, "'t' exists already" in again.json()["message"]) == (400, True)
         assert (await http("DELETE", "/t")).status == 204
         assert (await http("DELETE", "/t")).status == 404
         assert await code(harness) == 0

@@ -62,13 +62,13 @@ async def test_rules_of_a_file_are_in_force(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[[rules]]\nname='a'", r"r\.toml: rule 1: it does nothing"),
+        ("[[rules]]\nname='a'", r"r\.toml: rule 1: the rule has no effect"),
         (
             TOML + "[[rules]]\nname='a'\nclose=true",
             r"r\.toml: rule 2: name: a rule 'a' exists",
         ),
-        (TOML + "colour = 'red'", r"r\.toml: rule 1: 'colour' is no key"),
-        ("rules = 3", r"r\.toml: want a list of rules"),
+        (TOML + "colour = 'red'", r"r\.toml: rule 1: unknown key 'colour'"),
+        ("rules = 3", r"r\.toml: want a list `rules`"),
     ],
 )
 async def test_a_wrong_file_keeps_it_from_starting(
