@@ -15,7 +15,7 @@ def cases() -> Iterator[tuple[tuple[str, str], int]]:
             continue
         marks: dict[str, Any] = dict(one.args for one in getattr(test, "pytestmark", ()))
         clients = marks.pop("name", list(CLIENTS))
-        for client in clients:
+        for client in (getattr(one, "values", [one])[0] for one in clients):
             yield (name, client), prod(len(values) for values in marks.values())
 
 

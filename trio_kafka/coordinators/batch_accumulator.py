@@ -27,11 +27,12 @@ _FULL: Final = 300  # events, records and replies: 1 ms to write and to complete
 class Batching:
     """Rule for writing a shard's batch. linger_ms: `group.coordinator.append.linger.ms`.
 
-    0 writes the records of each event by themselves. rounds: rounds of the readers, for ADAPTIVE.
+    0 writes the records of each event by themselves. deferred: calls put off to the end of a round
+    of the readers, for ADAPTIVE.
     """
 
     linger_ms: int = ADAPTIVE
-    rounds: DeferredBatch = field(factory=DeferredBatch)
+    deferred: DeferredBatch = field(factory=DeferredBatch)
 
 
 class BatchAccumulator:
