@@ -65,8 +65,8 @@ class BatchAccumulator:
     def add(self, effects: Effects, now_ms: int) -> bool:
         """Take the effects of one event; return False if nothing was taken.
 
-        That is so if they are too many for one slice, if the batch has no room for the records, or
-        if there is no batch that an event without records would have to wait for.
+        Nothing is taken if the effects are too many for one slice, or if the batch has no room for
+        the records. An event without records is taken only if a batch is open.
         Raises KafkaError: the log accepts no records now.
         """
         records, answers = effects.records, effects.answers
