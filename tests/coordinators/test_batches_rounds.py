@@ -8,7 +8,18 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.coordinators.kit import REFUSED, Stage, Words, drain, end_round, read, slowly, write
+from tests.coordinators.kit import (
+    REFUSED,
+    Stage,
+    Words,
+    drain,
+    end_round,
+    read,
+    slowly,
+    staged,
+    write,
+)
+from trio_kafka.coordinators.batch_accumulator import ADAPTIVE
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
@@ -192,14 +203,27 @@ async def test_a_broken_invariant_is_not_swallowed(stage: Stage) -> None:
         stage.shard.ask(twice)
 
 
-async def test_steps_end_what_was_gathered_before_them(stage: Stage) -> None:
+async def test_few_steps_join_the_batch_of_their_round(stage: Stage) -> None:
     with a_round(stage):
         tickets = ask(stage, FIRST, "a")
         tickets.append(stage.shard.ask(slowly))
-        tickets += ask(stage, "b", "c")
+        tickets += ask(stage, "b")
+        assert answers(tickets) == [FIRST, None, None, None]
+
+    assert answers(tickets) == [FIRST, "a", "slow", "b"]
+    assert stage.log.batches == [["x"], ["a", "slow", "b"]]
+
+
+async def test_many_steps_are_left_to_the_worker_and_the_batch_to_the_round() -> None:
+    stage = staged(ADAPTIVE)  # where time is so far on that a slice is one step
+    with a_round(stage):
+        tickets = ask(stage, FIRST, "a")
+        tickets.append(stage.shard.ask(slowly))
+        tickets += ask(stage, "b")
+    assert answers(tickets) == [FIRST, "a", None, None]
     drain(stage)
 
-    assert answers(tickets) == [FIRST, "a", "slow", "b", "c"]
+    assert answers(tickets) == [FIRST, "a", "slow", "b"]
     assert [record.key for record in stage.log.records] == answers(tickets)
 
 
@@ -211,6 +235,8 @@ async def test_what_follows_a_commit_of_a_round_is_done(stage: Stage) -> None:
     with a_round(stage):
         ask(stage, FIRST)
         ticket = stage.shard.ask(followed)
+        stage.works.clear()
+    assert stage.works == [stage.shard]
     drain(stage)
 
     assert ticket.answer == "c"

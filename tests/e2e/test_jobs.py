@@ -350,7 +350,7 @@ async def test_the_expiry_of_ten_thousand_groups_holds_nobody_up(tmp_path: Path)
         in_a_month_ms = int(broker.broker.world.clock.wall() * 1000) + 30 * 86_400_000
 
         async with beside_an_echo("expiry of groups", broker):
-            shard.apply(lambda machine, _now_ms: machine.timer(EXPIRY, in_a_month_ms))
+            shard.apply(lambda machine, _now_ms: machine.timer((EXPIRY,), in_a_month_ms))
             while shard.busy:
                 await trio.sleep(0.01)
 

@@ -27,11 +27,12 @@ _FULL: Final = 300  # events, records and replies: 1 ms to write and to complete
 class Batching:
     """Rule for writing a shard's batch. linger_ms: `group.coordinator.append.linger.ms`.
 
-    0 writes the records of each event by themselves. rounds: rounds of the readers, for ADAPTIVE.
+    0 writes the records of each event by themselves. deferred: calls put off to the end of a round
+    of the readers, for ADAPTIVE.
     """
 
     linger_ms: int = ADAPTIVE
-    rounds: DeferredBatch = field(factory=DeferredBatch)
+    deferred: DeferredBatch = field(factory=DeferredBatch)
 
 
 class BatchAccumulator:
@@ -64,8 +65,8 @@ class BatchAccumulator:
     def add(self, effects: Effects, now_ms: int) -> bool:
         """Take the effects of one event; return False if nothing was taken.
 
-        That is so if they are too many for one slice, if the batch has no room for the records, or
-        if there is no batch that an event without records would have to wait for.
+        Nothing is taken if the effects are too many for one slice, or if the batch has no room for
+        the records. An event without records is taken only if a batch is open.
         Raises KafkaError: the log accepts no records now.
         """
         records, answers = effects.records, effects.answers

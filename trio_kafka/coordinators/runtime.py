@@ -38,7 +38,9 @@ from trio_kafka.scheduling.chunked_work import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
 _logger: Final = get_logger(__name__)
-Led: TypeAlias = tuple[TopicId, int]  # topic id (a topic may be created again) and leader epoch
+Leadership: TypeAlias = tuple[
+    TopicId, int
+]  # topic id (a topic may be created again) and leader epoch
 
 
 class ShardMachine(Machine, Replayed, Protocol):
@@ -95,16 +97,18 @@ class ShardRuntime(Generic[M]):
         self._clock = dependencies.clock
         self._replicas = dependencies.replicas
         self._node = node
-        self._led: dict[int, Led] = {}  # by partition number, with a shard or without one yet
+        self._led: dict[
+            int, Leadership
+        ] = {}  # by partition number, with a shard or without one yet
         self._nodes: dict[int, Node] = {}
         self._topic_id: TopicId | None = None
         self._loads: deque[tuple[int, Shard[M], Partition]] = deque()
         self._failures: dict[int, Backoff] = {}
-        self._held: dict[int, Timer] = {}  # loads that are delayed
+        self._delayed: dict[int, Timer] = {}  # loads that are delayed
         self._busy: dict[Shard[M], None] = {}
-        self._leaving: deque[Steps[None]] = deque()  # clean-up of unloaded shards
-        self._woken = trio.Event()
-        self._asked = trio.Event()
+        self._cleanups: deque[Steps[None]] = deque()  # clean-up of unloaded shards
+        self._work_event = trio.Event()
+        self._load_event = trio.Event()
         self._loaded = Loaded()
         self._unloads = 0
         self._stopped = False
@@ -131,7 +135,7 @@ class ShardRuntime(Generic[M]):
 
     def _follow(self, image: MetadataImage) -> None:
         topic = image.topics.get(self.topic)
-        led: dict[int, Led] = {}
+        led: dict[int, Leadership] = {}
         if topic is not None:
             led = {
                 number: (topic.id, state.leader_epoch)
@@ -167,7 +171,7 @@ class ShardRuntime(Generic[M]):
             self._dependencies.timers,
             clock=self._clock,
             schedule=self._work,
-            failed=lambda _shard: self._begin_anew(number),
+            failed=lambda _shard: self._reload(number),
             batching=self._dependencies.batching,
         )
         self.shards[number] = shard
@@ -177,29 +181,29 @@ class ShardRuntime(Generic[M]):
         load = partial(self._ask_to_load, number, shard, partition)
         if wait_s:
             shard.state = state
-            self._hold(number, wait_s, load)
+            self._delay(number, wait_s, load)
         else:
             load()
 
     def _begin_later(self, number: int) -> None:
         wait_s = self._failures[number].failed(trio.current_time()) or FIRST_S
         _logger.warning("shard without a replica postponed", shard=number, wait_s=wait_s)
-        self._hold(number, wait_s, partial(self._begin_held, number))
+        self._delay(number, wait_s, partial(self._begin_after_delay, number))
 
-    def _begin_held(self, number: int) -> None:
-        del self._held[number]
+    def _begin_after_delay(self, number: int) -> None:
+        del self._delayed[number]
         self._begin(number, ShardState.LOADING)
 
-    def _hold(self, number: int, wait_s: float, call: Callable[[], None]) -> None:
-        self._held[number] = self._dependencies.timers.at(trio.current_time() + wait_s, call)
+    def _delay(self, number: int, wait_s: float, call: Callable[[], None]) -> None:
+        self._delayed[number] = self._dependencies.timers.at(trio.current_time() + wait_s, call)
 
     def _ask_to_load(self, number: int, shard: Shard[M], partition: Partition) -> None:
-        self._held.pop(number, None)
+        self._delayed.pop(number, None)
         shard.state = ShardState.LOADING
         self._loads.append((number, shard, partition))
-        self._asked.set()
+        self._load_event.set()
 
-    def _begin_anew(self, number: int, state: ShardState = ShardState.LOADING) -> None:
+    def _reload(self, number: int, state: ShardState = ShardState.LOADING) -> None:
         """Load a failed shard again, at once or after a delay. state: until then."""
         one, failures = self._led[number], self._failures[number]
         wait_s = failures.failed(trio.current_time())
@@ -211,7 +215,7 @@ class ShardRuntime(Generic[M]):
         self._begin(number, state, wait_s)
 
     def _unload(self, number: int) -> None:
-        held = self._held.pop(number, None)
+        held = self._delayed.pop(number, None)
         if held is not None:
             self._dependencies.timers.cancel(held)
         del self._failures[number], self._led[number]
@@ -222,22 +226,22 @@ class ShardRuntime(Generic[M]):
         self._busy.pop(shard, None)
         loads = shard.state is ShardState.LOADING and held is None
         shard.unload()
-        self._leave(shard.dismiss())
+        self._clean_up(shard.dismiss())
         if not loads:  # else the load closes it
-            self._leave(shard.machine.close())
+            self._clean_up(shard.machine.close())
         self._unloads += 1
 
-    def _leave(self, steps: Steps[None]) -> None:
-        self._leaving.append(steps)
-        self._woken.set()
+    def _clean_up(self, steps: Steps[None]) -> None:
+        self._cleanups.append(steps)
+        self._work_event.set()
 
     def stop(self) -> None:
         """Unload all shards for good. Pending requests are answered with NOT_COORDINATOR."""
         self._stopped = True
         for number in tuple(self._led):
             self._unload(number)
-        while self._leaving:
-            whole(self._leaving.popleft())
+        while self._cleanups:
+            whole(self._cleanups.popleft())
 
     # Tasks
 
@@ -253,14 +257,14 @@ class ShardRuntime(Generic[M]):
 
     async def _load_all(self) -> NoReturn:
         while True:
-            await self._asked.wait()
+            await self._load_event.wait()
             while self._loads:
                 number, shard, partition = self._loads.popleft()
                 if self.shards.get(number) is shard:
                     await self._load(number, shard, partition)
                 else:
-                    self._leave(shard.machine.close())
-            self._asked = trio.Event()
+                    self._clean_up(shard.machine.close())
+            self._load_event = trio.Event()
 
     async def _load(self, number: int, shard: Shard[M], partition: Partition) -> None:
         loaded = None
@@ -279,11 +283,11 @@ class ShardRuntime(Generic[M]):
         except Exception:
             _logger.exception("shard load failed", shard=shard.name)
         if self.shards.get(number) is not shard:
-            self._leave(shard.machine.close())
+            self._clean_up(shard.machine.close())
             return  # unloaded meanwhile
         if loaded is None:
             shard.state = ShardState.FAILED
-            self._begin_anew(number, ShardState.FAILED)
+            self._reload(number, ShardState.FAILED)
             return
         self._note(shard, loaded)
         shard.machine.image = self.image
@@ -311,22 +315,22 @@ class ShardRuntime(Generic[M]):
 
     def _work(self, shard: Shard[M]) -> None:
         self._busy[shard] = None
-        self._woken.set()
+        self._work_event.set()
 
     async def _work_on(self) -> NoReturn:
         """Give each busy shard a slice in turn."""
         elapsed = self._clock.elapsed
         while True:
-            await self._woken.wait()
-            while self._busy or self._leaving:
+            await self._work_event.wait()
+            while self._busy or self._cleanups:
                 if self._busy:
                     self._go_on(elapsed() + SLICE_S)
                     await trio.lowlevel.checkpoint()
-                if self._leaving:
-                    if advance(self._leaving[0], elapsed, elapsed() + SLICE_S) is not None:
-                        self._leaving.popleft()
+                if self._cleanups:
+                    if advance(self._cleanups[0], elapsed, elapsed() + SLICE_S) is not None:
+                        self._cleanups.popleft()
                     await trio.lowlevel.checkpoint()
-            self._woken = trio.Event()
+            self._work_event = trio.Event()
 
     def _go_on(self, ends: float) -> None:
         """Work on the next shard that has something to do."""
@@ -345,10 +349,10 @@ class ShardRuntime(Generic[M]):
             "loading": states.count(ShardState.LOADING),
             "failed": states.count(ShardState.FAILED),
             "to_load": len(self._loads),
-            "held": len(self._held),
+            "held": len(self._delayed),
             "unloaded": self._unloads,
             "busy": len(self._busy),
-            "leaving": len(self._leaving),
+            "leaving": len(self._cleanups),
             "records_loaded": self._loaded.records,
             "unknown": self._loaded.unknown,
             "broken": self._loaded.broken,

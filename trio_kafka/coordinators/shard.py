@@ -315,13 +315,13 @@ class Shard(Generic[M]):
             return False
         if self._turns:
             return True
-        rounds = batching.rounds
-        if rounds.calls is None:
+        deferred = batching.deferred
+        if deferred.calls is None:
             return False
-        if self._round != rounds.number:
-            self._round = rounds.number
+        if self._round != deferred.number:
+            self._round = deferred.number
             return False
-        rounds.defer(self._end_round)
+        deferred.defer(self._end_round)
         self._is_in_round = True
         return True
 

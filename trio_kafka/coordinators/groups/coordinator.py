@@ -56,7 +56,7 @@ from trio_kafka.scheduling.chunked_work import Steps, in_slices
 T = TypeVar("T")
 _AT_ONCE: Final = 100  # groups of one request that are asked in one step: 1 ms
 _A_STEP: Final = 10
-WAITS: Final = (  # names of purgatories
+PURGATORIES: Final = (  # names of purgatories
     "JoinGroup",
     "SyncGroup",
     "Heartbeat",
@@ -76,7 +76,7 @@ class GroupCoordinator:
 
     runtime: the shards. settings: of groups without settings of their own. classic, consumer:
     requests of members, by protocol. offsets: requests for offsets. timeout_s: bound of a wait for
-    the log alone. purgatories: by the names of WAITS.
+    the log alone. purgatories: by the names of PURGATORIES.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class GroupCoordinator:
         self._want_topic = want_topic
         self._node = node.add("group-coordinator", "part", self._figures)
         self.purgatories = {
-            wait: Purgatory(wait, dependencies.timers, self._node) for wait in WAITS
+            wait: Purgatory(wait, dependencies.timers, self._node) for wait in PURGATORIES
         }
         self.classic = ClassicService(self)
         self.offsets = OffsetsService(self)
@@ -104,7 +104,7 @@ class GroupCoordinator:
 
     def _groups(self) -> Groups:
         return Groups(
-            (ClassicGroups, self.consumer.kind),
+            (ClassicGroups, self.consumer.submachine),
             simple=simple_group,
             settings=self.settings,
             own_settings=self.own_settings,
@@ -158,7 +158,7 @@ class GroupCoordinator:
         *,
         timeout_s: float = inf,
     ) -> Any:
-        """See `Submitter`. wait: one of WAITS.
+        """See `Submitter`. wait: one of PURGATORIES.
 
         Raises KafkaError: an error of the machine, COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR,
         COORDINATOR_NOT_AVAILABLE (also after the timeout).

@@ -84,8 +84,8 @@ def test_what_is_wrong_with_a_request_is_said_before_anything_else() -> None:
 def test_all_shards_have_the_same_assignors() -> None:
     one = service(1, "consumer")
 
-    kind = one.kind(Scene().driver.machine)
+    found = one.submachine(Scene().driver.machine)
 
-    assert isinstance(kind, ConsumerGroups)
-    assert kind.state.assignors is one.assignors
+    assert isinstance(found, ConsumerGroups)
+    assert found.state.assignors is one.assignors
     assert one.assignors.names == ("range",)

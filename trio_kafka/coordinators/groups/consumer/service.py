@@ -50,7 +50,7 @@ class ConsumerService:
         self._random_bytes = random_bytes
         self.is_served = False
 
-    def kind(self, groups: Groups) -> "ConsumerGroups":
+    def submachine(self, groups: Groups) -> "ConsumerGroups":
         """Return the submachine of a new shard."""
         made: ConsumerGroups = _machine("submachine").ConsumerGroups(groups, self.assignors)
         return made
