@@ -25,4 +25,4 @@ def test_it_shows_topics_or_clients(spark, tmp_path, capsys):
 
 def test_topics_need_directories(spark, capsys):
     assert run("usage", "--bootstrap", "127.0.0.1:1") == 1
-    assert "want --path" in capsys.readouterr().err
+    assert "name them with --path" in capsys.readouterr().err
