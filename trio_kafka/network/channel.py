@@ -53,6 +53,11 @@ class RequestChannel:
         counts = self.counts
         return counts.idle > 0 and not counts.queued and not self.completions
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is queued."""
+        return not self.completions and not self.counts.queued
+
     def offer(self, request: Request) -> None:
         """Queue a request. Raises trio.WouldBlock when the channel is full."""
         self._send.send_nowait(request)

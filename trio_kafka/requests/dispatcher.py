@@ -1,7 +1,7 @@
 """Dispatch of requests: find the route, decode the request, call the handler.
 
 A plain handler never waits and takes no token; any task that has the request may call it. An async
-handler runs in a handler task, under a token and in a cancel scope of its own. A large request is
+handler runs in a handler task, under a token and in the cancel scope of that task. A large request is
 decoded in steps.
 """
 
@@ -54,8 +54,11 @@ class Dispatcher:
             self._handle(request, route, message)
         return True
 
-    async def perform_async(self, request: Request) -> None:
-        """Serve a request by an async handler, and complete it."""
+    async def perform_async(self, request: Request, scope: trio.CancelScope) -> None:
+        """Serve a request by an async handler, and complete it.
+
+        scope: cancelled if the peer disconnects while the request is parked.
+        """
         route: Route = request.route
         request.waits_for = None
         steps = self._decode_in_steps(request, route)
@@ -63,22 +66,21 @@ class Dispatcher:
         message = done.value if done else await self.completions.run_steps(steps)
         if message is None:
             return
-        with trio.CancelScope() as scope:
-            slot = HandlerSlot(self.owner, request, scope.cancel)
-            context = Context(request, self.parts, slot)
-            try:
-                await slot.take()
-                result = await route.handler(message, context)
-            except Exception as error:  # noqa: BLE001 - one request fails, the group continues
-                slot.close()
-                self.completions.fail(request, route, message, error)
-            else:
-                slot.close()
-                self.completions.complete(request, route, message, result, has_yielded=True)
-            finally:
-                slot.close()
-        if scope.cancelled_caught:
-            request.respond(None)  # the peer has disconnected
+        slot = HandlerSlot(self.owner, request, scope)
+        try:
+            await slot.take()
+            result = await route.handler(message, Context(request, self.parts, slot))
+        except Exception as error:  # noqa: BLE001 - one request fails, the group continues
+            slot.close()
+            self.completions.fail(request, route, message, error)
+        except BaseException:
+            slot.close()
+            if scope.cancel_called:
+                request.respond(None)  # the peer has disconnected
+            raise
+        else:
+            slot.close()
+            self.completions.complete(request, route, message, result, has_yielded=True)
 
     def _perform_in_steps(self, request: Request, route: Route) -> Steps[None]:
         """Decode a large request in steps, then call a plain handler."""

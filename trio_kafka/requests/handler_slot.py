@@ -35,19 +35,19 @@ class SlotOwner(Protocol):
 class HandlerSlot:
     """Slot of one async request, with or without a token.
 
-    cancel: ends the request.
+    scope: of the handler task; cancelling it ends the request.
     holds: true while the slot has a token.
     is_over: the request is answered. A task that it left behind takes no token and does not touch
         the connection, which may serve its next request.
     plugin: name of the plugin whose interceptor runs, or "" for the handler.
     """
 
-    __slots__ = ("_cancel", "_owner", "_request", "holds", "is_over", "plugin")
+    __slots__ = ("_owner", "_request", "_scope", "holds", "is_over", "plugin")
 
-    def __init__(self, owner: SlotOwner, request: Request, cancel: Callable[[], None]) -> None:
+    def __init__(self, owner: SlotOwner, request: Request, scope: trio.CancelScope) -> None:
         self._owner = owner
         self._request = request
-        self._cancel = cancel
+        self._scope = scope
         self.holds = self.is_over = False
         self.plugin = ""
 
@@ -75,16 +75,21 @@ class HandlerSlot:
         self.is_over = True
         self.release()
 
+    def cancel(self) -> None:
+        """End the request, unless it is over: then the task serves another one."""
+        if not self.is_over:
+            self._scope.cancel()
+
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
         """Await wait(*args) without a token; see `Context.parked`."""
         if self.is_over:
             self._raise_over()
         if self._request.connection.left:  # a second hang-up is not reported
-            self._cancel()
+            self.cancel()
         result: Any = None
         failure: Exception | None = None
         limit = trio.CancelScope(deadline=deadline)
-        self._park(self._description_of(wait), self._cancel)
+        self._park(self._description_of(wait), self.cancel)
         try:
             with limit:
                 result = await wait(*args)
@@ -113,13 +118,13 @@ class HandlerSlot:
         request, purgatory = self._request, delayed.purgatory
         if request.connection.left or request.connection.closed:
             purgatory.drop(delayed)
-            self._cancel()
+            self.cancel()
             await trio.lowlevel.checkpoint_if_cancelled()
             return None
         wait = _DelayedWait(delayed)
 
         def on_disconnect() -> None:
-            self._cancel()
+            self.cancel()
             wait.drop()
 
         self._park(delayed, on_disconnect)

@@ -32,9 +32,6 @@ T = TypeVar("T")
 _MAX_SPARE: Final = 500  # tasks of about 3 kB each
 
 
-_SPARE: Final = 500  # about 3 kB each
-
-
 class HandlerGroup:
     """Implementation of `network.handlers.Handlers`. size: `num.io.threads`.
 
@@ -148,24 +145,35 @@ class HandlerGroup:
 
     async def _serve(self) -> None:
         """Serve items of the channel; one handler task."""
-        channel, budget, elapsed = self._channel, self._budget, self.elapsed
-        ends = 0.0
         try:
             while self.unparked <= self.size + self.spare:
-                item = channel.take_nowait()
-                if item is None:
-                    item = await channel.take()
-                    ends = budget.begin_share()
-                request = self._serve_batch(item, ends)
-                if request is not None:
-                    await self._perform_async(request)
-                    request = None  # else an idle task would keep it alive
+                with trio.CancelScope() as scope:
+                    await self._serve_in(scope)
+            self._channel.pass_on()
+        finally:
+            self.unparked -= 1
+
+    async def _serve_in(self, scope: trio.CancelScope) -> None:
+        """Serve items until a request cancels the scope, or the task is one too many.
+
+        All async requests of the task share the scope: one for each would cost it 8 µs.
+        """
+        channel, budget, elapsed = self._channel, self._budget, self.elapsed
+        ends = 0.0
+        while self.unparked <= self.size + self.spare and not scope.cancel_called:
+            if channel.is_empty:
+                item = await channel.take()
+                ends = budget.begin_share()
+            else:
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = budget.begin_share()
-            channel.pass_on()
-        finally:
-            self.unparked -= 1
+                item = channel.take_nowait()
+            request = self._serve_batch(item, ends)
+            item = None
+            if request is not None:
+                await self._perform_async(request, scope)
+                request = None  # else an idle task would keep it alive
 
     def _serve_batch(self, item: Delayed | Request | None, ends: float) -> Request | None:
         """Serve `item` and what follows, until `ends` or a request with an async handler.
