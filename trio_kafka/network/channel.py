@@ -43,6 +43,7 @@ class RequestChannel:
         self.completions: deque[Delayed] = deque()
         self._completed = self._most_completions = 0
         self._waiting: deque[Callable[[], None]] = deque()  # calls for room
+        self._is_waking = False
 
     @property
     def idle(self) -> bool:
@@ -78,8 +79,7 @@ class RequestChannel:
         self._completed += 1
         if len(completions) > self._most_completions:  # noqa: PLR1730 - max() costs more
             self._most_completions = len(completions)
-        if self.counts.idle and len(self.completions) == 1:
-            self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail
+        self.pass_on()
 
     def take_nowait(self) -> Request | Delayed | None:
         """Return the next item, completions first; None when nothing is queued."""
@@ -95,21 +95,21 @@ class RequestChannel:
                     self._waiting.popleft()()
                 return item
 
-    async def take(self) -> Request | Delayed:
+    async def take(self) -> Request | None:
         """Wait for the next item; no checkpoint if there is one already."""
-        while True:
-            if self.completions:
-                return self.completions.popleft()
-            item = await self._receive.receive()
-            if isinstance(item, Request):
-                if self._waiting:
-                    self._waiting.popleft()()
-                return item
+        item = await self._receive.receive()
+        if isinstance(item, Request):
+            if self._waiting:
+                self._waiting.popleft()()
+            return item
+        self._is_waking = False
+        return None
 
     def pass_on(self) -> None:
         """Wake another handler for the lane; called by a handler that ends."""
-        if self.completions and self.counts.idle:
-            self._send.send_nowait(_WAKE)
+        if self.completions and self.counts.idle and not self._is_waking:
+            self._is_waking = True
+            self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail
 
     def statistics(self) -> ChannelStatistics:
         """Statistics of the requests."""

@@ -133,6 +133,7 @@ class HandlerGroup:
             self.most_parked = self.parked
             self.spare = min(self.parked, _MAX_SPARE)
         self.unparked -= 1
+        self._channel.pass_on()
         if self.unparked < self.size:
             self._start_handler()
 
@@ -161,19 +162,23 @@ class HandlerGroup:
         channel, budget, elapsed = self._channel, self._budget, self.elapsed
         ends = 0.0
         while self.unparked <= self.size + self.spare and not scope.cancel_called:
-            if channel.is_empty:
-                item = await channel.take()
-                ends = budget.begin_share()
-            else:
+            if channel.counts.queued or (channel.completions and not self._is_surplus):
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = budget.begin_share()
                 item = channel.take_nowait()
+            else:
+                item = await channel.take()
+                ends = budget.begin_share()
             request = self._serve_batch(item, ends)
             item = None
             if request is not None:
                 await self._perform_async(request, scope)
                 request = None  # else an idle task would keep it alive
+
+    @property
+    def _is_surplus(self) -> bool:
+        return self.unparked - self._channel.counts.idle > self.size
 
     def _serve_batch(self, item: Delayed | Request | None, ends: float) -> Request | None:
         """Serve `item` and what follows, until `ends` or a request with an async handler.
