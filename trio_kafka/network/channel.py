@@ -2,7 +2,8 @@
 
 Requests wait in a bounded memory channel. Completions of parked requests wait in a deque beside it,
 the completion lane, and go first. A task can wait for one thing only, so a completion that finds an
-idle handler sends a wake-up through the channel. Handlers become idle only when the lane is empty.
+idle handler sends a wake-up through the channel. A handler becomes idle only if the lane is empty,
+or if enough others are active; one that stops serving passes the lane on.
 """
 
 from collections import deque
@@ -43,7 +44,7 @@ class RequestChannel:
         self.completions: deque[Delayed] = deque()
         self._completed = self._most_completions = 0
         self._waiting: deque[Callable[[], None]] = deque()  # calls for room
-        self._is_waking = False
+        self._is_waking = False  # a wake-up is on its way
 
     @property
     def idle(self) -> bool:
@@ -53,11 +54,6 @@ class RequestChannel:
         """
         counts = self.counts
         return counts.idle > 0 and not counts.queued and not self.completions
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is queued."""
-        return not self.completions and not self.counts.queued
 
     def offer(self, request: Request) -> None:
         """Queue a request. Raises trio.WouldBlock when the channel is full."""
@@ -90,23 +86,26 @@ class RequestChannel:
                 item = self._receive.receive_nowait()
             except trio.WouldBlock:
                 return None
-            if isinstance(item, Request):
-                if self._waiting:
-                    self._waiting.popleft()()
-                return item
+            if (request := self._taken(item)) is not None:
+                return request
 
     async def take(self) -> Request | None:
-        """Wait for the next item; no checkpoint if there is one already."""
-        item = await self._receive.receive()
-        if isinstance(item, Request):
-            if self._waiting:
-                self._waiting.popleft()()
-            return item
-        self._is_waking = False
-        return None
+        """Wait for a request; None: the completion lane may have items.
+
+        No checkpoint if a request is queued already.
+        """
+        return self._taken(await self._receive.receive())
+
+    def _taken(self, item: Request | Wake) -> Request | None:
+        if not isinstance(item, Request):
+            self._is_waking = False
+            return None
+        if self._waiting:
+            self._waiting.popleft()()
+        return item
 
     def pass_on(self) -> None:
-        """Wake another handler for the lane; called by a handler that ends."""
+        """Wake an idle handler for the lane, unless one wakes already."""
         if self.completions and self.counts.idle and not self._is_waking:
             self._is_waking = True
             self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail

@@ -75,7 +75,9 @@ class Dispatcher:
             self.completions.fail(request, route, message, error)
         except BaseException:
             slot.close()
-            if scope.cancel_called:
+            if scope.cancel_called and slot.error is not None:
+                self.completions.fail(request, route, message, slot.error)
+            elif scope.cancel_called:
                 request.respond(None)  # the peer has disconnected
             raise
         else:

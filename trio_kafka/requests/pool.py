@@ -57,7 +57,7 @@ class HandlerGroup:
         self.elapsed: Callable[[], float] = budget.elapsed
         self._channel = channel
         self._parts = parts
-        self._budget = budget
+        self.budget = budget
         self._name = name
         self._started = 0
         self._nursery: trio.Nursery | None = None
@@ -159,7 +159,7 @@ class HandlerGroup:
 
         All async requests of the task share the scope: one for each would cost it 8 µs.
         """
-        channel, budget, elapsed = self._channel, self._budget, self.elapsed
+        channel, budget, elapsed = self._channel, self.budget, self.elapsed
         ends = 0.0
         while self.unparked <= self.size + self.spare and not scope.cancel_called:
             if channel.counts.queued or (channel.completions and not self._is_surplus):
@@ -178,6 +178,7 @@ class HandlerGroup:
 
     @property
     def _is_surplus(self) -> bool:
+        """Whether others serve the completion lane, as there are more active tasks than `size`."""
         return self.unparked - self._channel.counts.idle > self.size
 
     def _serve_batch(self, item: Delayed | Request | None, ends: float) -> Request | None:
@@ -185,7 +186,7 @@ class HandlerGroup:
 
         Returns that request, or None.
         """
-        elapsed, deferred = self.elapsed, self._budget.deferred
+        elapsed, deferred = self.elapsed, self.budget.deferred
         outer = deferred.begin()
         try:
             while item is not None:

@@ -57,10 +57,7 @@ class Tokens:
 
         A borrower has at most one token, so taking a second one changes nothing.
         """
-        if borrower in self._borrowers:
-            return
-        if self.free > 0:  # then no task waits
-            self.take_nowait(borrower)
+        if self.take_nowait(borrower):
             return
         entry = trio.lowlevel.current_task(), borrower
 
@@ -72,11 +69,15 @@ class Tokens:
         self._waiting.append(entry)
         await trio.lowlevel.wait_task_rescheduled(abort)
 
-    def take_nowait(self, borrower: object) -> None:
-        """Take a free token, unless `borrower` has one. The caller has checked `free`."""
-        if borrower not in self._borrowers:
-            self.free -= 1
-            self._borrowers.add(borrower)
+    def take_nowait(self, borrower: object) -> bool:
+        """Return whether `borrower` has a token now; it has at most one."""
+        if borrower in self._borrowers:
+            return True
+        if self.free <= 0:
+            return False
+        self.free -= 1
+        self._borrowers.add(borrower)
+        return True
 
     def give_back(self, borrower: object) -> None:
         """Give a token back; the first waiting task gets it."""
