@@ -121,12 +121,12 @@ async def test_a_cancelled_handler_is_not_counted_as_idle() -> None:
     async with trio.open_nursery() as inner:
         inner.start_soon(lane.take)
         await wait_all_tasks_blocked()
-        assert lane.statistics().idle == 1
+        assert lane.requests.idle == 1
         inner.cancel_scope.cancel()
 
-    assert lane.statistics().idle == 0
+    assert lane.requests.idle == 0
     lane.offer(bare_request(5))
-    assert lane.statistics().queued == 1
+    assert lane.requests.queued == 1
     assert numbers([lane.take_nowait()]) == [5]
 
 
@@ -135,7 +135,7 @@ async def test_statistics_tell_depth_and_high_water() -> None:
     for number in range(4):
         lane.offer(bare_request(number))
     lane.take_nowait()
-    now = lane.statistics()
+    now = lane.requests
 
     assert (now.bound, now.queued, now.high_water, now.items) == (5, 3, 4, 4)
 
@@ -161,7 +161,7 @@ def test_any_order_of_offers_and_completions_keeps_both_orders(events: list[str]
             else:
                 want = completions or requests
                 assert lane.take_nowait() is (want.popleft() if want else None)
-            assert lane.statistics().queued == len(requests)
+            assert lane.requests.queued == len(requests)
         await trio.lowlevel.checkpoint()
 
     trio.run(main)

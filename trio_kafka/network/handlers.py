@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import trio
+from attrs import Factory, field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.request_metrics import RequestMetrics
+from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
+from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import Request
@@ -47,14 +49,32 @@ class Handlers(Protocol):
 
 @frozen(kw_only=True)
 class PlaneResources:
-    """Resources that the tasks of one plane share. memory: None: unbounded."""
+    """Resources that the tasks of one plane share.
+
+    node: parent of the plane's nodes. budget, channel: those of its handlers.
+    limits: connection limits of the broker.
+    memory: pool for requests that are received or in flight; None: unbounded.
+    recent: how many requests of each API are kept for inspection.
+    """
 
     world: World
     channel: RequestChannel
     handlers: Handlers
     budget: LoopBudget
-    buffers: Buffers
     counters: Counters
-    request_metrics: RequestMetrics
+    node: Node
     limits: ConnectionLimits
-    memory: MemoryPool | None
+    memory: MemoryPool | None = None
+    recent: int = RECENT
+    buffers: Buffers = field(
+        init=False, default=Factory(lambda self: Buffers(self.world.buffer), takes_self=True)
+    )
+    request_metrics: RequestMetrics = field(
+        init=False, default=Factory(lambda self: self._make_request_metrics(), takes_self=True)
+    )
+
+    def _make_request_metrics(self) -> RequestMetrics:
+        node = self.node.add("requests", "part")
+        return RequestMetrics(
+            node, lambda: self.handlers.names, self.recent, elapsed=self.budget.elapsed
+        )

@@ -4,13 +4,14 @@ Connections are objects, not tasks. One request of a connection is in flight at 
 keep their order. Neither reader nor writer ever waits for a full request channel.
 """
 
+from typing import Any
+
 import trio
 
-from trio_kafka.introspect.channels import Counts
+from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.recent_share import ParkedTime
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.connection_events import CloseConnection, Mute, Unmute
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
@@ -75,8 +76,8 @@ class Processor:
         return self.table.by_key
 
     @property
-    def responses(self) -> Counts:
-        """Counts of the response channel."""
+    def responses(self) -> Channel[Any]:
+        """Response channel."""
         return self.writer.responses
 
     @property
@@ -94,15 +95,15 @@ class Processor:
         self, connection: Connection, request: Request, reason: CloseReason, detail: str
     ) -> None:
         """Close the connection of a request that gets no answer."""
-        self.writer.post(CloseConnection(connection, reason, detail, request))
+        self.writer.post(self.writer.refuse, connection, request, reason, detail)
 
     def mute(self, connection: Connection, reason: MuteReason) -> None:
         """Mute a connection, after the answers that are queued."""
-        self.writer.post(Mute(connection, reason))
+        self.writer.post(self.writer.mute, connection, reason)
 
     def unmute(self, connection: Connection, reason: MuteReason) -> None:
         """Unmute a connection, after the answers that are queued."""
-        self.writer.post(Unmute(connection, reason))
+        self.writer.post(self.writer.unmute, connection, reason)
 
     def close(self, connection: Connection, reason: CloseReason) -> None:
         """Close a connection now."""

@@ -27,7 +27,7 @@ class AnswerSender:
     """Sends the answers of one processor.
 
     waiting: connections with answers for the end of the round.
-    unmute: removes a mute reason. continue_later: queues a ContinueSending.
+    unmute: removes a mute reason. continue_later: has the writer resume an answer.
     """
 
     def __init__(

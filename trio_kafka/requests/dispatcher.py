@@ -1,8 +1,8 @@
 """Dispatch of requests: find the route, decode the request, call the handler.
 
 A plain handler never waits and takes no token; any task that has the request may call it. An async
-handler runs in a handler task, under a token and in the cancel scope of that task. A large request is
-decoded in steps.
+handler runs in a handler task, under a token and in the cancel scope of that task. A large request
+is decoded in steps.
 """
 
 from contextlib import suppress

@@ -99,7 +99,7 @@ class HandlerGroup:
     @property
     def idle(self) -> int:
         """Number of idle handlers, at most `size`; spare tasks do not count."""
-        return max(0, self._channel.counts.idle - max(0, self.unparked - self.size))
+        return max(0, self._channel.requests.idle - max(0, self.unparked - self.size))
 
     def largest_request(self, key: int) -> int:
         """Return the size in bytes of the API's largest request; 0 if it declares none."""
@@ -162,7 +162,7 @@ class HandlerGroup:
         channel, budget, elapsed = self._channel, self.budget, self.elapsed
         ends = 0.0
         while self.unparked <= self.size + self.spare and not scope.cancel_called:
-            if channel.counts.queued or (channel.completions and not self._is_surplus):
+            if channel.requests.queued or (channel.completions and not self._is_surplus):
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = budget.begin_share()
@@ -179,7 +179,7 @@ class HandlerGroup:
     @property
     def _is_surplus(self) -> bool:
         """Whether others serve the completion lane, as there are more active tasks than `size`."""
-        return self.unparked - self._channel.counts.idle > self.size
+        return self.unparked - self._channel.requests.idle > self.size
 
     def _serve_batch(self, item: Delayed | Request | None, ends: float) -> Request | None:
         """Serve `item` and what follows, until `ends` or a request with an async handler.

@@ -125,9 +125,9 @@ class _AroundCall:
             if in_flight is not None:
                 in_flight.drop(self)
                 in_flight.leave()
-        if failure is None and returned is self._inner_response and not self._is_cut_off:
-            if not self._context.request.stamps.answered:
-                return returned  # it has only forwarded
+        has_forwarded = failure is None and returned is self._inner_response
+        if has_forwarded and not (self._is_cut_off or self._context.request.stamps.answered):
+            return returned
         try:
             return self._outcome(returned, failure)
         finally:
