@@ -20,7 +20,7 @@ from trio_kafka.plugin_host.mounts import App, Mounts
 from trio_kafka.plugin_host.pages import AdminPages
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.interceptors.registry import Kind as InterceptorKind
-from trio_kafka.requests.loopback.endpoint import IN_PROCESS
+from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.principal import NOBODY, Principal
@@ -140,7 +140,7 @@ class PluginContext(_Of[S]):
     ) -> Any:
         """Send a request to the broker as a client would, and return the response.
 
-        Interceptors, quotas, metrics and the request log apply. See `requests.loopback.in_process`.
+        Interceptors, quotas, metrics and the request log apply. See `requests.loopback`.
         client_id: None: the plugin's name. version: None: the newest that is served.
         """
         return await self.parts.in_process.ask(

@@ -13,7 +13,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.plane import Plane
-from trio_kafka.requests.loopback.in_process import InProcessClient
+from trio_kafka.requests.loopback import InProcessClient
 from trio_kafka.scheduling.chunked_work import Steps
 
 MAX_REQUESTS: Final = 5000  # of one inspection

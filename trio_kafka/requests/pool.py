@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import trio
+from attrs import evolve
 
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
@@ -17,13 +18,13 @@ from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.completions import Completions
 from trio_kafka.requests.dispatcher import Dispatcher
-from trio_kafka.requests.error_counting import counting
 from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.interceptors.before_after import ChainDependencies
 from trio_kafka.requests.interceptors.chains import Chains
 from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.replies import Route
 from trio_kafka.requests.routes import Routes
-from trio_kafka.requests.throttling.charging import charging
+from trio_kafka.requests.throttling.charging import charged
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import LoopBudget
@@ -84,9 +85,14 @@ class HandlerGroup:
             interceptors=parts.interceptors,
             dependencies=ChainDependencies(self.elapsed, errors, self._completions.run_steps),
         )
-        routes = Routes(
-            parts.apis, charging(counting(chains.wrap, parts.error_counts), parts.quotas)
-        )
+
+        def wrap(route: Route) -> Route:
+            route = chains.wrap(route)
+            if parts.error_counts.active:
+                route = evolve(route, counts_errors=True)
+            return charged(route, parts.quotas) if parts.quotas.active else route
+
+        routes = Routes(parts.apis, wrap)
         parts.error_counts.on_toggle(routes.clear)
         parts.quotas.quotas.on_toggle(routes.clear)
         return routes
