@@ -225,3 +225,50 @@ class Completions:
             if done is not None:
                 return done.value
             await trio.lowlevel.checkpoint()
+
+
+Finish = Callable[[Any], Any]
+Fail = Callable[[BaseException], Any]
+
+
+def then(
+    result: Any, finish: Finish, fail: Fail, follow: Callable[[Any], object] | None = None
+) -> Any:
+    """Return what a handler returned, with its answer passed through `finish`.
+
+    An answer that steps or a Delayed give later is passed on when it comes. An exception that
+    prevents it is passed to `fail`. Both return what a handler may return, or raise.
+    follow: called with the steps or the Delayed that give the answer.
+    """
+    kind = type(result)
+    if kind is not GeneratorType and kind is not Delayed:
+        return finish(result)
+    if follow is not None:
+        follow(result)
+    if kind is GeneratorType:
+        return _then_in_steps(result, finish, fail, follow)
+    result.try_complete = partial(_then_complete, result.try_complete, finish, fail)
+    return result
+
+
+def _then_in_steps(
+    steps: Steps[Any], finish: Finish, fail: Fail, follow: Callable[[Any], object] | None
+) -> Steps[Any]:
+    try:
+        result = yield from steps
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - `fail` decides
+        return fail(error)
+    return then(result, finish, fail, follow)
+
+
+def _then_complete(
+    try_complete: Callable[[bool], Any], finish: Finish, fail: Fail, timed_out: bool
+) -> Any:
+    """Complete a Delayed; stands in the place of its `try_complete`."""
+    try:
+        result = try_complete(timed_out)
+    except BaseException as error:  # noqa: BLE001 - `fail` decides
+        return fail(error)
+    return None if result is None else then(result, finish, fail)
