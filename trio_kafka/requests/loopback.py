@@ -35,7 +35,6 @@ from trio_kafka.requests.chunked_codec import merged_steps
 from trio_kafka.requests.registry import Registry
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.security.principal import NOBODY, Principal
-from trio_kafka.wire.client import ClientSide
 from trio_kafka.wire.frame import Framer
 from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.world.protocols import RangeCutError, Socket
@@ -87,6 +86,9 @@ class Exchange:
 
     def receive(self, request: object, version: int, client_id: str) -> tuple[Request, Connection]:
         """Encode a request, and return it as received on a connection of its own."""
+        # It imports a message, which a start need not.
+        from trio_kafka.wire.client import ClientSide  # noqa: PLC0415 - see above
+
         encoded = ClientSide(client_id).ask(request, version, answered=False)
         frame = memoryview(bytearray(encoded))[_SIZE_BYTES:]
         connection = Connection(
