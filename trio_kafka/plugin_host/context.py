@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
@@ -15,10 +16,11 @@ from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Node, NodeKind
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin_host.contributions import Checked, Contributions, Interception
-from trio_kafka.plugin_host.dependencies import Reporters
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies, Reporters
 from trio_kafka.plugin_host.guard import (
     GuardedAssignor,
     GuardedReporter,
+    Owner,
     guard_api,
     guard_app,
     guard_policy,
@@ -53,6 +55,7 @@ else:
     _Of = _WithSettings
 
 
+@define(eq=False, kw_only=True, slots=False)
 class PluginContext(_Of[S]):
     """Context of one generation of a plugin.
 
@@ -64,28 +67,22 @@ class PluginContext(_Of[S]):
     task that fails fails the plugin.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        settings: S,
-        contributions: Contributions,
-        nursery: trio.Nursery,
-        node: Node,
-        logger: Logger,
-        order: int,
-        versions: Mapping[int, tuple[int, int]],
-    ) -> None:
-        self.name = name
-        self.settings = settings
-        self.nursery = nursery
-        self.node = node
-        self.logger = logger
-        self._contributions = contributions
-        self._owner = contributions.owner
-        self._dependencies = contributions.dependencies
-        self._order = order
-        self._versions = versions
+    name: str
+    settings: S
+    _contributions: Contributions
+    nursery: trio.Nursery
+    node: Node
+    logger: Logger
+    _order: int
+    _versions: Mapping[int, tuple[int, int]]
+
+    @property
+    def _owner(self) -> Owner:
+        return self._contributions.owner
+
+    @property
+    def _dependencies(self) -> PluginHostDependencies:
+        return self._contributions.dependencies
 
     @property
     def parts(self) -> Parts:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
@@ -34,6 +35,7 @@ class SlotOwner(Protocol):
         """Note that a parked handler continues, or ends."""
 
 
+@define(eq=False)
 class HandlerSlot:
     """Slot of one async request, with or without a token.
 
@@ -45,16 +47,14 @@ class HandlerSlot:
     plugin: name of the plugin whose interceptor runs, or "" for the handler.
     """
 
-    __slots__ = ("_owner", "_request", "_result", "_scope", "error", "holds", "is_over", "plugin")
-
-    def __init__(self, owner: SlotOwner, request: Request, scope: trio.CancelScope) -> None:
-        self._owner = owner
-        self._request = request
-        self._scope = scope
-        self._result: Any = None
-        self.error: KafkaError | None = None
-        self.holds = self.is_over = False
-        self.plugin = ""
+    _owner: SlotOwner
+    _request: Request
+    _scope: trio.CancelScope
+    _result: Any = None
+    error: KafkaError | None = None
+    holds: bool = False
+    is_over: bool = False
+    plugin: str = ""
 
     @property
     def name(self) -> str:
