@@ -29,6 +29,7 @@ class Processor:
     """Owns the connections that an acceptor gave it, until cancelled.
 
     table: its connections. new_connections: where an acceptor puts them.
+    scope: cancel it to end `run`.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Processor:
         self.name = name
         self.listener = listener
         self.resources = resources
+        self.scope = trio.CancelScope()
         self._selector = resources.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
         self.table = ConnectionTable(self._selector, resources.counters, listener.name, self._node)
@@ -59,14 +61,15 @@ class Processor:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
+        idle_s = self.listener.idle_s
         try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
-                nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
-                idle_s = self.listener.idle_s
-                if idle_s < float("inf"):
-                    nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
-                task_status.started()
+            with self.scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
+                    nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
+                    if idle_s < float("inf"):
+                        nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
+                    task_status.started()
         finally:
             self._stop()
 

@@ -5,24 +5,11 @@ Works like trio.CapacityLimiter, first come, first served. Taking and giving bac
 """
 
 from collections import deque
-from itertools import islice
-from typing import Final
 
 import trio
 
-from trio_kafka.attributes import frozen
+from trio_kafka.introspect.limiter import holders
 from trio_kafka.introspect.tree import Figures, Node
-
-_MAX_NAMES: Final = 4  # of holders, in the tree
-
-
-@frozen
-class TokenStatistics:
-    """Statistics like those of trio.CapacityLimiter."""
-
-    total_tokens: int
-    borrowed_tokens: int
-    tasks_waiting: int
 
 
 class Tokens:
@@ -86,9 +73,10 @@ class Tokens:
         if self._waiting:
             self._pass_on()
 
-    def statistics(self) -> TokenStatistics:
-        """Return a snapshot."""
-        return TokenStatistics(self._total, len(self._borrowers), len(self._waiting))
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that wait for a token."""
+        return len(self._waiting)
 
     def _pass_on(self) -> None:
         """Give free tokens to waiting tasks, and wake them."""
@@ -102,10 +90,5 @@ class Tokens:
             "tokens": self._total,
             "borrowed": len(self._borrowers),
             "waiting": len(self._waiting),
-            "held_by": ", ".join(map(_name_of, islice(self._borrowers, _MAX_NAMES))),
+            "held_by": holders(self._borrowers),
         }
-
-
-def _name_of(borrower: object) -> str:
-    """Return the name of a holder, or of its class."""
-    return str(getattr(borrower, "name", type(borrower).__name__))
