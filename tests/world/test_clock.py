@@ -146,7 +146,7 @@ def test_only_one_task_advances_the_clock_and_a_cancelled_one_lets_go():
             with clock.working():  # keeps the first one waiting
                 nursery.start_soon(clock.advance, 10)
                 await trio.sleep(0.001)
-                with pytest.raises(RuntimeError, match="being advanced"):
+                with pytest.raises(RuntimeError, match="being moved"):
                     await clock.advance(1)
                 nursery.cancel_scope.cancel()
         return await clock.advance(1)

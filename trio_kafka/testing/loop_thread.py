@@ -31,7 +31,7 @@ class LoopThread(Generic[V]):
     """Thread that runs a Trio loop, and in it the block of an async context manager.
 
     make: returns the context manager; called in the loop.
-    clock: of the loop.
+    clock: of the loop. calls: in progress.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LoopThread(Generic[V]):
         self._make = make
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._entered: Future[V] = Future()
-        self._calls: set[Future[Any]] = set()
+        self.calls: set[Future[Any]] = set()
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
         self._ended = False
@@ -140,7 +140,7 @@ class LoopThread(Generic[V]):
         finally:
             with self._lock:
                 self._ended = True
-            for call in list(self._calls):
+            for call in list(self.calls):
                 _settle(call, error=self._error())
 
     async def _main(self) -> None:
@@ -157,8 +157,8 @@ class LoopThread(Generic[V]):
         with self._lock:
             if self._ended:
                 raise self._error()
-            self._calls.add(future)
-        future.add_done_callback(self._calls.discard)
+            self.calls.add(future)
+        future.add_done_callback(self.calls.discard)
         try:
             self._token.run_sync_soon(self._spawn, future, function, args)
         except trio.RunFinishedError:
@@ -196,13 +196,11 @@ class LoopThread(Generic[V]):
 
 def _settle(future: "Future[T]", result: Any = None, error: BaseException | None = None) -> None:
     """Set the result, unless the future was cancelled meanwhile."""
-    try:
+    with suppress(InvalidStateError):
         if error is None:
             future.set_result(result)
         else:
             future.set_exception(error)
-    except InvalidStateError:
-        pass
 
 
 def _soon(token: trio.lowlevel.TrioToken, call: Callable[[], object]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import trio
 
@@ -9,6 +10,7 @@ from trio_kafka.broker import Broker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.testing.kafka.groups import describe_group, list_groups
+from trio_kafka.testing.kafka.hold import clients_held, lost_members
 from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
@@ -16,12 +18,18 @@ from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
 from trio_kafka.world.clock import SkippingClock
 
+T = TypeVar("T")
 _LOOK_S = 0.005
 _LIMIT_S = 10.0
+_HELD_S = 10.0  # a longer move of the clock keeps clients alive
 
 
 class NotReachedError(AssertionError):
     """A state that a test waited for was not reached in time; the message says what there was."""
+
+
+class ClockError(RuntimeError):
+    """The clock of this loop cannot be moved; the message names the remedy."""
 
 
 class KafkaInLoop:
@@ -48,6 +56,11 @@ class KafkaInLoop:
         """Address for clients, as host:port; the same after a restart. Raises NotRunningError."""
         return self.broker.bootstrap
 
+    async def look(self, read: Callable[[Broker], T]) -> T:
+        """Return what a plain function reads from the running broker, called in its loop."""
+        await trio.lowlevel.checkpoint()
+        return read(self.broker)
+
     # --- life
 
     async def start(self) -> None:
@@ -72,23 +85,34 @@ class KafkaInLoop:
 
     # --- time
 
-    async def advance(self, *, seconds: float = 0, minutes: float = 0, hours: float = 0) -> int:
-        """Move the broker's clock, one deadline at a time, while clients stay connected.
+    async def advance(
+        self,
+        *,
+        seconds: float = 0,
+        minutes: float = 0,
+        hours: float = 0,
+        hold: bool | None = None,
+    ) -> int:
+        """Move the broker's clock, wall and monotonic, one deadline at a time.
 
         Tasks that a deadline wakes run, and threads finish, before the next one. Returns the
-        number of deadlines that were met. Clients' own clocks do not move.
-        Raises ValueError for a time below 0, RuntimeError in a loop whose clock cannot be moved.
+        number of deadlines that were met. Clients stay connected; their own clocks do not move.
+        hold: keep connections and the sessions of connected members alive, although they are
+            silent meanwhile. None: for more than 10 s.
+        Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
         """
         clock = trio.lowlevel.current_clock()
         if not isinstance(clock, SkippingClock):
-            raise RuntimeError(
+            raise ClockError(
                 f"the clock of this loop is a {type(clock).__name__}, which cannot be moved: use"
                 " running_broker() or the fixture kafka, or trio.run(..., clock=SkippingClock())"
             )
         total = seconds + 60 * minutes + 3600 * hours
-        if total < 0:
-            raise ValueError(f"cannot move the clock by {total} s: want 0 or more")
-        return await clock.advance(total)
+        if not self.is_running or not (total > _HELD_S if hold is None else hold):
+            return await clock.advance(total)
+        broker = self.broker
+        with clients_held(broker, clock, await lost_members(broker)):
+            return await clock.advance(total)
 
     # --- topics and records
 

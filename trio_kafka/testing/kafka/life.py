@@ -23,6 +23,7 @@ QUICK: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "share.coordinator.state.topic.num.partitions": "1",
+    "replica.high.watermark.checkpoint.interval.ms": "300000",  # wakes an idle broker
 }
 
 
@@ -73,9 +74,7 @@ class Lives:
     @property
     def broker(self) -> Broker:
         """The running broker. Raises NotRunningError."""
-        if self._life is None:
-            raise NotRunningError("the broker is not running: call start() first")
-        return self._life.broker
+        return self._running().broker
 
     async def start(self) -> None:
         """Start the broker on what its disk has kept, at its port. Raises StartError, ConfigError.
@@ -90,26 +89,27 @@ class Lives:
 
     async def stop(self) -> None:
         """Stop the broker in order. Raises NotRunningError."""
-        life = self._take()
+        life = self._running()
+        self._life = None
         life.stopping.set()
         await life.ended.wait()
 
     async def kill(self, *, power: bool = False) -> None:
         """End the broker at once, as `kill -9` does. Raises NotRunningError.
 
-        power: as a power loss does: bytes and names that were not synced are lost.
+        power: as a power loss does: bytes and names that were not synced are lost. Raises
+            ValueError if the machine cannot do that.
         """
-        life = self._take()
+        life = self._running()
         self.machine.crash(power=power)
+        self._life = None
         life.scope.cancel()
         await life.ended.wait()
 
-    def _take(self) -> Life:
-        life = self._life
-        if life is None:
+    def _running(self) -> Life:
+        if self._life is None:
             raise NotRunningError("the broker is not running: call start() first")
-        self._life = None
-        return life
+        return self._life
 
     async def _live(self, *, task_status: trio.TaskStatus[Life]) -> None:
         given = {

@@ -20,6 +20,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
 from trio_kafka.records import batch
 from trio_kafka.records.partitioner import partition_of
 from trio_kafka.testing.kafka.ask import ask, check
+from trio_kafka.testing.kafka.topics import first_offsets
 from trio_kafka.testing.kafka.values import Bytes, Record, StoredRecord, as_bytes
 
 _PIECE = 1 << 20  # bytes of one Fetch
@@ -86,8 +87,9 @@ async def read_records(
     start: first offset; None: the first of each partition. Raises KafkaError.
     """
     found: list[StoredRecord] = []
+    firsts = await first_offsets(broker, topic)
     for partition in sorted(partitions):
-        position = 0 if start is None else start
+        position = firsts[partition] if start is None else start
         while True:
             answer = await _fetch(broker, topic, partition, position)
             if (
@@ -99,9 +101,8 @@ async def read_records(
                 continue
             check(answer.error_code, f"{topic.name}-{partition} at offset {position}")
             data = bytes(answer.records or b"")  # type: ignore[call-overload]
-            for record in _decode(topic.name, partition, data):
-                if record.offset >= position:
-                    found.append(record)
+            decoded = _decode(topic.name, partition, data)
+            found.extend(record for record in decoded if record.offset >= position)
             position = max(position, _end(data))
             if position >= answer.high_watermark or not data:
                 break

@@ -56,6 +56,7 @@ class AsyncKafka:
     def __init__(self, kafka: "Kafka") -> None:
         self.kafka = kafka
 
+    look = _awaitable(KafkaInLoop.look)
     start = _awaitable(KafkaInLoop.start)
     stop = _awaitable(KafkaInLoop.stop)
     kill = _awaitable(KafkaInLoop.kill)
@@ -100,6 +101,7 @@ class Kafka:
         """The running broker, to look inside; it belongs to the thread of its loop."""
         return self.in_loop.broker
 
+    look = _blocking(KafkaInLoop.look)
     start = _blocking(KafkaInLoop.start)
     stop = _blocking(KafkaInLoop.stop)
     kill = _blocking(KafkaInLoop.kill)

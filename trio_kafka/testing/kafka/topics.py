@@ -48,13 +48,18 @@ def find_topic(broker: Broker, name: str) -> TopicImage | None:
 
 async def describe_topic(broker: Broker, image: TopicImage) -> Topic:
     """Return a topic with its offsets."""
-    firsts = await _offsets(broker, image, _EARLIEST)
+    firsts = await first_offsets(broker, image)
     ends = await _offsets(broker, image, _LATEST)
     return Topic(
         name=image.name,
         partitions=len(image.partitions),
         offsets={number: (firsts[number], ends[number]) for number in sorted(ends)},
     )
+
+
+async def first_offsets(broker: Broker, image: TopicImage) -> dict[int, int]:
+    """Return the first offset of each partition."""
+    return await _offsets(broker, image, _EARLIEST)
 
 
 async def _offsets(broker: Broker, image: TopicImage, time: int) -> dict[int, int]:

@@ -64,7 +64,7 @@ class Member:
 class Group:
     """A group, with its members sorted by id.
 
-    state: Kafka's name: Empty, Stable, Assigning, PreparingRebalance, ..., or Dead if there is none.
+    state: Kafka's name: Empty, Stable, Assigning, PreparingRebalance, ...; Dead: there is none.
     type: classic or consumer. offsets: committed, by topic and partition.
     lag: records behind the end of each partition with a committed offset.
     """
