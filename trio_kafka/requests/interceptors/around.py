@@ -227,12 +227,7 @@ class _AroundCall:
                 response = around.inner(message, self._context)
                 if around.inner_waits:
                     response = await response
-                if type(response) is Delayed:
-                    self._delayed = response
-                    response = await slot.completed(response, has_yielded=around.inner_waits)
-                is_message = type(response) is around.route.api.response
-                if not is_message or LAZY_ARRAYS.created != lazy_arrays:
-                    response = await self._materialized(response)
+                response = await self._message_of(response, lazy_arrays)
             except _NOT_ANSWERABLE as error:
                 if not isinstance(error, InterceptorError):
                     self._final_error = error
@@ -266,17 +261,21 @@ class _AroundCall:
             found = type(message).__name__
             raise InterceptorError(f"{self._where}: forwards {found}, want {wanted.__name__}")
 
-    async def _materialized(self, result: Any) -> Any:
-        """Return what a handler returned as a message, or None if there is no response.
+    async def _message_of(self, result: Any, lazy_arrays: int) -> Any:
+        """Wait for what a handler returned; return a message, or None if there is no response.
 
+        lazy_arrays: `LAZY_ARRAYS.created` before the handler was called.
         Raises the exception that ended a Delayed.
         """
         dependencies, route = self._around.dependencies, self._around.route
+        has_yielded = self._around.inner_waits
         if type(result) is GeneratorType:
-            result = await dependencies.run_steps(result)
-            if type(result) is Delayed:
-                self._delayed = result
-                result = await self._slot.completed(result, has_yielded=True)
+            result, has_yielded = await dependencies.run_steps(result), True
+        if type(result) is Delayed:
+            self._delayed = result
+            result = await self._slot.completed(result, has_yielded=has_yielded)
+        if type(result) is route.api.response and LAZY_ARRAYS.created == lazy_arrays:
+            return result
         if isinstance(result, Exception):
             raise result
         if result is None or result is NO_ANSWER:
