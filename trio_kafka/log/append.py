@@ -74,8 +74,12 @@ def append_as_leader(
     Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, the errors of
     ProducerState.check, NOT_LEADER_OR_FOLLOWER if the log was closed; LogDirError.
     """
-    work = _appending(log, records, headers, leader_epoch, now_ms=now_ms, in_pieces=in_pieces)
-    return log.latency.run_now(work)
+    if now_ms is None:
+        now_ms = log.now_ms()
+    appended = place(log, records, headers, leader_epoch, now_ms)
+    if not appended.duplicate:
+        log.latency.run_now(_writing(log, records, headers, now_ms, in_pieces))
+    return appended
 
 
 async def append_in_thread(
@@ -85,7 +89,11 @@ async def append_in_thread(
 
     The caller holds `Log.writing`, so that no other task cuts, closes or syncs the log.
     """
-    return await log.latency.run_in_threads(_appending(log, records, headers, leader_epoch))
+    now_ms = log.now_ms()
+    appended = place(log, records, headers, leader_epoch, now_ms)
+    if not appended.duplicate:
+        await log.latency.run_in_threads(_writing(log, records, headers, now_ms))
+    return appended
 
 
 def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -116,23 +124,6 @@ async def roll_in_thread(log: Log) -> None:
 # Steps of an append
 
 
-def _appending(
-    log: Log,
-    records: memoryview,
-    headers: Sequence[BatchHeader],
-    leader_epoch: int,
-    *,
-    now_ms: int | None = None,
-    in_pieces: bool = False,
-) -> FileWork[Appended]:
-    if now_ms is None:
-        now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch, now_ms)
-    if not appended.duplicate:
-        yield from _writing(log, records, headers, now_ms, in_pieces)
-    return appended
-
-
 def _writing(
     log: Log,
     records: memoryview,
@@ -147,7 +138,8 @@ def _writing(
         segment = log.segments.active
         if segment.should_roll(log.config, log.rolling.jitter_ms, now_ms, records, headers):
             segment = yield from _begin_segment(log, headers[0].base_offset, now_ms)
-        position = yield segment.writing(records, log.latency.give_way if in_pieces else None)
+        give_way = log.latency.give_way if in_pieces and log.latency.yield_point.bound else None
+        position = yield segment.writing(records, give_way)
     except OSError as error:
         log.fail(error)
     finally:
