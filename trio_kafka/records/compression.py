@@ -56,11 +56,15 @@ _LONGEST_FRAME: Final = 1 << 10  # bytes around the data in any format
 _FULL: Final = "failed to write whole buffer"  # how cramjam says that the output did not fit
 
 
-def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
+def compress(
+    codec: Codec, data: Buffer, level: int | None = None, most: int = sys.maxsize
+) -> bytes:
     """Compress `data` as the records block of a batch. level: None is Kafka's default; snappy has
         none.
 
-    Raises ValueError for a level outside of LEVELS.
+    most: bound of memory and time, about so many bytes of output.
+    Raises ValueError for a level outside of LEVELS, KafkaError(MESSAGE_TOO_LARGE) for an output
+    that is clearly larger than `most`.
     """
     if level is None:
         level = _DEFAULT_LEVELS.get(codec, 0)
@@ -68,28 +72,33 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
         raise ValueError(f"level {level} of {codec.name}, want one of {LEVELS[codec]}")
     match codec:
         case Codec.NONE:
+            if len(data) > most:
+                raise _too_large(codec, most)
             return bytes(data)
-        case Codec.GZIP:
-            return bytes(cramjam.gzip.compress(data, level=6 if level < 0 else level))
         case Codec.SNAPPY:
-            return _compress_snappy(memoryview(data))
+            return _compress_snappy(memoryview(data), most)
         case Codec.LZ4:
-            return whole(compress_lz4(data, level))
+            return whole(compress_lz4(data, level, most))
+        case Codec.GZIP:
+            into = partial(cramjam.gzip.compress_into, level=6 if level < 0 else level)
         case Codec.ZSTD:
-            return bytes(cramjam.zstd.compress(data, level=level))
+            into = partial(cramjam.zstd.compress_into, level=level)
+    output = bytearray(min(most, len(data) + (len(data) >> _HARD) + _LONGEST_FRAME))
+    written = _attempt(into, data, output)
+    if isinstance(written, int):
+        return bytes(memoryview(output)[:written])
+    raise _too_large(codec, most)
 
 
-def compress_lz4(
-    data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4], most: int = sys.maxsize
-) -> Steps[bytes]:
-    """Compress in steps of 64 KiB (0.4 ms). Raises as `compress_within`.
+def compress_lz4(data: Buffer, level: int | None = None, most: int = sys.maxsize) -> Steps[bytes]:
+    """Compress in steps of 64 KiB (0.4 ms). Raises as `compress`.
 
     LZ4 alone needs steps, as its library keeps the interpreter's lock. Kafka's default level, 9, is
     the fast compressor. Other libraries use the 15 times slower search for level 9; here each other
     level is that search.
     Source: KIP-390 and Kafka's Lz4BlockOutputStream.
     """
-    if level == _DEFAULT_LEVELS[Codec.LZ4]:
+    if level is None or level == _DEFAULT_LEVELS[Codec.LZ4]:
         level = _LZ4_FAST
     # Independent blocks without a checksum over the content: Java's reader refuses linked ones.
     frame = cramjam.lz4.Compressor(level, content_checksum=False, block_linked=False)
@@ -104,33 +113,6 @@ def compress_lz4(
         yield
     parts.append(bytes(frame.finish()))
     return b"".join(parts)
-
-
-def compress_within(codec: Codec, data: Buffer, level: int | None, most: int) -> bytes:
-    """Compress as `compress` does, with memory and time for about `most` bytes of output only.
-
-    Raises KafkaError(MESSAGE_TOO_LARGE) for an output that is clearly larger.
-    """
-    if codec in LEVELS and level is None:
-        level = _DEFAULT_LEVELS[codec]
-    match codec:
-        case Codec.NONE:
-            if len(data) > most:
-                raise _too_large(codec, most)
-            return bytes(data)
-        case Codec.GZIP:
-            into = partial(cramjam.gzip.compress_into, level=6 if level == -1 else level)
-        case Codec.SNAPPY:
-            return _compress_snappy(memoryview(data), most)
-        case Codec.LZ4:
-            return whole(compress_lz4(data, level or 0, most))
-        case Codec.ZSTD:
-            into = partial(cramjam.zstd.compress_into, level=level)
-    output = bytearray(min(most, len(data) + (len(data) >> _HARD) + _LONGEST_FRAME))
-    written = _attempt(into, data, output)
-    if isinstance(written, int):
-        return bytes(memoryview(output)[:written])
-    raise _too_large(codec, most)
 
 
 def _too_large(codec: Codec, most: int) -> KafkaError:

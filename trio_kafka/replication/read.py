@@ -13,7 +13,13 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
-from trio_kafka.log.read import find_aborted, find_slice, lease_recent, perform_in_threads, perform_now
+from trio_kafka.log.read import (
+    find_aborted,
+    find_slice,
+    lease_recent,
+    perform_in_threads,
+    perform_now,
+)
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.epochs import end_of_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
