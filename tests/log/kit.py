@@ -4,6 +4,7 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.records.kit import encode_batch
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.config import LogConfig
@@ -14,7 +15,7 @@ from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import create_log, open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World

@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.records.batch import Record, check_crc, encode_batch, read_header, read_records
+from tests.records.kit import encode_batch
+from trio_kafka.records.batch import Record, check_crc, read_header, read_records
 from trio_kafka.records.compression import Codec, compress, decompress
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.records.recompress import repacked

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.records.kit import encode_batch
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.topic import TopicConfig, topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -19,7 +20,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.replication.fetch import Fetch, FetchAnswer
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition

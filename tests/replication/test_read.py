@@ -1,8 +1,9 @@
 import pytest
 
+from tests.records.kit import encode_marker
 from tests.replication.kit import batch, content, make_cold, new_partition, state, want
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, PartitionRead, read, read_in_threads

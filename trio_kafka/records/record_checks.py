@@ -6,10 +6,9 @@ Compacted topics need them, as their records must have keys, and all topics with
 
 from typing import Final
 
-from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.records.record_scan import scan_records
-from trio_kafka.records.validate import Limits, check_time
+from trio_kafka.records.validate import Limits, check_time, invalid
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.world.protocols import Buffer
 
@@ -32,15 +31,11 @@ def walk_records(
             continue
         delta, timestamp, key_size, *_ = scanned
         if delta != index:
-            raise _invalid(f"offset delta {delta}, want {index}")
+            raise invalid(f"offset delta {delta}, want {index}")
         if need_keys and key_size < 0:
-            raise _invalid(f"record {index} has no key: the topic is compacted")
+            raise invalid(f"record {index} has no key: the topic is compacted")
         if timed:
             check_time(timestamp, limits, now_ms)
         index += 1
         if index % _STEP == 0:
             yield
-
-
-def _invalid(message: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_RECORD, message)
