@@ -43,4 +43,4 @@ def test_of_what_the_broker_itself_writes_only_the_epoch_is_checked():
     old = headers(batch(producer_epoch=2, **own))
     assert refused(check_producers, old, producers) is ErrorCode.INVALID_PRODUCER_EPOCH
     marker = headers(batch(producer_epoch=2, control=True, **own))
-    assert check_producers(marker, producers) is None  # a coordinator's: `check_marker`
+    assert check_producers(marker, producers) is None  # a coordinator's

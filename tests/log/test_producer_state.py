@@ -104,20 +104,6 @@ def test_a_marker_ends_the_transaction_and_its_epoch_begins_with_zero():
     )
 
 
-def test_markers_of_older_producers_and_coordinators_are_fenced():
-    state = ProducerState()
-    state.note_marker(1, 3, offset=0, timestamp=0, coordinator_epoch=5, aborted=False)
-
-    state.check_marker(1, 3, 5)
-    state.check_marker(2, 0, 0)
-    with pytest.raises(KafkaError) as caught:
-        state.check_marker(1, 2, 5)
-    assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
-    with pytest.raises(KafkaError) as caught:
-        state.check_marker(1, 3, 4)
-    assert caught.value.code is ErrorCode.TRANSACTION_COORDINATOR_FENCED
-
-
 def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
     state = ProducerState()
     assert state.last_stable_offset(8) == 8

@@ -220,10 +220,6 @@ async def test_a_lock_is_held_once_and_given_back_once(worlds, clock):
     assert worlds.root.names() == [".lock"]
 
 
-async def test_free_space_is_a_number_of_bytes(worlds, clock):
-    assert worlds.root.free_space() > 1 << 20
-
-
 async def test_a_lease_is_cut_by_a_truncation_below_its_end_even_when_the_file_grows_again(
     worlds, clock
 ):

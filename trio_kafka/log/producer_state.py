@@ -158,21 +158,6 @@ class ProducerState:
             producer.transaction_first_offset = first_offset
             self._open[producer_id] = first_offset
 
-    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """Check a coordinator's marker before its append.
-
-        Raises KafkaError: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
-        """
-        producer = self._producers.get(producer_id)
-        if producer is None:
-            return
-        if epoch < producer.epoch:
-            found = f"marker of producer {producer_id} with epoch {epoch}, not {producer.epoch}"
-            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
-        if coordinator_epoch < producer.coordinator_epoch:
-            found = f"coordinator epoch {coordinator_epoch}, seen {producer.coordinator_epoch}"
-            raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, found)
-
     def note_marker(
         self,
         producer_id: int,
@@ -183,10 +168,7 @@ class ProducerState:
         coordinator_epoch: int,
         aborted: bool,
     ) -> EndedTransaction | None:
-        """A marker was appended at `offset`.
-
-        The transaction that it ended, or None where none was open.
-        """
+        """Note a marker appended at `offset`. Return the transaction that it ended, if any."""
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)

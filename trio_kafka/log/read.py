@@ -159,14 +159,6 @@ def _slice(
     return FileSlice(segment.file, position, size, first_offset)
 
 
-def read(
-    log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
-) -> FileRange | None:
-    """Lease what `find_slice` finds. BlockingIOError: headers or an index are not in memory."""
-    found = perform_now(log, find_slice(log, offset, max_bytes, end_offset, at_least_one))
-    return None if found is None else found.lease()
-
-
 async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
     """Copy whole batches, at least one, from the batch that holds `offset` on; b"" at the end.
 
@@ -215,8 +207,3 @@ def find_aborted(
                 return found
         number += 1
     return found
-
-
-async def aborted_transactions(log: Log, first: int, end: int) -> list[AbortedTransaction]:
-    """Return the aborted transactions between `first` and `end` (exclusive)."""
-    return await perform_in_threads(log, lambda: find_aborted(log.segments, first, end))

@@ -1,9 +1,8 @@
 import pytest
 
-from tests.log.kit import append, batch, content_of, fill, new_log
+from tests.log.kit import append, batch, content_of, fill, new_log, read
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.read import read
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition

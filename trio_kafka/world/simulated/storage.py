@@ -113,10 +113,6 @@ class SimulatedDirectory:
     def resize(self, threads: int) -> None:
         """Do nothing: there are no threads."""
 
-    def free_space(self) -> int:
-        self._world.call("free_space", self.path)
-        return self._world.free_space()
-
     async def names_slow(self) -> list[str]:
         await self._world.pause(1e-5, 1e-3)
         await self._world.call_in_thread("names", self.path)
