@@ -83,9 +83,7 @@ async def test_an_open_transaction_shows_where_it_began(autojump_clock: MockCloc
         partition.log.producers.note(
             5, 1, 0, 0, first_offset=31, timestamp=NOW_MS, transactional=True
         )
-        partition.log.producers.note_marker(
-            6, 2, offset=40, timestamp=NOW_MS, coordinator_epoch=3, aborted=False
-        )
+        partition.log.producers.note_marker(6, 2, offset=40, timestamp=NOW_MS, coordinator_epoch=3)
 
         (part,) = await describe(served)
 

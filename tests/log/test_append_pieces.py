@@ -4,10 +4,11 @@ import pytest
 
 from tests.log.kit import append, batch, headers, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_as_leader, roll
+from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.disk_latency import LONG_APPEND_S
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.read import read_bytes
+from trio_kafka.log.rolling import roll
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.protocols import PIECE
 

@@ -5,11 +5,12 @@ import trio
 
 from tests.log.kit import append, batch, headers, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_in_thread, roll, roll_in_thread
+from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.retention import delete_before
+from trio_kafka.log.rolling import roll, roll_in_thread
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import fault_on
 

@@ -94,14 +94,10 @@ def test_a_marker_ends_the_transaction_and_its_epoch_begins_with_zero():
     state = ProducerState()
     note(state, 0, offset=5, transactional=True)
 
-    ended = state.note_marker(1, 1, offset=9, timestamp=0, coordinator_epoch=2, aborted=True)
-
-    assert (ended.first_offset, ended.last_offset, ended.aborted) == (5, 9, True)
+    assert state.note_marker(1, 1, offset=9, timestamp=0, coordinator_epoch=2) == 5
     assert check(state, 0, epoch=1) is None
     assert refused(state, 1, epoch=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert (
-        state.note_marker(1, 1, offset=10, timestamp=0, coordinator_epoch=2, aborted=True) is None
-    )
+    assert state.note_marker(1, 1, offset=10, timestamp=0, coordinator_epoch=2) is None
 
 
 def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
@@ -109,7 +105,7 @@ def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
     assert state.last_stable_offset(8) == 8
     note(state, 0, offset=5, transactional=True)
     assert state.last_stable_offset(8) == 5
-    state.note_marker(1, 0, offset=9, timestamp=0, coordinator_epoch=0, aborted=False)
+    state.note_marker(1, 0, offset=9, timestamp=0, coordinator_epoch=0)
 
     assert state.last_stable_offset(9) == 5
     assert state.last_stable_offset(10) == 10

@@ -16,9 +16,10 @@ from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
+from trio_kafka.log.rolling import begin_segment
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
@@ -111,16 +112,6 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
     log.latency.run_now(_writing(log, records, headers, log.now_ms()))
 
 
-def roll(log: Log) -> None:
-    """Begin a new segment, unless the active one is empty. LogDirError."""
-    run_now(_rolling(log))
-
-
-async def roll_in_thread(log: Log) -> None:
-    """Begin a new segment as `roll` does; threads make its files. The caller holds `writing`."""
-    await run_in_threads(_rolling(log))
-
-
 # Steps of an append
 
 
@@ -136,8 +127,8 @@ def _writing(
     log.busy = True
     try:
         segment = log.segments.active
-        if segment.should_roll(log.config, log.rolling.jitter_ms, now_ms, records, headers):
-            segment = yield from _begin_segment(log, headers[0].base_offset, now_ms)
+        if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
+            segment = yield from begin_segment(log, headers[0].base_offset, now_ms)
         give_way = log.latency.give_way if in_pieces and log.latency.yield_point.bound else None
         position = yield segment.writing(records, give_way)
     except OSError as error:
@@ -249,41 +240,3 @@ def check_producers(
         if duplicate is not None:
             return duplicate
     return None
-
-
-# Steps of a roll
-
-
-def _rolling(log: Log) -> FileWork[None]:
-    if log.failed or log.closed or log.busy:
-        log.refuse()
-    log.busy = True
-    try:
-        if log.segments.active.size:
-            yield from _begin_segment(log, log.end_offset, log.now_ms())
-    except OSError as error:
-        log.fail(error)
-    finally:
-        log.busy = False
-
-
-def _begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
-    """Begin a segment, unless the active one is empty and begins there. OSError.
-
-    Raises KafkaError, LogDirError if the log was closed or has failed meanwhile.
-    """
-    active = log.segments.active
-    if active.base_offset == base_offset:  # empty: a setting alone made it full
-        return active
-    segment, snapshot = yield from log.rolling.prepare(
-        base_offset, now_ms, log.config, log.producers
-    )
-    if log.closed or log.failed:
-        segment.close()
-        if snapshot is not None:
-            snapshot.close()
-        active.close()
-        log.refuse()
-    log.rolling.install(segment, snapshot, log.config)
-    log.wants_sync(log)
-    return segment

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from attrs import field
 
-from trio_kafka.attributes import define, frozen
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 
 NO_SEQUENCE: Final = -1
@@ -60,16 +60,7 @@ class Producer:
             self.batches.clear()
 
 
-@frozen(kw_only=True)
-class EndedTransaction:
-    """A transaction with its marker at `last_offset`."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    aborted: bool
-
-
+@define(eq=False)
 class ProducerState:
     """Producers of one partition, by id.
 
@@ -77,13 +68,11 @@ class ProducerState:
         snapshot or at the start of the log. None: not known to be durable.
     """
 
-    __slots__ = ("_ended", "_open", "_producers", "loads_at")
-
-    def __init__(self) -> None:
-        self._producers: dict[int, Producer] = {}
-        self._open: dict[int, int] = {}
-        self._ended: list[EndedTransaction] = []
-        self.loads_at: int | None = None
+    loads_at: int | None = field(default=None, init=False)
+    _producers: dict[int, Producer] = field(factory=dict, init=False)
+    _open: dict[int, int] = field(factory=dict, init=False)  # first offsets of open transactions
+    # First offset and marker's offset of transactions that ended above the high watermark.
+    _ended: list[tuple[int, int]] = field(factory=list, init=False)
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -166,9 +155,11 @@ class ProducerState:
         offset: int,
         timestamp: int,
         coordinator_epoch: int,
-        aborted: bool,
-    ) -> EndedTransaction | None:
-        """Note a marker appended at `offset`. Return the transaction that it ended, if any."""
+    ) -> int | None:
+        """Note a marker appended at `offset`. Return where the transaction that it ends began.
+
+        None: no transaction was open.
+        """
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)
@@ -177,13 +168,9 @@ class ProducerState:
         producer.timestamp = timestamp
         first = self._open.pop(producer_id, None)
         producer.transaction_first_offset = None
-        if first is None:
-            return None
-        ended = EndedTransaction(
-            producer_id=producer_id, first_offset=first, last_offset=offset, aborted=aborted
-        )
-        self._ended.append(ended)
-        return ended
+        if first is not None:
+            self._ended.append((first, offset))
+        return first
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the first offset of a transaction that is open, or ended above the high watermark.
@@ -191,11 +178,10 @@ class ProducerState:
         Without such a transaction: the high watermark.
         """
         if self._ended:
-            self._ended = [one for one in self._ended if one.last_offset >= high_watermark]
+            self._ended = [one for one in self._ended if one[1] >= high_watermark]
         if not self._open and not self._ended:
             return high_watermark
-        firsts = [one.first_offset for one in self._ended]
-        return min(high_watermark, *self._open.values(), *firsts)
+        return min(high_watermark, *self._open.values(), *(first for first, _ in self._ended))
 
     def first_open_offset(self, default: int) -> int:
         """Return the first offset of the oldest open transaction."""

@@ -8,12 +8,12 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 
 from collections.abc import Awaitable, Callable
 
-from trio_kafka.log.append import roll, roll_in_thread
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.files.names import SEGMENT_FILES, SNAPSHOT, offset_file
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_snapshots import snapshots_among
 from trio_kafka.log.read import perform_in_threads
+from trio_kafka.log.rolling import roll, roll_in_thread
 
 Checkpoint = Callable[[], Awaitable[None]]
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.index.transaction import AbortedTransaction
-from trio_kafka.log.producer_state import EndedTransaction, ProducerState
+from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import (
@@ -54,19 +54,18 @@ def _note_marker(
         marker = None
     if marker is None:
         return None
-    ended: EndedTransaction | None = producers.note_marker(
+    begun = producers.note_marker(
         header.producer_id,
         header.producer_epoch,
         offset=header.base_offset,
         timestamp=header.max_timestamp,
         coordinator_epoch=marker.coordinator_epoch,
-        aborted=not marker.committed,
     )
-    if ended is None or marker.committed:
+    if begun is None or marker.committed:
         return None
     return AbortedTransaction(
-        producer_id=ended.producer_id,
-        first_offset=ended.first_offset,
-        last_offset=ended.last_offset,
-        last_stable_offset=producers.first_open_offset(ended.last_offset + 1),
+        producer_id=header.producer_id,
+        first_offset=begun,
+        last_offset=header.base_offset,
+        last_stable_offset=producers.first_open_offset(header.base_offset + 1),
     )
