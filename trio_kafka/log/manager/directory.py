@@ -29,7 +29,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
-from trio_kafka.scheduling.yield_point import YieldPoint
+from trio_kafka.scheduling.yield_point import UNBOUND, YieldPoint
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
@@ -71,7 +71,7 @@ class LogDirectory:
         world: World,
         root: Directory,
         on_offline: Callable[[], None],
-        yield_point: YieldPoint | None = None,
+        yield_point: YieldPoint = UNBOUND,
     ) -> None:
         self.root = root
         self.path = root.path

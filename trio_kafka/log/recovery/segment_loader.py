@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from attrs import field
+
 from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, walk
@@ -50,6 +52,7 @@ def _see_nothing(position: int, header: BatchHeader) -> None:
     """Ignore a batch: epochs come from their file."""
 
 
+@define(eq=False)
 class SegmentLoader:
     """One load of the segments of a partition.
 
@@ -57,27 +60,16 @@ class SegmentLoader:
     epochs: updated. epochs_lost: they are rebuilt from the batches.
     """
 
-    def __init__(
-        self,
-        directory: Directory,
-        config: LogConfig,
-        known: Known,
-        files: OpenFiles,
-        epochs: LeaderEpochs,
-        *,
-        epochs_lost: bool,
-        now_ms: int,
-    ) -> None:
-        self.directory = directory
-        self.config = config
-        self.known = known
-        self.files = files
-        self.epochs = epochs
-        self.epochs_lost = epochs_lost
-        self.now_ms = now_ms
-        self.end_offset = 0
-        self.found: list[Segment] = []
-        self.rebuilt: list[Segment] = []
+    directory: Directory
+    config: LogConfig
+    known: Known
+    files: OpenFiles
+    epochs: LeaderEpochs
+    epochs_lost: bool = field(kw_only=True)
+    now_ms: int = field(kw_only=True)
+    end_offset: int = field(default=0, init=False)
+    found: list[Segment] = field(factory=list, init=False)
+    rebuilt: list[Segment] = field(factory=list, init=False)
 
     async def load(self, bases: list[int]) -> None:
         """Load the segments with these base offsets. OSError."""
