@@ -79,9 +79,9 @@ class Log:
         self.end_offset = state.end_offset
         self.recovery_point = self.flush_end = state.recovery_point
         self.failed: LogDirError | None = None
-        self.wants_sync: Callable[[Log], None] = _nobody
-        self.on_failure: Callable[[LogDirError], None] = _nobody
-        self.on_durable: Callable[[], None] = _nothing
+        self.wants_sync: Callable[[Log], None] = _ignore
+        self.on_failure: Callable[[LogDirError], None] = _ignore
+        self.on_durable: Callable[[], None] = _ignore
         self.lower_checkpoints: Callable[..., Awaitable[None]] = _lower_none
         self.closed = False
         self.busy = False
@@ -203,13 +203,9 @@ class Log:
         raise InvariantError(f"{self.partition}: the log is busy with another append, roll or cut")
 
 
-def _nobody(_: object) -> None:
+def _ignore(*_: object) -> None:
     """Default of the hooks."""
 
 
 async def _lower_none(*_: object) -> None:
     await trio.lowlevel.checkpoint()
-
-
-def _nothing() -> None:
-    """Default of the hooks."""

@@ -8,6 +8,7 @@ import errno
 from typing import Final
 
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.files.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import AppendBytes, GiveWay
 from trio_kafka.world.protocols import Buffer, Directory, File
@@ -202,3 +203,11 @@ class SegmentFile:
         self._doubt()
         self.files.grows_no_more(self)
         self.files.close(self)
+
+
+async def unlink_segment(directory: Directory, base_offset: int) -> None:
+    """Remove the files of a segment, those that exist. OSError."""
+    for suffix in SEGMENT_FILES:
+        name = offset_file(base_offset, suffix)
+        if directory.exists(name):
+            await directory.unlink(name)

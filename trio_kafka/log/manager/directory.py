@@ -143,8 +143,10 @@ class LogDirectory:
         log.on_failure = self.fail
         log.lower_checkpoints = self.lower_checkpoints
 
-    def fail(self, error: LogDirError) -> None:
+    def fail(self, error: LogDirError | OSError) -> None:
         """Go offline, with every log. Idempotent."""
+        if isinstance(error, OSError):
+            error = LogDirError(self.path, str(error))
         if self.offline is None:
             self.offline = error
             _logger.error("log directory offline", path=self.path, reason=str(error))
@@ -218,7 +220,7 @@ class LogDirectory:
         try:
             await sync_names(self.root)
         except OSError as error:
-            self.fail(LogDirError(self.path, str(error)))
+            self.fail(error)
 
     async def checkpoint(self, *names: str) -> None:
         """Write these checkpoints, without names all. An error takes the directory offline."""
@@ -230,7 +232,7 @@ class LogDirectory:
                         self.write_start_offsets() if name == START_OFFSETS else self.write(name)
                     )
             except OSError as error:
-                self.fail(LogDirError(self.path, str(error)))
+                self.fail(error)
 
     async def high_watermarks_moved(self) -> bool:
         """Return whether the checkpoint of high watermarks is out of date."""
@@ -257,10 +259,8 @@ class LogDirectory:
                 )
                 await replace_file(self.root, CLEAN, marker.encode())
                 await self.root.unlink(LOCK)
-        except LogDirError as error:
+        except (LogDirError, OSError) as error:
             self.fail(error)
-        except OSError as error:
-            self.fail(LogDirError(self.path, str(error)))
         finally:
             self.abandon()
 

@@ -28,9 +28,10 @@ from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log, LogState
 from trio_kafka.log.producer_snapshots import drop_snapshots, drop_strays, load_producers
-from trio_kafka.log.recovery.leftovers import clear_leftovers, drop_segment, finish_swaps
+from trio_kafka.log.recovery.leftovers import clear_leftovers, finish_swaps
 from trio_kafka.log.recovery.segment_loader import Known, SegmentLoader
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory
@@ -228,7 +229,7 @@ class _Loader:
         if self._found and self.end_offset < self.start_offset:
             for segment in self._found:
                 segment.close()
-                await drop_segment(self.directory, segment.base_offset)
+                await unlink_segment(self.directory, segment.base_offset)
             self._found.clear()
             self.rebuilt.clear()
         if not self._found:

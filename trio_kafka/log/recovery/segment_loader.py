@@ -20,9 +20,9 @@ from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
-from trio_kafka.log.recovery.leftovers import drop_segment
 from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 
@@ -82,7 +82,7 @@ class SegmentLoader:
                     self._judge_hole(bases[number - 1], checked)
                 whole = False
                 _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
-                await drop_segment(self.directory, base)
+                await unlink_segment(self.directory, base)
                 continue
             segment = Segment.open(self.directory, base, self.now_ms, self.files)
             self.found.append(segment)
