@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.world.protocols import Buffer, Directory, check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import (
@@ -35,14 +36,14 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
     return found
 
 
+@define(eq=False)
 class SimulatedDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(self, world: Machine, node: DirectoryNode, path: str, writes: Writes) -> None:
-        self.path = path
-        self._world = world
-        self._node = node
-        self._writes = writes
+    _world: Machine
+    _node: DirectoryNode
+    path: str
+    _writes: Writes
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{check_name(name)}"
