@@ -17,7 +17,7 @@ from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.header import TRANSACTIONAL, BatchHeader
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
@@ -147,3 +147,21 @@ def read(
     """Lease what `find_slice` finds."""
     found = perform_now(log, find_slice(log, offset, max_bytes, end_offset, at_least_one))
     return None if found is None else found.lease()
+
+
+def produced(
+    producer_id: int = 1,
+    epoch: int = 0,
+    sequence: int = 0,
+    delta: int = 0,
+    *,
+    offset: int = 0,
+    timestamp: int = 0,
+    transactional: bool = False,
+) -> BatchHeader:
+    """The header of a batch of a producer."""
+    attributes = TRANSACTIONAL * transactional
+    times = (timestamp, timestamp)
+    return BatchHeader(
+        offset, 0, 0, 2, 0, attributes, delta, *times, producer_id, epoch, sequence, delta + 1
+    )

@@ -27,7 +27,6 @@ from trio_kafka.records.header import (
     LENGTH_END,
     NO_PRODUCER_ID,
     STAMP,
-    TRANSACTIONAL,
     BatchHeader,
     stamp_append_time,
 )
@@ -230,13 +229,7 @@ def check_producers(
     for header in headers:
         if header.producer_id == NO_PRODUCER_ID or header.attributes & CONTROL:
             continue
-        duplicate = producers.check(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.last_offset_delta,
-            transactional=bool(header.attributes & TRANSACTIONAL),
-        )
+        duplicate = producers.check(header)
         if duplicate is not None:
             return duplicate
     return None

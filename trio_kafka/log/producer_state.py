@@ -14,9 +14,8 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.header import NO_EPOCH, NO_SEQUENCE, BatchHeader
 
-NO_SEQUENCE: Final = -1
-NO_EPOCH: Final = -1
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 _REMEMBERED: Final = 5
 
@@ -53,12 +52,6 @@ class Producer:
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Restart the sequences if the epoch is another one."""
-        if epoch != self.epoch:
-            self.epoch = epoch
-            self.batches.clear()
-
 
 @define(eq=False)
 class ProducerState:
@@ -83,14 +76,14 @@ class ProducerState:
     def get(self, producer_id: int) -> Producer | None:
         return self._producers.get(producer_id)
 
-    def check(
-        self, producer_id: int, epoch: int, sequence: int, delta: int, *, transactional: bool
-    ) -> ProducedBatch | None:
+    def check(self, header: BatchHeader) -> ProducedBatch | None:
         """Check a batch of data before its append. Return the batch that it repeats, or None.
 
-        sequence: NO_SEQUENCE for a batch of the broker, whose epoch alone is checked.
+        Only the epoch of a batch without a sequence is checked: the broker has written it.
         Raises KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
         """
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        sequence, delta = header.base_sequence, header.last_offset_delta
         producer = self._producers.get(producer_id)
         if producer is None:
             return None
@@ -108,28 +101,16 @@ class ProducerState:
             if sequence != want:
                 found = f"sequence {sequence} of producer {producer_id}, epoch {epoch}, want {want}"
                 raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
-        if producer.transaction_first_offset is not None and not transactional:
+        if producer.transaction_first_offset is not None and not header.is_transactional:
             found = f"a plain batch of producer {producer_id} within its transaction"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, found)
         return None
 
-    def note(
-        self,
-        producer_id: int,
-        epoch: int,
-        sequence: int,
-        delta: int,
-        *,
-        first_offset: int,
-        timestamp: int,
-        transactional: bool,
-    ) -> None:
-        """Note a batch of data appended at `first_offset`. sequence: NO_SEQUENCE if it has none."""
-        producer = self._producers.get(producer_id)
-        if producer is None:
-            producer = self._producers[producer_id] = Producer(producer_id=producer_id)
-        if epoch != producer.epoch:
-            producer.begin_epoch(epoch)
+    def note(self, header: BatchHeader) -> None:
+        """Note a batch of data that was appended."""
+        producer = self._producer_of(header)
+        sequence, delta = header.base_sequence, header.last_offset_delta
+        first_offset = header.base_offset
         batches = producer.batches
         batches.append(
             ProducedBatch(
@@ -137,40 +118,39 @@ class ProducerState:
                 sequence if sequence == NO_SEQUENCE else (sequence + delta) & _LAST_SEQUENCE,
                 first_offset + delta,
                 delta,
-                timestamp,
+                header.max_timestamp,
             )
         )
         if len(batches) > _REMEMBERED:
             del batches[0]
-        producer.timestamp = timestamp
-        if transactional and producer.transaction_first_offset is None:
+        if header.is_transactional and producer.transaction_first_offset is None:
             producer.transaction_first_offset = first_offset
-            self._open[producer_id] = first_offset
+            self._open[producer.producer_id] = first_offset
 
-    def note_marker(
-        self,
-        producer_id: int,
-        epoch: int,
-        *,
-        offset: int,
-        timestamp: int,
-        coordinator_epoch: int,
-    ) -> int | None:
-        """Note a marker appended at `offset`. Return where the transaction that it ends began.
+    def note_marker(self, header: BatchHeader, coordinator_epoch: int) -> int | None:
+        """Note a marker that was appended. Return where the transaction that it ends began.
 
         None: no transaction was open.
         """
+        producer = self._producer_of(header)
+        producer.coordinator_epoch = coordinator_epoch
+        producer.transaction_first_offset = None
+        first = self._open.pop(producer.producer_id, None)
+        if first is not None:
+            self._ended.append((first, header.base_offset))
+        return first
+
+    def _producer_of(self, header: BatchHeader) -> Producer:
+        """Return the producer of an appended batch. Another epoch restarts its sequences."""
+        producer_id = header.producer_id
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)
-        producer.begin_epoch(epoch)
-        producer.coordinator_epoch = coordinator_epoch
-        producer.timestamp = timestamp
-        first = self._open.pop(producer_id, None)
-        producer.transaction_first_offset = None
-        if first is not None:
-            self._ended.append((first, offset))
-        return first
+        if producer.epoch != header.producer_epoch:
+            producer.epoch = header.producer_epoch
+            producer.batches.clear()
+        producer.timestamp = header.max_timestamp
+        return producer
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the first offset of a transaction that is open, or ended above the high watermark.

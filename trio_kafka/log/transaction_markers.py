@@ -13,7 +13,6 @@ from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import (
     CONTROL,
     NO_PRODUCER_ID,
-    TRANSACTIONAL,
     BatchHeader,
 )
 from trio_kafka.world.protocols import Buffer
@@ -32,15 +31,7 @@ def note_batch(
         return None
     if header.attributes & CONTROL:
         return _note_marker(producers, header, buffer, position)
-    producers.note(
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.last_offset_delta,
-        first_offset=header.base_offset,
-        timestamp=header.max_timestamp,
-        transactional=bool(header.attributes & TRANSACTIONAL),
-    )
+    producers.note(header)
     return None
 
 
@@ -54,13 +45,7 @@ def _note_marker(
         marker = None
     if marker is None:
         return None
-    begun = producers.note_marker(
-        header.producer_id,
-        header.producer_epoch,
-        offset=header.base_offset,
-        timestamp=header.max_timestamp,
-        coordinator_epoch=marker.coordinator_epoch,
-    )
+    begun = producers.note_marker(header, marker.coordinator_epoch)
     if begun is None or marker.committed:
         return None
     return AbortedTransaction(
