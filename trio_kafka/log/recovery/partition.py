@@ -20,10 +20,7 @@ from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, read_lines
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
-from trio_kafka.log.files.names import (
-    LOG,
-    parse_offset_file,
-)
+from trio_kafka.log.files.names import LOG, parse_offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log, LogState

@@ -9,13 +9,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.epochs import LeaderEpochs
-from trio_kafka.log.files.names import (
-    INDEX,
-    LOG,
-    TIME_INDEX,
-    TRANSACTION_INDEX,
-    offset_file,
-)
+from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.index.entries import CorruptIndexError

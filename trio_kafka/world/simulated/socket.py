@@ -13,15 +13,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint
-from trio_kafka.world.protocols import (
-    BROKEN,
-    PEER_DONE,
-    READ,
-    WRITE,
-    Buffer,
-    Lease,
-    RangeCutError,
-)
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, Buffer, Lease, RangeCutError
 from trio_kafka.world.simulated.file import SimulatedLease
 from trio_kafka.world.simulated.run import Machine
 

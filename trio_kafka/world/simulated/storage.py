@@ -9,14 +9,7 @@ import trio
 from trio_kafka.attributes import define
 from trio_kafka.world.protocols import Buffer, Directory, check_name
 from trio_kafka.world.recent_writes import Writes
-from trio_kafka.world.simulated.disk import (
-    DirectoryNode,
-    FileNode,
-    Link,
-    Node,
-    Rename,
-    Unlink,
-)
+from trio_kafka.world.simulated.disk import DirectoryNode, FileNode, Link, Node, Rename, Unlink
 from trio_kafka.world.simulated.file import SimulatedFile
 from trio_kafka.world.simulated.run import Machine
 
