@@ -405,16 +405,6 @@ async def test_a_read_that_is_cancelled_before_it_begins_is_not_done(worlds, clo
     assert buffer == b"\0"
 
 
-async def test_buffers_are_writable_and_zero(worlds, clock):
-    buffer = worlds.here.buffer(1 << 16)
-
-    assert len(buffer) == 1 << 16
-    assert bytes(buffer[:100]) == bytes(100)
-    buffer[-1] = 7
-    assert buffer[-1] == 7
-    assert len(worlds.here.buffer(0)) == 0
-
-
 async def test_many_are_synced_together(worlds, clock):
     x, y, z, there = (worlds.root.directory(name, create=True) for name in ("x", "y", "z", "there"))
     there.create("f").close()

@@ -53,6 +53,11 @@ _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
 _HARD: Final = 7  # incompressible data grows by less than its size shifted by this
 _LONGEST_FRAME: Final = 1 << 10  # bytes around the data in any format
+_DECOMPRESSORS: Final[dict[Codec, Callable[[Buffer, Any], int]]] = {
+    Codec.GZIP: cramjam.gzip.decompress_into,
+    Codec.LZ4: cramjam.lz4.decompress_into,
+    Codec.ZSTD: cramjam.zstd.decompress_into,
+}
 _FULL: Final = "failed to write whole buffer"  # how cramjam says that the output did not fit
 
 
@@ -138,8 +143,6 @@ def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
     while True:
         output = bytearray(size)
         written = _unpacked(codec, data, output)
-        if written == len(output):
-            return bytes(output)
         if isinstance(written, int):
             return bytes(memoryview(output)[:written])
         del output  # the error's traceback keeps this frame
@@ -168,15 +171,9 @@ def decompress_into(codec: Codec, data: Buffer, output: memoryview) -> int:
 
 def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int | str:
     """Return the bytes written, or why the block is invalid."""
-    match codec:
-        case Codec.GZIP:
-            return _attempt(cramjam.gzip.decompress_into, data, output)
-        case Codec.SNAPPY:
-            return _decompress_snappy(memoryview(data), output)
-        case Codec.LZ4:
-            return _attempt(cramjam.lz4.decompress_into, data, output)
-        case _:
-            return _attempt(cramjam.zstd.decompress_into, data, output)
+    if codec is Codec.SNAPPY:
+        return _decompress_snappy(memoryview(data), output)
+    return _attempt(_DECOMPRESSORS[codec], data, output)
 
 
 def _attempt(

@@ -264,7 +264,7 @@ class LogManager:
             directory.fail(error)
             return
         # Without a sync a power loss would make a deleted log a stray, which stays for ever.
-        self._syncing.ask(directory)
+        self._syncing.ask(directory.sync_names)
         if mark == STRAY:
             self.found_stray(f"{directory.path}/{name}")
         else:

@@ -8,7 +8,6 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.world.clock import EPOCH
-from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.protocols import check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.child import SimulatedChild, start_child
@@ -63,12 +62,6 @@ class SimulatedWorld(Machine):
             child.process.die(-9)
         if power:
             self.disk.lose_power(self.universe.disk_chance, kept)
-
-    def buffer(self, size: int) -> memoryview:
-        return new_buffer(size)
-
-    def discard(self, buffer: memoryview) -> None:
-        discard(buffer)
 
     def directory(
         self,
