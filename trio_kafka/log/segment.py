@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
@@ -24,13 +27,14 @@ from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
 from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.world.protocols import Buffer, Directory, File
+from trio_kafka.world.protocols import Buffer, Directory
 
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
 _REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
 
+@define(eq=False)
 class Segment(SegmentFile):
     """Segment that begins with `base_offset`.
 
@@ -40,49 +44,32 @@ class Segment(SegmentFile):
     created_ms: when this process first saw the segment.
     """
 
-    __slots__ = (
-        "_index_rebuilt",
-        "_recent",
-        "_since_index",
-        "base_offset",
-        "created_ms",
-        "max_timestamp",
-        "max_timestamp_offset",
-        "offsets",
-        "rolling_timestamp",
-        "times",
-        "timestamps_known",
-        "transactions",
-    )
+    created_ms: int = field(default=0, kw_only=True)
+    offsets: OffsetIndex = field(init=False)
+    times: TimeIndex = field(init=False)
+    transactions: TransactionIndex = field(init=False)
+    max_timestamp: int = field(default=NO_TIMESTAMP, init=False)
+    max_timestamp_offset: int = field(init=False)
+    timestamps_known: bool = field(init=False)
+    rolling_timestamp: int | None = field(default=None, init=False)
+    _since_index: int = field(default=0, init=False)
+    _index_rebuilt: bool = field(default=False, init=False)
+    # Last offset, base offset and position of the last batches.
+    _recent: list[tuple[int, int, int]] = field(factory=list, init=False)
 
-    def __init__(
-        self,
-        directory: Directory,
-        base_offset: int,
-        *,
-        file: File | None = None,
-        sealed: bool = False,
-        created_ms: int = 0,
-        files: OpenFiles | None = None,
-    ) -> None:
-        files = files or OpenFiles()
-        super().__init__(directory, offset_file(base_offset, LOG), files, file, sealed=sealed)
-        self.base_offset = base_offset
-        self.created_ms = created_ms
-        index = partial(EntryFile, directory, sealed=sealed, files=files)
-        self.offsets = OffsetIndex(
-            base_offset, index(offset_file(base_offset, INDEX), OFFSET_ENTRY)
-        )
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        directory, base_offset = self.directory, self.base_offset
+        index = partial(EntryFile, directory, sealed=self.sealed, files=self.files)
+        name = offset_file(base_offset, INDEX)
+        self.offsets = OffsetIndex(base_offset, index(name, OFFSET_ENTRY))
         name = offset_file(base_offset, TIME_INDEX)
         self.times = TimeIndex(base_offset, index(name, TIME_ENTRY))
-        self.transactions = TransactionIndex(directory, base_offset, sealed=sealed, files=files)
-        self.max_timestamp = NO_TIMESTAMP
+        self.transactions = TransactionIndex(
+            directory, base_offset, sealed=self.sealed, files=self.files
+        )
         self.max_timestamp_offset = base_offset
-        self.timestamps_known = not sealed
-        self.rolling_timestamp: int | None = None
-        self._since_index = 0
-        self._index_rebuilt = False
-        self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
+        self.timestamps_known = not self.sealed
 
     @property
     def _indexes(self) -> tuple[WrittenFile, ...]:
