@@ -310,12 +310,13 @@ async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, w
     assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
 
 
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot"])
 async def test_of_a_log_that_is_closed_while_it_rolls_no_file_stays_open(
-    autojump_clock, world, nursery
+    autojump_clock, world, nursery, suffix: str
 ) -> None:
     log = new_log(world)
     append(log, batch())
-    world.universe.fault = fault_on("create", STALL_S, ".snapshot")
+    world.universe.fault = fault_on("create", STALL_S, suffix)
     errors = []
 
     async def rolls() -> None:

@@ -186,3 +186,12 @@ async def test_a_number_of_too_many_digits_is_malformed(autojump_clock, world, c
     await one.open()
 
     assert one.known(TopicPartition("t", 0)) == Known()
+
+
+async def test_an_error_of_the_system_names_the_directory(autojump_clock, world):
+    one = directory(world)
+
+    one.fail(OSError(5, "EIO"))
+
+    assert isinstance(one.offline, LogDirError)
+    assert one.offline.path == "/data"
