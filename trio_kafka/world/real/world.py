@@ -11,7 +11,7 @@ import trio
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.protocols import Child
+from trio_kafka.world.protocols import Child, Directory
 from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
@@ -44,7 +44,7 @@ class RealWorld:
         self.random = random.Random()
         self.random_bytes = os.urandom
 
-    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> RealDirectory:
+    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         if create:
             make_directories(path)
         volume = Volume(self.clock, threads, descriptors=self.descriptors)

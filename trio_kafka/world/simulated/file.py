@@ -11,7 +11,7 @@ from trio_kafka.attributes import define
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
-from trio_kafka.world.simulated.run import Machine
+from trio_kafka.world.simulated.run import DiskMachine
 
 
 @define(eq=False)
@@ -42,7 +42,7 @@ class SimulatedLease:
 class SimulatedFile:
     """See `protocols.File`."""
 
-    _world: Machine
+    _world: DiskMachine
     _node: FileNode
     _path: str
     _writes: Writes

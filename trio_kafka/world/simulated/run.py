@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from itertools import count
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import trio
 from attrs import field
@@ -107,6 +107,41 @@ class SimulatedRun:
         line = f"{trio.current_time():.6f} {machine} {task} {call} {target} {zlib.crc32(body):08x}"
         self.digest = zlib.crc32(line.encode(), self.digest)
         self.trace.append(line)
+
+
+class DiskRun(Protocol):
+    """What a disk needs to know of a run. See `SimulatedRun`."""
+
+    moody: bool
+    nowait: bool
+    disk_chance: Random
+
+
+class DiskMachine(Protocol):
+    """A machine, as its files see it. locks: by path. alive: no file is closed after a crash."""
+
+    @property
+    def universe(self) -> DiskRun: ...
+    @property
+    def descriptors(self) -> Descriptors: ...
+
+    alive: bool
+    locks: dict[str, object]
+
+    def call(self, call: str, target: str, data: object = None) -> None:
+        """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
+
+    async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
+        """Pass a call of a thread: a slow one delays no other task."""
+
+    async def pause(self, least: float, most: float) -> None:
+        """Wait for a random time; the machine may crash meanwhile."""
+
+    def check(self) -> None:
+        """Raise Crashed unless the machine is in this life."""
+
+    def free_space(self) -> int:
+        """Return how many bytes files may still grow by."""
 
 
 @define(eq=False, slots=False)

@@ -11,7 +11,7 @@ from trio_kafka.world.protocols import Buffer, Directory, check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, FileNode, Link, Node, Rename, Unlink
 from trio_kafka.world.simulated.file import SimulatedFile
-from trio_kafka.world.simulated.run import Machine
+from trio_kafka.world.simulated.run import DiskMachine
 
 
 def _error(number: int, path: str) -> OSError:
@@ -33,7 +33,7 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
 class SimulatedDirectory:
     """See `protocols.Directory`."""
 
-    _world: Machine
+    _world: DiskMachine
     _node: DirectoryNode
     path: str
     _writes: Writes
