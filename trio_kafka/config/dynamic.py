@@ -81,10 +81,10 @@ class Layers:
 
         A metadata log may have values that another release or a Java plugin accepted.
         """
-        own, refused_own = _readable(self.dynamic, per_broker=True)
-        common, refused = _readable(self.dynamic_default, per_broker=False)
+        own, rejected_own = _readable(self.dynamic, per_broker=True)
+        common, rejected = _readable(self.dynamic_default, per_broker=False)
         layers = Layers(config=self.config, dynamic=own, dynamic_default=common)
-        return layers, (*refused_own, *refused)
+        return layers, (*rejected_own, *rejected)
 
 
 def update_of(name: str) -> Update | None:
@@ -232,9 +232,9 @@ def _defaults(settings: Mapping[str, Setting], config: BrokerConfig) -> dict[str
 def _readable(
     texts: Mapping[str, str], *, per_broker: bool
 ) -> tuple[Mapping[str, str], list[ConfigError]]:
-    refused = list(_unreadable(texts.items(), per_broker=per_broker))
-    names = {error.name for error in refused}
-    return {name: text for name, text in texts.items() if name not in names}, refused
+    rejected = list(_unreadable(texts.items(), per_broker=per_broker))
+    names = {error.name for error in rejected}
+    return {name: text for name, text in texts.items() if name not in names}, rejected
 
 
 def _unreadable(items: Iterable[tuple[str, str]], *, per_broker: bool) -> Iterator[ConfigError]:

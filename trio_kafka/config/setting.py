@@ -25,7 +25,7 @@ _UNITS: Final = {
     "messages": "messages",
 }
 _METADATA: Final = "setting"
-# Attributes that `like` takes over.
+# Attributes that `derived_from` takes over.
 _SAME: Final = (
     *("kind", "default", "doc", "low", "high", "also"),
     *("choices", "any_case", "not_empty", "internal", "check", "names"),
@@ -211,13 +211,9 @@ def double(default: float, doc: str, **facts: Any) -> Any:
     return setting(Kind.DOUBLE, default, doc, **facts)
 
 
-def texts(default: Any, doc: str, **facts: Any) -> Any:
+def string_list(default: Any, doc: str, **facts: Any) -> Any:
     """Declare a list."""
     return setting(Kind.LIST, default, doc, **facts)
-
-
-def java_class(default: str | None, doc: str, **facts: Any) -> Any:
-    return setting(Kind.CLASS, default, doc, **facts)
 
 
 def password(default: str | None, doc: str, **facts: Any) -> Any:
@@ -225,7 +221,7 @@ def password(default: str | None, doc: str, **facts: Any) -> Any:
     return setting(Kind.PASSWORD, default, doc, **facts)
 
 
-def like(other: Setting, **differing: Any) -> Any:
+def derived_from(other: Setting, **differing: Any) -> Any:
     """Declare a setting with type, default and bounds of another one.
 
     differing: attributes that differ. Update mode and synonyms are not taken over.
