@@ -1,17 +1,7 @@
 """DescribeClientQuotas (key 48): find client quotas."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    float64,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, float64, int8, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,16 +1,7 @@
 """AlterClientQuotas (key 49): change client quotas."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    float64,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, float64, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,18 +1,7 @@
 """Vote (key 52): a candidate of the metadata quorum asks for votes."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

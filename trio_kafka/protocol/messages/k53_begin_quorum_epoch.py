@@ -1,16 +1,7 @@
 """BeginQuorumEpoch (key 53): announce a new leader of the metadata quorum to its voters."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

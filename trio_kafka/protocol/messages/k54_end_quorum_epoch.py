@@ -1,16 +1,7 @@
 """EndQuorumEpoch (key 54): a leader of the metadata quorum resigns."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,17 +1,7 @@
 """DescribeQuorum (key 55): describe the metadata quorum."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -2,20 +2,18 @@
 
 from collections.abc import Sized
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     int16,
     int32,
     int64,
     records,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uint16,
     uuid,
 )
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,18 +1,7 @@
 """BrokerRegistration (key 62): a broker registers with the controller."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

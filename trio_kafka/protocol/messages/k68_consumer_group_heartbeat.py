@@ -2,17 +2,8 @@
 changes.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

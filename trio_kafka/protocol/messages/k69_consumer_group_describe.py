@@ -1,18 +1,7 @@
 """ConsumerGroupDescribe (key 69): describe consumer groups (KIP-848)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=69, versions="0-1", flexible="0+")

@@ -1,17 +1,7 @@
 """ControllerRegistration (key 70): a controller registers with the active one."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

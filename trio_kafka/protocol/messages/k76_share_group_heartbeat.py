@@ -1,16 +1,7 @@
 """ShareGroupHeartbeat (key 76): keep a member of a share group alive (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=76, versions="1", flexible="0+")

@@ -1,17 +1,7 @@
 """ShareGroupDescribe (key 77): describe share groups (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=77, versions="1", flexible="0+")

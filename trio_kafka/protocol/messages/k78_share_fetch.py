@@ -2,7 +2,7 @@
 
 from collections.abc import Sized
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
@@ -10,13 +10,11 @@ from trio_kafka.protocol.schema import (
     int32,
     int64,
     records,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uuid,
 )
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,19 +1,17 @@
 """ShareAcknowledge (key 79): acknowledge records as a member of a share group (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
     int16,
     int32,
     int64,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uuid,
 )
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,17 +1,7 @@
 """AddRaftVoter (key 80): add a voter to the metadata quorum (KIP-853)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

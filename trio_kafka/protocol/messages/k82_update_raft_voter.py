@@ -2,18 +2,8 @@
 (KIP-853).
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, struct_, uint16, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,17 +1,7 @@
 """ReadShareGroupState (key 84): read the state of a share group's partitions (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int8, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,19 +1,17 @@
 """StreamsGroupHeartbeat (key 88): keep a member of a streams group alive (KIP-1071)."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
     int16,
     int32,
     int64,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uint16,
 )
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -3,18 +3,8 @@
 The first field of a value is its version, in which it is decoded.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    data,
-    int16,
-    int32,
-    int64,
-    string,
-    struct,
-    struct_,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, struct_, uint16, uuid
+from trio_kafka.protocol.schema import data, struct
 
 
 @struct

@@ -3,17 +3,8 @@
 An int16 type precedes the key, an int16 version the value; a null value is a tombstone.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    record,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int8, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import record, struct
 
 
 @record(key=0, versions="0")

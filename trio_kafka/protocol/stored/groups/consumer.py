@@ -1,17 +1,7 @@
 """Records of consumer groups (KIP-848)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    bytes_,
-    int8,
-    int32,
-    int64,
-    record,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, bytes_, int8, int32, int64, string, struct_, uuid
+from trio_kafka.protocol.schema import record, struct
 
 
 @record(key=3, versions="0")

@@ -1,17 +1,7 @@
 """Records of streams groups (KIP-1071)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    record,
-    string,
-    struct,
-    struct_,
-    uint16,
-)
+from trio_kafka.protocol.fields import array, int8, int16, int32, int64, string, struct_, uint16
+from trio_kafka.protocol.schema import record, struct
 
 
 @record(key=17, versions="0")

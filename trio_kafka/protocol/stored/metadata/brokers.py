@@ -1,18 +1,17 @@
 """Metadata records of brokers."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
     int16,
     int32,
     int64,
-    record,
     string,
-    struct,
     uint16,
     uuid,
 )
+from trio_kafka.protocol.schema import record, struct
 
 
 @struct

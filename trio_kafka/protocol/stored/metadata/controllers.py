@@ -1,16 +1,7 @@
 """Metadata records of controllers."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    record,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uint16, uuid
+from trio_kafka.protocol.schema import record, struct
 
 
 @struct
