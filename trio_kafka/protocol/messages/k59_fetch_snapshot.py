@@ -10,10 +10,11 @@ from trio_kafka.protocol.fields import (
     records,
     string,
     struct_,
-    uint16,
     uuid,
 )
 from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import NodeEndpoint
+from trio_kafka.protocol.structs.share import LeaderIdAndEpoch
 
 
 @struct
@@ -48,12 +49,6 @@ class FetchSnapshotRequest:
 
 
 @struct
-class LeaderIdAndEpoch:
-    leader_id: int = int32()
-    leader_epoch: int = int32()
-
-
-@struct
 class PartitionResult:
     index: int = int32()
     error_code: int = int16()
@@ -68,13 +63,6 @@ class PartitionResult:
 class TopicResult:
     name: str = string(cached=True)
     partitions: list[PartitionResult] = array(PartitionResult)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = uint16()
 
 
 @response(FetchSnapshotRequest)
