@@ -376,12 +376,3 @@ class BrokerConfig(GroupCoordinatorSettings):
             inter_broker_protocol=self.security_inter_broker_protocol,
             control_plane_name=self.control_plane_listener_name,
         )
-
-    def plugin_settings(self, plugin: str) -> dict[str, str]:
-        """Given settings `plugin.<plugin>.<key>` of one plugin, by key."""
-        prefix = f"plugin.{plugin}."
-        return {
-            name.removeprefix(prefix): given.text
-            for name, given in self.given.items()
-            if name.startswith(prefix)
-        }

@@ -1,6 +1,6 @@
 """Reference page docs/reference/configuration.md: every setting, and its support.
 
-`python -m trio_kafka.config.report.document` prints it; a test compares it with the file.
+`python -m tests.config.report.page` prints it; a test compares it with the file.
 """
 
 import sys
@@ -40,7 +40,7 @@ Names, types, defaults and bounds are those of Apache Kafka 4.4. Support is one 
 The column *Changed* says when a setting may change: `start`: only at a start; `broker`: at run
 time, for one broker; `cluster`: at run time, for one broker or all.
 
-Do not edit this page: `python -m trio_kafka.config.report.document >
+Do not edit this page: `python -m tests.config.report.page >
 docs/reference/configuration.md` writes it from the declarations in `trio_kafka/config`.
 """
 _UPDATES: Final = {

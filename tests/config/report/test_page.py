@@ -2,9 +2,9 @@ import json
 import re
 from pathlib import Path
 
+from tests.config.report.page import document
 from tests.project.tree import ROOT
 from trio_kafka.config.plugins import HOST_SETTINGS
-from trio_kafka.config.report.document import document
 from trio_kafka.config.setting import settings_of
 from trio_kafka.config.trio_settings import TrioSettings
 from trio_kafka.config.unsupported import tables
@@ -17,7 +17,7 @@ OTHER_NAMES = json.loads((DATA / "kafka-4.4-other-names.json").read_text())
 
 def test_the_page_is_what_the_declarations_say():
     assert (ROOT / "docs" / "reference" / "configuration.md").read_text() == document(), (
-        "python -m trio_kafka.config.report.document > docs/reference/configuration.md"
+        "python -m tests.config.report.page > docs/reference/configuration.md"
     )
 
 
