@@ -213,3 +213,13 @@ def test_what_names_something_outside_the_broker_is_set_at_the_start_only(outsid
     assert Setting(kind=kind, names=outside, **common).update is Update.READ_ONLY
     with pytest.raises(ConfigError, match=f"a: names a {outside.value}, so it must be read-only"):
         Setting(kind=kind, names=outside, update=update, **common)
+
+
+def test_a_list_is_changed_from_its_default_and_nothing_else_is():
+    known = every_setting()
+
+    assert TOPIC_SETTINGS["cleanup.policy"].default_list() == "delete"
+    assert TOPIC_SETTINGS["follower.replication.throttled.replicas"].default_list() == ""
+    assert known["ssl.enabled.protocols"].default_list() == "TLSv1.2,TLSv1.3"
+    assert known["process.roles"].default_list() == ""
+    assert TOPIC_SETTINGS["retention.ms"].default_list() is None

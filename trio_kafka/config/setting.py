@@ -148,6 +148,12 @@ class Setting:
         """Return the text of a value, also of a secret: to compare, never to show."""
         return show(self.kind, value)
 
+    def default_list(self) -> str | None:
+        """Return the list that APPEND and SUBTRACT change where none is set; None: not a list."""
+        if self.kind is not Kind.LIST:
+            return None
+        return "" if self.required else self.show(self.default) or ""
+
     def _check(self, value: Value) -> None:
         if self.not_empty and not value:
             raise ValueError("must not be empty")
