@@ -10,13 +10,13 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.unsupported import (
     OF_KAFKAS_PLUGINS,
     UNSUPPORTED_FIELDS,
     Support,
+    replacement_of,
     unsupported_settings,
     why_unsupported,
 )

@@ -1,4 +1,4 @@
-"""Kafka settings that are checked but have no effect here, each with the reason.
+"""Kafka settings that are checked but have no effect here, each with the reason; removed settings.
 
 Together with the fields of `BrokerConfig` the tables of `unsupported.toml` hold all broker settings
 of Apache Kafka 4.4.0 and the two settings of its authorizer; a test compares them.
@@ -110,18 +110,38 @@ class Table:
 @cache
 def tables() -> tuple[Table, ...]:
     """Return the tables of `unsupported.toml`."""
-    # Imported here: a start does without both.
-    import pkgutil  # noqa: PLC0415
-    import tomllib  # noqa: PLC0415
+    return tuple(map(_table, _read_file()["table"]))
 
-    content = pkgutil.get_data("trio_kafka.config", "unsupported.toml") or b""
-    return tuple(map(_table, tomllib.loads(content.decode())["table"]))
+
+def replacement_of(name: str) -> str | None:
+    """Return what to do about a setting that Kafka removed; None for any other name."""
+    for prefix, instead in _read_file()["removed_prefixes"].items():
+        if name.startswith(prefix):
+            return str(instead)
+    found: str | None = _read_file()["removed"].get(name)
+    return found
+
+
+def deprecated_settings() -> Mapping[str, str]:
+    """Return what to do about each setting that Kafka deprecated, by name."""
+    found: Mapping[str, str] = _read_file()["deprecated"]
+    return found
 
 
 @cache
 def unsupported_settings() -> Mapping[str, Setting]:
     """Return Kafka's broker settings that are not fields of `BrokerConfig`, by name."""
     return {name: one for table in tables() for name, one in table.settings.items()}
+
+
+@cache
+def _read_file() -> Mapping[str, Any]:
+    # Imported here: a start does without both.
+    import pkgutil  # noqa: PLC0415
+    import tomllib  # noqa: PLC0415
+
+    content = pkgutil.get_data("trio_kafka.config", "unsupported.toml") or b""
+    return tomllib.loads(content.decode())
 
 
 def _table(row: Mapping[str, Any]) -> Table:
