@@ -29,11 +29,11 @@ def add_jobs(
     current: returns the settings in force, for those that may change while the broker runs.
     """
     delay_s = config.log_initial_task_delay_ms / 1000
-    scheduler.every(
-        "kafka-log-retention",
-        config.log_retention_check_interval_ms / 1000,
-        partial(retain_all, logs),
-    )
+
+    async def retain() -> None:
+        await retain_all(logs)
+
+    scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
     _add_checkpoints(scheduler, config, logs)
     if config.log_flush_scheduler_interval_ms < 1 << 62:
         scheduler.every(
