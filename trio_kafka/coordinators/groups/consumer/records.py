@@ -22,8 +22,8 @@ from trio_kafka.protocol.stored.groups.consumer import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
     CurrentTopicPartitions,
-    TargetTopicPartitions,
 )
+from trio_kafka.protocol.structs.cluster import TopicPartitions
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
@@ -67,7 +67,7 @@ def target(group_id: str, member_id: str, partitions: Partitions) -> Coordinator
         ConsumerGroupTargetAssignmentMemberKey(group_id, member_id),
         ConsumerGroupTargetAssignmentMemberValue(
             [
-                TargetTopicPartitions(topic_id=topic, partitions=sorted(partitions[topic]))
+                TopicPartitions(topic_id=topic, partitions=sorted(partitions[topic]))
                 for topic in sorted(partitions)
             ]
         ),
