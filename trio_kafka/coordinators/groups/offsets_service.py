@@ -6,7 +6,7 @@ Delayed. Raises KafkaError as `Submitter.submit`.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from trio_kafka.coordinators.groups import commits
 from trio_kafka.coordinators.groups import offset_values as values
@@ -15,20 +15,18 @@ from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
 
 T = TypeVar("T")
-LOOKUPS: Final = "OffsetFetch"
-COMMITS: Final = "OffsetCommit"
 
 
 class OffsetsService:
     """Commit, fetch and delete offsets."""
 
-    def __init__(self, coordinator: Submitter) -> None:
-        self._coordinator = coordinator
+    def __init__(self, groups: Submitter) -> None:
+        self._groups = groups
 
     def commit(self, asked: values.Commit, make: Callable[[list[int]], T]) -> Any:
         """Commit offsets, see `commits.commit`."""
-        event, groups = partial(commits.commit, asked), self._coordinator
-        return groups.submit(COMMITS, asked.group_id, event, make, timeout_s=groups.timeout_s)
+        event = partial(commits.commit, asked)
+        return self._groups.submit("OffsetCommit", asked.group_id, event, make)
 
     def fetch(
         self,
@@ -39,8 +37,7 @@ class OffsetsService:
         events: Iterator[tuple[str, Event]] = (
             (one.group_id, partial(commits.fetch, one)) for one in asked
         )
-        groups = self._coordinator
-        return groups.submit_many(LOOKUPS, events, make, timeout_s=groups.timeout_s)
+        return self._groups.submit_many("OffsetFetch", events, make)
 
     def delete(
         self,
@@ -54,5 +51,4 @@ class OffsetsService:
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         event = partial(commits.delete, group_id, topics)
-        groups = self._coordinator
-        return groups.submit(COMMITS, group_id, event, make, timeout_s=groups.timeout_s)
+        return self._groups.submit("OffsetCommit", group_id, event, make)

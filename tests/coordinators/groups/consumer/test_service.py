@@ -26,12 +26,9 @@ class Coordinator:
     scene: Scene
     runtime: Runtime
     settings: GroupSettings = Factory(GroupSettings)
-    timeout_s: float = 5.0
 
-    def submit(
-        self, wait: str, group_id: str, event: Any, make: Callable[[Any], Any], *, timeout_s: float
-    ) -> Any:
-        assert (wait, group_id, timeout_s) == ("ConsumerGroupHeartbeat", "g", 5.0)
+    def submit(self, wait: str, group_id: str, event: Any, make: Callable[[Any], Any]) -> Any:
+        assert (wait, group_id) == ("ConsumerGroupHeartbeat", "g")
         return make(self.scene.driver.ask(event))
 
 

@@ -65,8 +65,7 @@ class ClassicService:
         if not group_id:
             return make(_no_group())
         event = partial(requests.heartbeat, group_id, beating)
-        timeout_s = self._groups.timeout_s
-        return self._groups.submit_told("Heartbeat", group_id, event, make, timeout_s=timeout_s)
+        return self._groups.submit_told("Heartbeat", group_id, event, make)
 
     def leave(
         self,
@@ -78,8 +77,7 @@ class ClassicService:
         if not group_id:
             return make(_no_group())
         event = partial(requests.leave, group_id, members)
-        timeout_s = self._groups.timeout_s
-        return self._groups.submit_told("LeaveGroup", group_id, event, make, timeout_s=timeout_s)
+        return self._groups.submit_told("LeaveGroup", group_id, event, make)
 
     def describe(
         self, group_ids: Sequence[str], make: Callable[[list[Described | KafkaError]], T]
@@ -88,8 +86,7 @@ class ClassicService:
         events: Iterator[tuple[str, Event]] = (
             (group_id, partial(requests.describe, group_id)) for group_id in group_ids
         )
-        timeout_s = self._groups.timeout_s
-        return self._groups.submit_many("DescribeGroups", events, make, timeout_s=timeout_s)
+        return self._groups.submit_many("DescribeGroups", events, make)
 
 
 def _no_group() -> KafkaError:

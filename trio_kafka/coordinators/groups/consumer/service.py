@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 
 T = TypeVar("T")
-HEARTBEAT: Final = "ConsumerGroupHeartbeat"
-DESCRIBE: Final = "ConsumerGroupDescribe"
 _FEATURE: Final = "group.version"
 _PROTOCOL: Final = "consumer"
 
@@ -39,14 +37,10 @@ class ConsumerService:
     `group.version` and `group.coordinator.rebalance.protocols`.
     """
 
-    def __init__(
-        self,
-        coordinator: Submitter,
-        random_bytes: Callable[[int], bytes],
-    ) -> None:
+    def __init__(self, groups: Submitter, random_bytes: Callable[[int], bytes]) -> None:
         """random_bytes: source of ids for members that have none."""
-        self.assignors = Assignors(coordinator.settings.consumer_assignors)
-        self._coordinator = coordinator
+        self.assignors = Assignors(groups.settings.consumer_assignors)
+        self._groups = groups
         self._random_bytes = random_bytes
         self.is_served = False
 
@@ -57,7 +51,7 @@ class ConsumerService:
 
     def follow(self, image: MetadataImage) -> None:
         """Take over changed settings or features."""
-        protocols = self._coordinator.settings.protocols
+        protocols = self._groups.settings.protocols
         self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
 
     def heartbeat(self, asked: Heartbeat, make: Callable[[HeartbeatAnswer], T]) -> Any:
@@ -72,8 +66,8 @@ class ConsumerService:
         _machine("validation").check_heartbeat(asked, names)
         if not asked.member_id:
             asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
-        event, groups = partial(_machine("heartbeat").heartbeat, asked), self._coordinator
-        return groups.submit(HEARTBEAT, asked.group_id, event, make, timeout_s=groups.timeout_s)
+        event = partial(_machine("heartbeat").heartbeat, asked)
+        return self._groups.submit("ConsumerGroupHeartbeat", asked.group_id, event, make)
 
     def describe(
         self,
@@ -86,8 +80,7 @@ class ConsumerService:
         if not self.is_served:
             return make([KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids])
         events: Iterator[tuple[str, Event]] = ((one, partial(_describe, one)) for one in group_ids)
-        groups = self._coordinator
-        return groups.submit_many(DESCRIBE, events, make, timeout_s=groups.timeout_s)
+        return self._groups.submit_many("ConsumerGroupDescribe", events, make)
 
 
 @cache

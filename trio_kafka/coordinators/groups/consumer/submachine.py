@@ -13,7 +13,7 @@ from trio_kafka.coordinators.groups.consumer.classic_adapter import ClassicMembe
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.leaving import fence
 from trio_kafka.coordinators.groups.consumer.member import MemberState
-from trio_kafka.coordinators.groups.consumer.replay import Replayer
+from trio_kafka.coordinators.groups.consumer.replay import replays
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import (
     JOIN,
@@ -43,7 +43,7 @@ class ConsumerGroups:
         self.state = ConsumerShardState(groups, assignors or Assignors())
         self.state.new_topics_version = groups.image.offset
         self.classic_adapter = ClassicMemberAdapter(self.state)
-        self.replays = Replayer(groups.by_id, self.state.registered, self.state.forget).replays
+        self.replays = replays(self.state)
         self.timers = frozenset({SESSION, REBALANCE, JOIN, SYNC, REGEX})
 
     def loaded(self, now_ms: int) -> Steps[Effects]:
