@@ -19,13 +19,11 @@ from trio_kafka.coordinators.groups.administration import (
     delete_group,
     list_groups,
 )
-from trio_kafka.coordinators.groups.classic.service import ClassicService
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
-from trio_kafka.coordinators.groups.consumer.service import ConsumerService
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.java_compat import partition_of
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
-from trio_kafka.coordinators.groups.offsets_service import OffsetsService
+from trio_kafka.coordinators.groups.services import ClassicService, ConsumerService, OffsetsService
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
     group_settings,
