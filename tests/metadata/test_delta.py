@@ -1,8 +1,7 @@
 """What a delta copies, and what it says has changed."""
 
-from tests.metadata.kit import ONE, TWO, everything, image_of, partition
+from tests.metadata.kit import ONE, TWO, everything, image_of, partition, replay_all
 from trio_kafka.metadata.delta import MetadataDelta
-from trio_kafka.metadata.replay import replay_all
 from trio_kafka.protocol.stored.metadata.topics import (
     PartitionChangeRecord,
     RemoveTopicRecord,
