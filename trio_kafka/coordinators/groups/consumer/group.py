@@ -153,6 +153,14 @@ class ConsumerGroup:
         member_id = None if instance_id is None else self.statics.get(instance_id)
         return None if member_id is None else self.by_id.get(member_id)
 
+    def validated_member(self, member_id: str, instance_id: str | None) -> Member:
+        """Return a member. Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another
+        member has the instance id.
+        """
+        if instance_id is None:
+            return self.member(member_id)
+        return validation.checked_static(self.static_member(instance_id), member_id, instance_id)
+
     def target_of(self, member: Member) -> Partitions:
         """Return a member's target; for a static member that comes back, the target of
         its old id.

@@ -76,21 +76,14 @@ def heartbeat(
 def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
     """Return the member as it is, or a new one."""
     group, member_id = transition.group, asked.member_id or asked.fresh
-    joins = asked.epoch == JOIN_EPOCH
+    if asked.epoch != JOIN_EPOCH:
+        member = group.validated_member(member_id, asked.instance_id)
+        validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
+        return member
     if asked.instance_id is not None:
-        static = group.static_member(asked.instance_id)
-        if joins:
-            return static_member(transition, asked.instance_id, static, member_id, is_classic=False)
-        static = validation.check_known_static(static, asked.instance_id)
-        validation.check_not_fenced(static, member_id, asked.instance_id)
-        validation.check_heartbeat_epoch(static, asked.epoch, asked.owned)
-        return static
-    if joins:
-        _logger.info("member joined", group=group.group_id, member=member_id)
-        return group.by_id.get(member_id) or Member(member_id=member_id)
-    member = group.member(member_id)
-    validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
-    return member
+        return static_member(transition, asked.instance_id, member_id, is_classic=False)
+    _logger.info("member joined", group=group.group_id, member=member_id)
+    return group.by_id.get(member_id) or Member(member_id=member_id)
 
 
 def _is_assigned(transition: Transition) -> bool:

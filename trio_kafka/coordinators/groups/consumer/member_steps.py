@@ -34,12 +34,7 @@ def check_room(transition: Transition, member_id: str, instance_id: str | None) 
 
 
 def static_member(
-    transition: Transition,
-    instance_id: str,
-    current: Member | None,
-    member_id: str,
-    *,
-    is_classic: bool,
+    transition: Transition, instance_id: str, member_id: str, *, is_classic: bool
 ) -> Member:
     """Return a static member that joins: a new one, or the successor of the one with its instance
     id.
@@ -47,6 +42,7 @@ def static_member(
     Raises KafkaError(UNRELEASED_INSTANCE_ID) while that one has not left.
     """
     group = transition.group
+    current = group.static_member(instance_id)
     _logger.info("member joined", group=group.group_id, member=member_id, instance=instance_id)
     if current is None:
         return group.by_id.get(member_id) or Member(member_id=member_id)

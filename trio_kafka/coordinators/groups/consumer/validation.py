@@ -95,21 +95,19 @@ def _within(owned: Sequence[OwnedTopic] | None, assigned: Owned) -> bool:
     )
 
 
-def check_known_static(member: Member | None, instance_id: str) -> Member:
-    """Return the member. Raises KafkaError(UNKNOWN_MEMBER_ID)."""
+def checked_static(member: Member | None, member_id: str, instance_id: str) -> Member:
+    """Return the member with an instance id. Raises KafkaError: UNKNOWN_MEMBER_ID;
+    FENCED_INSTANCE_ID if it has another member id.
+    """
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    return member
-
-
-def check_not_fenced(member: Member, member_id: str, instance_id: str) -> None:
-    """Raise KafkaError(FENCED_INSTANCE_ID) if another member has the instance id."""
     if member.member_id != member_id:
         raise KafkaError(
             ErrorCode.FENCED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} was fenced by member "
             f"{member.member_id}.",
         )
+    return member
 
 
 def check_released(member: Member, member_id: str, instance_id: str) -> None:
