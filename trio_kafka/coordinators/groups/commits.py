@@ -51,20 +51,12 @@ def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effect
     )
     if is_new:
         schedule_expiry(effects, groups.settings)
-    count = len(topics)
-    for topic in topics:
-        count += len(topic[2])
-    if count > _A_STEP:
-        return _commit_in_steps(groups, asked, effects, ticket, now_ms)
-    limit = groups.settings.offset_metadata_max_bytes
-    codes: list[int] = []
-    for topic in topics:
-        codes += _store(asked, topic, effects.records, limit, now_ms)
-    effects.answers.append((ticket, codes))
-    return effects
+    count = sum(1 + len(topic.partitions) for topic in topics)
+    steps = _commit(groups, asked, effects, ticket, now_ms)
+    return steps if count > _A_STEP else whole(steps)
 
 
-def _commit_in_steps(
+def _commit(
     groups: Groups, asked: Commit, effects: Effects, ticket: Ticket, now_ms: int
 ) -> Steps[Effects]:
     limit, codes = groups.settings.offset_metadata_max_bytes, list[int]()
