@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
-from trio_kafka.coordinators.pending_reply import PendingReply, joint_reply, value_or_raise
+from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply, joint_reply, value_or_raise
 from trio_kafka.coordinators.shard import Shard
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Node
@@ -70,7 +70,10 @@ class Submitter:
 
     def submit_told(self, wait: str, group_id: str, event: Event, make: Callable[[Any], T]) -> Any:
         """Submit an event; errors are passed to `make` like any answer."""
-        return self._joint(wait, [self._ask(group_id, event)], lambda answers: make(answers[0]))
+        reply = self._ask(group_id, event)
+        if reply.answer is not NOT_YET:
+            return make(reply.answer)
+        return self._joint(wait, [reply], lambda answers: make(answers[0]))
 
     def submit_many(
         self, wait: str, events: Iterable[tuple[str, Event]], make: Callable[[list[Any]], T]
