@@ -211,7 +211,7 @@ def _join(
         transition.effects.answer(ticket, _joined(joining, reached))
         # No member speaks KIP-848 any more.
         return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
-    target = yield from target_for(transition, plan, before, after)
+    target = yield from target_for(transition, plan, after)
     reached = advance(transition, after, target, resubscribed=bump, owned=owned)
 
     def committed(now_ms: int) -> Effects:
@@ -272,12 +272,11 @@ def _check_migration(transition: Transition) -> None:
 
 def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
     """Raise KafkaError unless all classic members support one of its protocols."""
-    names = [name for name, _ in joining.protocols]
-    known = group.classic_protocols
-    fits = (
-        bool(names) if group.is_empty else any(known.get(one, 0) == group.classic for one in names)
-    )
-    if joining.protocol_type != CONSUMER or not fits:
+    common = {name for name, _ in joining.protocols}
+    for member in group.by_id.values():
+        if member.classic is not None:
+            common.intersection_update(name for name, _ in member.classic.protocols)
+    if joining.protocol_type != CONSUMER or not common:
         raise KafkaError(
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"Member {member_id}'s protocols are not supported.",

@@ -43,7 +43,7 @@ def can_replace_classic(transition: Transition, replaced: Member) -> bool:
     group, settings = transition.group, transition.settings
     return (
         replaced.classic is None
-        and group.classic == len(group.by_id) - 1
+        and group.all_classic_without([replaced])
         and settings.consumer_migration_policy in DOWNGRADES
         and len(group.by_id) <= settings.max_size
     )
@@ -96,7 +96,7 @@ def downgrade(
     )
     for member in group.by_id.values():
         transition.cancel_timers(member.member_id)
-    state.forget(group)
+    state.searches.pop(group.group_id, None)
     state.groups.by_id[group.group_id] = classic
     _logger.info("consumer group downgraded to a classic group", group=group.group_id, cause=cause)
     return _rebalanced(transition, classic, cause)
@@ -116,7 +116,6 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
         """Restore the consumer group."""
         _logger.warning("group not downgraded", group=group.group_id, reason=str(error))
         state.groups.by_id[group.group_id] = group
-        state.remember(group)
         again = Transition.begin(state, group, now_ms)
         for key in classic.timers():
             again.effects.cancel_timer(key)

@@ -4,7 +4,7 @@ The state changes only by replay. What is in no record (the time of the next ref
 Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import repeat
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned, same_partitions
 from trio_kafka.coordinators.groups.consumer.subscriptions import (
     Subscriptions,
-    add_one,
     homogeneous,
 )
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
@@ -34,10 +33,9 @@ class ConsumerGroup:
     """epoch: grows when subscriptions or topics change. assignment_epoch: of the targets.
 
     assigned_ms: when the targets were computed; 0 permits new ones at once.
-    statics: member ids by instance id. assignors: members by requested assignor.
-    targets: partitions that members must have; owners: the same by partition. epochs: of the
-    members that own partitions; a partition without one is free. classic: number of members that
-    speak the classic protocol. refresh_ms: when topics are refreshed next, as of `refresh_epoch`.
+    statics: member ids by instance id. targets: partitions that members must have; owners: the same
+    by partition. epochs: of the members that own partitions; a partition without one is free.
+    refresh_ms: when topics are refreshed next, as of `refresh_epoch`.
     topic_id_of: id of a topic's name, if it exists.
     """
 
@@ -50,12 +48,9 @@ class ConsumerGroup:
     by_id: dict[str, Member] = field(factory=dict)
     statics: dict[str, str] = field(factory=dict)
     subscriptions: Subscriptions = field(factory=Subscriptions)
-    assignors: dict[str, int] = field(factory=dict)
     targets: dict[str, Partitions] = field(factory=dict)
     owners: dict[TopicId, dict[int, str]] = field(factory=dict)
     epochs: dict[TopicId, dict[int, int]] = field(factory=dict)
-    classic: int = 0
-    classic_protocols: dict[str, int] = field(factory=dict)
     has_subscription_metadata: bool = False
     refresh_ms: int = 0
     refresh_epoch: int = 0
@@ -118,6 +113,10 @@ class ConsumerGroup:
 
     def subscribed(self, topic: str) -> bool:
         return topic in self.subscriptions.topics
+
+    def subscribes(self, topics: Set[str]) -> bool:
+        """Return whether the group subscribes to any of these topics."""
+        return not self.subscriptions.topics.keys().isdisjoint(topics)
 
     def offsets_kept_since(self, commit_ms: int) -> int | None:
         return commit_ms
@@ -185,11 +184,16 @@ class ConsumerGroup:
         """
         return now_ms >= self.refresh_ms or self.epoch < self.refresh_epoch
 
+    @property
+    def classic(self) -> int:
+        """Number of members that speak the classic protocol."""
+        return sum(one.classic is not None for one in self.by_id.values())
+
     def all_classic_without(self, members: Iterable[Member]) -> bool:
         """Return whether all other members speak the classic protocol."""
-        those = list(members)
-        others = len(self.by_id) - len(those)
-        return self.classic - sum(one.classic is not None for one in those) == others
+        those = {one.member_id for one in members}
+        others = (one for one in self.by_id.values() if one.member_id not in those)
+        return all(one.classic is not None for one in others)
 
     def waits_for_others(self, member: Member) -> bool:
         """Return whether another member still owns a partition of the member's target."""
@@ -211,7 +215,9 @@ class ConsumerGroup:
             self._own(member.assigned, member.epoch)
             if member.revoking:
                 self._own(member.revoking, member.epoch)
-        self._recount(before, member)
+        # Most records change the assignment alone.
+        if before is None or before.topics is not member.topics or before.regex is not member.regex:
+            self.subscriptions.replace(before, member)
         if member.instance_id is not None:
             self.statics[member.instance_id] = member.member_id
 
@@ -219,7 +225,7 @@ class ConsumerGroup:
         """Remove a member."""
         member = self.by_id.pop(member_id)
         self._disown(member)
-        self._recount(member, None)
+        self.subscriptions.replace(member, None)
         if member.instance_id is not None and self.statics.get(member.instance_id) == member_id:
             del self.statics[member.instance_id]
 
@@ -243,26 +249,6 @@ class ConsumerGroup:
         """Remove the target of a member that is about to go."""
         self.set_target(member_id, NO_PARTITIONS)
         del self.targets[member_id]
-
-    def _recount(self, before: Member | None, after: Member | None) -> None:
-        if (  # only its assignment has changed
-            before is not None
-            and after is not None
-            and before.topics is after.topics
-            and before.regex is after.regex
-            and before.assignor is after.assignor
-            and before.classic is after.classic
-        ):
-            return
-        self.subscriptions.replace(before, after)
-        for member, number in ((before, -1), (after, 1)):
-            if member is None:
-                continue
-            add_one(self.assignors, member.assignor, number)
-            if member.classic is not None:
-                self.classic += number
-                for protocol in member.classic.protocols:
-                    add_one(self.classic_protocols, protocol.name, number)
 
     def _stays(self, before: Member, after: Member) -> bool:
         """Update the epochs of unchanged partitions that no newer member owns: nearly always.

@@ -107,15 +107,11 @@ def _change(
         transition.write(records.subscription(group_id, after))
     regex = topic_regexes.update(transition, before, after, asked.may_describe)
     renamed = before.topics != after.topics
-    counts = transition.group.assignors
-    bump = (
-        renamed
-        or regex is topic_regexes.Change.RESOLVED
-        or preferred_assignor(transition, before, after)
-        != transition.state.assignors.preferred(counts)
-    )
+    bump = renamed or regex is topic_regexes.Change.RESOLVED
+    if not bump and before.assignor != after.assignor:
+        bump = preferred_assignor(transition) != preferred_assignor(transition, after)
     plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
-    target = yield from target_for(transition, plan, before, after)
+    target = yield from target_for(transition, plan, after)
     resubscribed = renamed or regex is not topic_regexes.Change.NONE
     reached = advance(transition, after, target, resubscribed=resubscribed, owned=asked.owned)
     seal(transition)

@@ -97,14 +97,12 @@ class Target:
     partitions: Partitions
 
 
-def target_for(transition: Transition, plan: Plan, before: Member, after: Member) -> Steps[Target]:
+def target_for(transition: Transition, plan: Plan, after: Member) -> Steps[Target]:
     """Return the target of the group's epoch; the last one if it may not be computed yet."""
     group = transition.group
     if group.assignment_epoch >= plan.epoch or not may_assign(transition):
         return Target(group.assignment_epoch, group.target_of(after))
-    partitions = yield from assign(
-        transition, plan.epoch, before, after, homogeneous=plan.homogeneous
-    )
+    partitions = yield from assign(transition, plan.epoch, after, homogeneous=plan.homogeneous)
     return Target(plan.epoch, partitions)
 
 

@@ -52,7 +52,7 @@ def _group(state: ConsumerShardState, group_id: str, value: object) -> ConsumerG
             "record skipped: the group has another type", group=group_id, type=found.type
         )
         return None
-    group = by_id[group_id] = state.registered(group_id)
+    group = by_id[group_id] = state.new(group_id)
     return group
 
 
@@ -64,7 +64,7 @@ def _replay_epoch(
     """Apply the record of the group itself; its tombstone deletes the group."""
     group = _group(state, key.group_id, value)
     if group is not None and value is None:
-        state.forget(group)
+        state.searches.pop(key.group_id, None)
         del state.groups.by_id[key.group_id]
     elif group is not None and value is not None:
         group.epoch, group.metadata_hash = value.epoch, value.metadata_hash

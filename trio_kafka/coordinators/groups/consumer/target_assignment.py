@@ -3,6 +3,7 @@
 Source: TargetAssignmentBuilder, maybeUpdateTargetAssignment of Apache Kafka 4.4.0.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import isgenerator
@@ -19,7 +20,6 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Partitions,
 )
 from trio_kafka.coordinators.groups.consumer.member import Member
-from trio_kafka.coordinators.groups.consumer.subscriptions import add_one
 from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -31,11 +31,10 @@ _A_STEP: Final = 100  # members in one step: about 0.3 ms
 _logger: Final = get_logger(__name__)
 
 
-def preferred_assignor(transition: Transition, before: Member, after: Member) -> str:
+def preferred_assignor(transition: Transition, changed: Member | None = None) -> str:
     """Return the assignor that most members ask for, after a change of one member."""
-    counts = dict(transition.group.assignors)
-    add_one(counts, before.assignor, -1)
-    add_one(counts, after.assignor, 1)
+    members = transition.group.by_id if changed is None else _members(transition, changed)
+    counts = Counter(one.assignor for one in members.values() if one.assignor)
     return transition.state.assignors.preferred(counts)
 
 
@@ -51,14 +50,14 @@ def may_assign(transition: Transition) -> bool:
 
 
 def assign(
-    transition: Transition, epoch: int, before: Member, after: Member, *, homogeneous: bool
+    transition: Transition, epoch: int, after: Member, *, homogeneous: bool
 ) -> Steps[Partitions]:
     """Write the targets of an epoch; return that of the member that changes.
 
     Raises KafkaError(UNKNOWN_SERVER_ERROR) if the assignor fails.
     """
     group = transition.group
-    name = preferred_assignor(transition, before, after)
+    name = preferred_assignor(transition, after)
     members = _members(transition, after)
     spec = yield from _spec(transition, members, homogeneous=homogeneous)
     try:
