@@ -120,19 +120,6 @@ def test_it_tells_figures(scene: Scene) -> None:
     assert [member.member_id for member in scene.group.members()] == ["m1"]
 
 
-def test_a_target_that_moved_is_its_new_owners_whoever_is_written_first(scene: Scene) -> None:
-    group = scene.group
-
-    group.set_target("m2", {A: frozenset({0})})
-    group.set_target("m1", {A: frozenset({1})})
-
-    assert group.owners == {A: {0: "m2", 1: "m1"}}
-    group.drop_target("m1")
-    group.set_target("m2", {})
-    assert group.owners == {}
-    assert group.targets == {"m2": {}}
-
-
 def test_of_two_owners_in_an_old_log_the_newest_counts(scene: Scene) -> None:
     group = scene.group
     old = group.by_id["m1"]

@@ -32,10 +32,10 @@ DELETED_EPOCH: Final = -1  # of a target between its tombstone and the group's
 class ConsumerGroup:
     """epoch: grows when subscriptions or topics change. assignment_epoch: of the targets.
 
-    assigned_ms: when the targets were computed; 0 permits new ones at once.
-    statics: member ids by instance id. targets: partitions that members must have; owners: the same
-    by partition. epochs: of the members that own partitions; a partition without one is free.
-    refresh_ms: when topics are refreshed next, as of `refresh_epoch`.
+    assigned_ms: when the targets were computed; 0 permits new ones at once. statics: member ids by
+    instance id. targets: partitions that members must have. epochs: of the members that own
+    partitions; a partition without one is free. refresh_ms: when topics are refreshed next, as of
+    `refresh_epoch`.
     topic_id_of: id of a topic's name, if it exists.
     """
 
@@ -49,7 +49,6 @@ class ConsumerGroup:
     statics: dict[str, str] = field(factory=dict)
     subscriptions: Subscriptions = field(factory=Subscriptions)
     targets: dict[str, Partitions] = field(factory=dict)
-    owners: dict[TopicId, dict[int, str]] = field(factory=dict)
     epochs: dict[TopicId, dict[int, int]] = field(factory=dict)
     has_subscription_metadata: bool = False
     refresh_ms: int = 0
@@ -228,27 +227,6 @@ class ConsumerGroup:
         self.subscriptions.replace(member, None)
         if member.instance_id is not None and self.statics.get(member.instance_id) == member_id:
             del self.statics[member.instance_id]
-
-    def set_target(self, member_id: str, partitions: Partitions) -> None:
-        """Set the target of a member."""
-        before = self.targets.pop(member_id, NO_PARTITIONS)
-        for topic, numbers in before.items():
-            owners = self.owners.get(topic, {})
-            kept = partitions.get(topic, ())
-            for number in numbers:
-                # The record of its new owner may have come first.
-                if number not in kept and owners.get(number) == member_id:
-                    del owners[number]
-            if not owners:
-                self.owners.pop(topic, None)
-        for topic, numbers in partitions.items():
-            self.owners.setdefault(topic, {}).update(dict.fromkeys(numbers, member_id))
-        self.targets[member_id] = partitions
-
-    def drop_target(self, member_id: str) -> None:
-        """Remove the target of a member that is about to go."""
-        self.set_target(member_id, NO_PARTITIONS)
-        del self.targets[member_id]
 
     def _stays(self, before: Member, after: Member) -> bool:
         """Update the epochs of unchanged partitions that no newer member owns: nearly always.

@@ -105,14 +105,13 @@ def _target(
     value: stored.ConsumerGroupTargetAssignmentMemberValue | None,
 ) -> None:
     if value is not None:
-        topics = {
+        group.targets[key.member_id] = {
             TopicId(topic.topic_id): frozenset(topic.partitions)
             for topic in value.topic_partitions
             if topic.partitions
         }
-        group.set_target(key.member_id, topics)
-    elif key.member_id in group.targets:
-        group.drop_target(key.member_id)
+    else:
+        group.targets.pop(key.member_id, None)
 
 
 def _assignment(

@@ -119,24 +119,27 @@ def _spec(
     transition: Transition, members: Mapping[str, Member], *, homogeneous: bool
 ) -> Steps[GroupSpec]:
     found: dict[str, MemberSpec] = {}
+    owners: dict[TopicId, dict[int, str]] = {}
     # Members of equal subscriptions share one mapping.
     topics: dict[tuple[tuple[str, ...], str], Mapping[TopicId, int]] = {}
-    for number, (member_id, member) in enumerate(members.items(), 1):
+    for member_id, member in members.items():
+        assigned = _target(transition, member) or NO_PARTITIONS
+        for topic, numbers in assigned.items():
+            owners.setdefault(topic, {}).update(dict.fromkeys(numbers, member_id))
         subscription = (member.topics, member.regex)
         if subscription not in topics:
             topics[subscription] = dict(existing(transition, member))
         found[member_id] = MemberSpec(
             topics=topics[subscription],
-            assigned=_target(transition, member) or NO_PARTITIONS,
+            assigned=assigned,
             instance_id=member.instance_id,
             rack_id=member.rack_id,
         )
-        if number % _A_STEP == 0:
-            yield
+        yield  # its last target may be large
     return GroupSpec(
         members=found,
         homogeneous=homogeneous,
-        owners=transition.group.owners,
+        owners=owners,
         racks=partial(_racks, transition.state.image),
     )
 
