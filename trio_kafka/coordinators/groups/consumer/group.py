@@ -5,7 +5,6 @@ Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import repeat
 from typing import Any, Final
 
 from attrs import field
@@ -14,7 +13,7 @@ from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.consumer import records, validation
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
-from trio_kafka.coordinators.groups.consumer.member import Member, Owned, same_partitions
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
 from trio_kafka.coordinators.groups.consumer.subscriptions import (
     Subscriptions,
     homogeneous,
@@ -208,12 +207,10 @@ class ConsumerGroup:
         """Take over a member from a record."""
         before = self.by_id.get(member.member_id)
         self.by_id[member.member_id] = member
-        if before is None or not self._stays(before, member):
-            if before is not None:
-                self._disown(before)
-            self._own(member.assigned, member.epoch)
-            if member.revoking:
-                self._own(member.revoking, member.epoch)
+        if before is not None:
+            self._disown(before)
+        self._own(member.assigned, member.epoch)
+        self._own(member.revoking, member.epoch)
         # Most records change the assignment alone.
         if before is None or before.topics is not member.topics or before.regex is not member.regex:
             self.subscriptions.replace(before, member)
@@ -227,24 +224,6 @@ class ConsumerGroup:
         self.subscriptions.replace(member, None)
         if member.instance_id is not None and self.statics.get(member.instance_id) == member_id:
             del self.statics[member.instance_id]
-
-    def _stays(self, before: Member, after: Member) -> bool:
-        """Update the epochs of unchanged partitions that no newer member owns: nearly always.
-        Return False if they must be checked one by one.
-        """
-        if (
-            before.revoking
-            or after.revoking
-            or not same_partitions(before.assigned, after.assigned)
-        ):
-            return False
-        epoch = after.epoch
-        for topic, numbers in after.assigned.items():
-            epochs = self.epochs.get(topic)
-            if epochs is None or max(map(epochs.get, numbers, repeat(epoch + 1))) > epoch:
-                return False
-            epochs.update(dict.fromkeys(numbers, epoch))
-        return True
 
     def _own(self, owned: Owned, epoch: int) -> None:
         """Note the newest owner: a log that is being compacted may hold older records later."""
