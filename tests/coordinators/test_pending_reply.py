@@ -83,7 +83,7 @@ async def test_errors_are_told_as_answers_are_where_they_are_wanted(
     assert place.told == [repr(ERROR), "3", repr(late)]
     endless.give(4)
     assert place.told[-1] == "4"
-    assert place.purgatory.watched == 0
+    assert not place.purgatory.watchers
 
 
 async def test_all_answers_are_one_when_the_last_is_there() -> None:

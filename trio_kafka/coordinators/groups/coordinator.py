@@ -22,7 +22,6 @@ from trio_kafka.coordinators.groups.administration import (
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.java_compat import partition_of
-from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
 from trio_kafka.coordinators.groups.services import ClassicService, ConsumerService, OffsetsService
 from trio_kafka.coordinators.groups.settings import (
     GroupSettings,
@@ -137,13 +136,6 @@ class GroupCoordinator:
             (name, partial(delete_group, name)) for name in group_ids
         )
         return self.submitter.submit_many("DeleteGroups", events, make)
-
-    def lags(self, group_id: str) -> list[Lag]:
-        """Return the lags of a group, as far as this broker knows. Raises KafkaError as
-        `shard_of`.
-        """
-        machine = self.shard_of(group_id).machine
-        return list(lags(machine, group_id, ends_of(self._dependencies.replicas)))
 
     @property
     def machines(self) -> list[Groups]:
