@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.groups.expiry import NO_EXPIRY, schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import (
     DEFAULT_RETENTION,
@@ -20,7 +19,7 @@ from trio_kafka.coordinators.groups.offset_values import (
     FetchOffsets,
     TopicOffsets,
 )
-from trio_kafka.coordinators.groups.offsets import tombstone
+from trio_kafka.coordinators.groups.offsets import NO_EXPIRY, schedule_expiry, tombstone
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID

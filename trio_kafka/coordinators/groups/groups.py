@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.groups.expiry import OffsetExpiry
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
@@ -56,7 +55,7 @@ class Groups:
         )
         self.offsets = Offsets(self)
         self.submachines: list[Submachine] = [
-            OffsetExpiry(self, self.offsets),
+            self.offsets,
             *(make(self) for make in submachines),
         ]
         self._simple = simple
@@ -147,7 +146,7 @@ class Groups:
         """Break the cycles between the parts, which would otherwise wait for the collector."""
         yield from emptied(self.by_id)
         yield from emptied(self.offsets.by_group)
-        for part in (*self.submachines, self.offsets):
+        for part in self.submachines:
             vars(part).clear()
         for table in (self.submachines, self._replays, self._timers):
             table.clear()

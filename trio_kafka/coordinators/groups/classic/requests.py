@@ -18,8 +18,8 @@ from trio_kafka.coordinators.groups.classic.values import (
     Leaving,
     Syncing,
 )
-from trio_kafka.coordinators.groups.expiry import schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger

@@ -36,8 +36,8 @@ from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     HeartbeatAnswer,
 )
-from trio_kafka.coordinators.groups.expiry import schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
