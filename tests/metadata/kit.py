@@ -1,10 +1,10 @@
 """Records, and images made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.metadata.replay import replay_all
+from trio_kafka.metadata.replay import replay
 from trio_kafka.metadata.source import Committed, MetadataRecord
 from trio_kafka.protocol.stored.metadata.brokers import RegisterBrokerRecord
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
@@ -69,6 +69,13 @@ def everything() -> list[MetadataRecord]:
         AccessControlEntryRecord(id=ONE, resource_name="a", principal="User:u", host="*"),
         DelegationTokenRecord(owner="User:u", token_id="t"),
     ]
+
+
+def replay_all(delta: MetadataDelta, records: Iterable[MetadataRecord | None]) -> None:
+    """Apply records in order."""
+    for record in records:
+        if record is not None:
+            replay(delta, record)
 
 
 def image_of(

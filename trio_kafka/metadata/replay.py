@@ -54,12 +54,6 @@ def replay(delta: MetadataDelta, record: MetadataRecord) -> None:
     apply(delta, record)
 
 
-def replay_all(delta: MetadataDelta, records: Sequence[MetadataRecord]) -> None:
-    """Apply records in order."""
-    for record in records:
-        replay(delta, record)
-
-
 # Topics.
 
 
