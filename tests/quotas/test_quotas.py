@@ -1,6 +1,6 @@
 """All kinds together: by key, and whether anybody is limited."""
 
-from trio_kafka.config.unsupported.non_broker import NON_BROKER_SETTINGS
+from trio_kafka.config.unsupported import tables
 from trio_kafka.introspect.tree import Node
 from trio_kafka.quotas import quotas as module
 from trio_kafka.quotas.accounts import IDLE_MS
@@ -77,9 +77,7 @@ def test_accounts_are_forgotten() -> None:
 
 
 def test_the_keys_are_kafkas() -> None:
-    known = {
-        name for one in NON_BROKER_SETTINGS if one.title.startswith("Quotas") for name in one.names
-    }
+    known = {name for one in tables() if one.title.startswith("Quotas") for name in one.names}
     ours = {
         value for name, value in vars(module).items() if name.endswith(("_RATE", "_PERCENTAGE"))
     }

@@ -16,6 +16,7 @@ from trio_kafka.network.request import Request
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
+from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.world import World
 
 
@@ -66,9 +67,7 @@ class PlaneResources:
     limits: ConnectionLimits
     memory: MemoryPool | None = None
     recent: int = RECENT
-    buffers: Buffers = field(
-        init=False, default=Factory(lambda self: Buffers(self.world.buffer), takes_self=True)
-    )
+    buffers: Buffers = field(init=False, factory=lambda: Buffers(new_buffer))
     request_metrics: RequestMetrics = field(
         init=False, default=Factory(lambda self: self._make_request_metrics(), takes_self=True)
     )

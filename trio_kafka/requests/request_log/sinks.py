@@ -7,7 +7,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.config.trio_settings import refuse_internal
+from trio_kafka.config.trio_settings import reject_internal_topic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.publisher import MetadataCache
@@ -96,7 +96,7 @@ class TopicSink:
     _next: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        refuse_internal(self.topic)
+        reject_internal_topic(self.topic)
 
     async def write(self, lines: Sequence[str]) -> None:
         count = await self._partitions()
