@@ -31,6 +31,10 @@ def test_an_active_session_is_returned_as_it_is(spark: "SparkSession") -> None:
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
 
 
+def test_settings_of_a_caller_win(spark: "SparkSession") -> None:
+    assert spark.conf.get("spark.driver.memory") == "900m"  # conftest's; 1g by default
+
+
 def test_nothing_listens_beyond_the_loopback(spark: "SparkSession") -> None:
     assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
     assert spark.sparkContext.uiWebUrl is None
