@@ -90,8 +90,7 @@ def run(
         return _fail(f"{command[0]} cannot be run: set SPARK_HOME to Spark 4.1 or later")
     os.chdir(directory)
     local = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local(remote) else {}
-    found = environment(os.environ, home, java, bootstrap)
-    found[python.VARIABLE] = python.worker_python(found, local=is_local(remote))
+    found = environment(os.environ, home, java, bootstrap, local=is_local(remote))
     return _become(command, {**local, **found})
 
 
@@ -148,10 +147,11 @@ def command_line(
 
 
 def environment(
-    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str
+    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str, *, local: bool
 ) -> dict[str, str]:
     """Return the variables of the command: workers run this interpreter, whatever the PATH has."""
-    found = {python.VARIABLE: sys.executable, **variables, "SPARK_HOME": home}
+    found = {**variables, "SPARK_HOME": home}
+    found[python.VARIABLE] = python.worker_python(found, local=local)
     if java is not None:
         found["JAVA_HOME"] = java
     found[VARIABLE] = bootstrap
