@@ -129,7 +129,7 @@ def dropped(place: Place) -> str | None:
 
 
 def busy_loop(place: Place) -> str | None:
-    if place.path[-1] != "turn" or not place.seconds or place.past is None:
+    if place.path[-1] != "loop" or not place.seconds or place.past is None:
         return None
     percent = 100 * place.grown("busy_s") / place.seconds
     if percent > _BUSY_PERCENT:

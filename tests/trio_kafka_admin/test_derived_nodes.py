@@ -83,11 +83,11 @@ async def test_a_poll_that_waits_for_records_is_no_finding(autojump_clock: MockC
         poll = fetch_request("t", 0, max_wait_ms=60_000)
         nursery.start_soon(client.ask, poll, 12)
         await trio.sleep(30)
-        in_hand = await ui.json("/admin/api/requests?which=in-hand&api=Fetch")
+        in_flight = await ui.json("/admin/api/requests?which=in-flight&api=Fetch")
         found = await words_of(ui)
         nursery.cancel_scope.cancel()
 
-    assert [one["stage"] for one in in_hand["requests"]] == ["parked"]
+    assert [one["stage"] for one in in_flight["requests"]] == ["parked"]
     assert found == []
 
 
