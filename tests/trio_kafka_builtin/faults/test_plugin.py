@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from trio.testing import MockClock
 
 from tests.project.tree import ROOT
-from tests.trio_kafka_builtin.faults.kit import TIMED_OUT, Http, code, harness_with
+from tests.trio_kafka_builtin.faults.kit import MOVED, Http, code, harness_with
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.processes import broker_process, unused_port
 from trio_kafka.testing.sample_apis import EchoRequest
@@ -23,13 +23,13 @@ HTTP = "127.0.0.1:8083"
 
 async def test_it_is_off_where_no_setting_turns_it_on(autojump_clock: MockClock) -> None:
     async with PluginHarness(faults) as harness:
-        assert harness.mounts.find("/faults") is None
+        assert harness.mounts.find("/testing/v1") is None
         assert harness.hosted.current is None
 
 
 async def test_rules_go_when_the_plugin_stops(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
-        await Http(harness).add(**TIMED_OUT)
+        await Http(harness).add(**MOVED)
         assert await code(harness) != 0
 
         with trio.move_on_after(5):
@@ -41,8 +41,8 @@ async def test_rules_go_when_the_plugin_stops(autojump_clock: MockClock) -> None
 
 async def test_rules_do_not_outlive_a_reload(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
-        await Http(harness).add(**TIMED_OUT)
-        await Http(harness).add(name="late", delay_ms=60_000, client_id="late")
+        await Http(harness).add(**MOVED)
+        await Http(harness).add(name="late", delay_s=60, client_id="late")
         late = harness.client("late")
         late.send(EchoRequest())
         await trio.testing.wait_all_tasks_blocked()
