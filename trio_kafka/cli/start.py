@@ -1,7 +1,9 @@
 """`trio-kafka start`: run a broker until it is told to stop."""
 
+import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from trio_kafka.cli.logs import log_warnings, logging_as
 from trio_kafka.cli.output import declare_json
@@ -22,6 +24,18 @@ def declare(parser: ArgumentParser) -> None:
         action="store_true",
         help="format empty data directories, instead of failing",
     )
+    parser.add_argument(
+        "--testing",
+        action="store_true",
+        help="a broker for tests: free ports on loopback, data in a temporary directory, test"
+        " controls over HTTP; prints one line of JSON with its addresses, as --json does, and"
+        " `testing`; other settings override these",
+    )
+    parser.add_argument(
+        "--with-parent",
+        action="store_true",
+        help="stop when the process that has started this one ends",
+    )
     declare_json(
         parser,
         "one JSON object on one line when the broker is ready: `bootstrap`, `http`, `ui`,"
@@ -35,6 +49,8 @@ def start(
     config: Sequence[str],
     embedded: bool,
     format_if_empty: bool,
+    testing: bool,
+    with_parent: bool,
     json: bool,
 ) -> int:
     """Run a broker until SIGTERM or SIGINT.
@@ -42,21 +58,33 @@ def start(
     Without process.roles in its settings it is a node on its own: broker and controller in one.
     """
     # Imports wait until they are needed: a refusal is quick, and a broker pays for what it uses.
-    below, ready = None, None
-    if embedded or json:
-        from trio_kafka.cli import embedded as embedding  # noqa: PLC0415
+    with ExitStack() as stack:
+        below, ready = None, None
+        if testing or with_parent:
+            from trio_kafka.cli import testing_broker  # noqa: PLC0415
 
-        ready = embedding.print_addresses if json else embedding.print_banner
-        below = embedding.embedded_settings() if embedded else None
-    loaded = read_settings(files, config, below)
-    if loaded is None:
-        return REFUSED
-    with logging_as(loaded.config):
+            if with_parent:
+                testing_broker.end_with_parent()
+        if testing:
+            if not testing_broker.has_server():
+                print(testing_broker.NO_SERVER, file=sys.stderr)
+                return REFUSED
+            ready = testing_broker.print_testing_addresses
+            below = stack.enter_context(testing_broker.quick_settings())
+        elif embedded or json:
+            from trio_kafka.cli import embedded as embedding  # noqa: PLC0415
+
+            ready = embedding.print_addresses if json else embedding.print_banner
+            below = embedding.embedded_settings() if embedded else None
+        loaded = read_settings(files, config, below)
+        if loaded is None:
+            return REFUSED
+        stack.enter_context(logging_as(loaded.config))
         log_warnings(loaded)
         from trio_kafka.broker.main import serve  # noqa: PLC0415
 
         return serve(
             loaded.config,
-            format_if_empty=format_if_empty or embedded,
+            format_if_empty=format_if_empty or embedded or testing,
             ready=ready,
         )
