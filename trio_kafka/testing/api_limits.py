@@ -94,6 +94,11 @@ class ApiLimits:
         """Remove all limits."""
         self._keep([])
 
+    def attach(self, broker: HasParts) -> None:
+        """Limit the APIs of another broker: the next life of the same one."""
+        self._broker = broker
+        self._keep(self._limits)
+
     @property
     def served(self) -> list[ServedVersions]:
         """Versions of each API, by key."""

@@ -78,28 +78,30 @@ class Interceptors:
         self._broker = broker
         self._order = order
         self._owner = RecordingOwner("test")
-        self._placed: dict[Interceptor, Interception] = {}
+        self._placed: dict[Interceptor, Interception] = {}  # outermost first
+        self._kinds: dict[Interceptor, type[Any] | None] = {}
 
     def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
         """Declare a coroutine that is called for each request of an API; None: for all requests.
 
         The name stands for the `Interceptor` afterwards. Raises UnknownApiError.
         """
-        parts = self._broker.parts
-        found = None if api is None else parts.apis.get(key_of_api(api, parts.apis))
+        apis = self._broker.parts.apis
+        found = None if api is None else apis.get(key_of_api(api, apis))
 
         def place(function: Around) -> Interceptor:
             made = Interceptor(function, self._remove)
-            self._placed[made] = parts.interceptors.add(
-                "around",
-                None if found is None else found.request,
-                made.around,
-                order=self._order,
-                owner=self._owner,
-            )
+            self._kinds[made] = None if found is None else found.request
+            self._place(made)
             return made
 
         return place
+
+    def attach(self, broker: HasParts) -> None:
+        """Put the coroutines around the requests of another broker: the next life of the same."""
+        self._broker = broker
+        for one in self._placed:
+            self._place(one)
 
     def clear(self) -> None:
         """Remove all of them."""
@@ -110,7 +112,17 @@ class Interceptors:
     def failures(self) -> list[tuple[BaseException, str]]:
         return self._owner.failures
 
+    def _place(self, interceptor: Interceptor) -> None:
+        self._placed[interceptor] = self._broker.parts.interceptors.add(
+            "around",
+            self._kinds[interceptor],
+            interceptor.around,
+            order=self._order,
+            owner=self._owner,
+        )
+
     def _remove(self, interceptor: Interceptor) -> None:
+        self._kinds.pop(interceptor, None)
         placed = self._placed.pop(interceptor, None)
         if placed is not None:
             self._broker.parts.interceptors.remove(placed)

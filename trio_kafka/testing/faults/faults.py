@@ -220,6 +220,15 @@ class Faults:
             raise
         return added
 
+    def attach(self, broker: HasParts) -> None:
+        """Put the rules in force on another broker: the next life of the same one.
+
+        Counts go on. Raises RuleError if it does not serve an API of a rule.
+        """
+        self._parts = broker.parts
+        self._placed.clear()
+        self._place()
+
     def find(self, name: str) -> Fault | None:
         """Return the rule of a name, or None."""
         return self._faults.get(name)
@@ -266,6 +275,8 @@ class Faults:
             interceptors.remove(self._placed.pop(key))
         for key in needed - self._placed.keys():
             api = None if key is None else apis.get(key)
+            if api is None and key is not None:
+                raise RuleError(f"api: this broker does not serve key {key}: is it switched off?")
             self._placed[key] = interceptors.add(
                 "around",
                 None if api is None else api.request,

@@ -57,6 +57,13 @@ class Recorder:
         if placed is not None:
             self._broker.parts.interceptors.remove(placed)
 
+    def attach(self, broker: HasParts) -> None:
+        """Record the requests of another broker: the next life of the same one."""
+        was_on, self._placed = self.is_on, None
+        self._broker = broker
+        if was_on:
+            self.start()
+
     def __enter__(self) -> Self:
         self.start()
         return self
