@@ -1,5 +1,4 @@
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -15,14 +14,14 @@ def served(monkeypatch):
     """The calls of `serve`, which stands in for a broker that stops at once with status 7."""
     calls = []
 
-    def serve(config, *, format_if_empty, ready=None):
+    def serve(config, *, format_if_empty, machine, ready=None):
         get_logger("trio_kafka.broker").info("served")
         calls.append((config, format_if_empty))
         assert ready in (None, print_banner, print_addresses, print_testing_addresses)
         return 7
 
     module = ModuleType("trio_kafka.broker.main")
-    module.serve = serve
+    module.serve, module.this_machine = serve, None
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return calls
 
@@ -103,16 +102,14 @@ def test_a_broker_to_try_has_defaults_below_all_settings(served, tmp_path, monke
     assert third.directories == ("/b",)
 
 
-def test_a_broker_for_tests_has_free_ports_and_a_directory_that_ends_with_it(served):
+def test_a_broker_for_tests_has_free_ports_and_its_controls(served):
     assert main(["start", "--testing", "-c", "num.partitions=5"]) == 7
 
     ((config, format_if_empty),) = served
-    (directory,) = config.directories
     assert format_if_empty is True
     assert config.num_partitions == 5
     assert config.given["listeners"].text == "PLAINTEXT://127.0.0.1:0"
     assert config.given["plugin.faults.enabled"].text == "true"
-    assert not Path(directory).exists()
 
 
 def test_a_broker_for_tests_needs_an_http_server(served, monkeypatch, capsys):

@@ -3,7 +3,6 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from trio_kafka.cli.logs import log_warnings, logging_as
 from trio_kafka.cli.output import declare_json
@@ -27,7 +26,7 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--testing",
         action="store_true",
-        help="a broker for tests: free ports on loopback, data in a temporary directory, test"
+        help="a broker for tests: free ports on loopback, files in memory, test"
         " controls over HTTP; prints one line of JSON with its addresses, as --json does, and"
         " `testing`; other settings override these",
     )
@@ -58,33 +57,33 @@ def start(
     Without process.roles in its settings it is a node on its own: broker and controller in one.
     """
     # Imports wait until they are needed: a refusal is quick, and a broker pays for what it uses.
-    with ExitStack() as stack:
-        below, ready = None, None
-        if testing or with_parent:
-            from trio_kafka.cli import testing_broker  # noqa: PLC0415
+    below, ready = None, None
+    if testing or with_parent:
+        from trio_kafka.cli import testing_broker  # noqa: PLC0415
 
-            if with_parent:
-                testing_broker.end_with_parent()
-        if testing:
-            if not testing_broker.has_server():
-                print(testing_broker.NO_SERVER, file=sys.stderr)
-                return REFUSED
-            ready = testing_broker.print_testing_addresses
-            below = stack.enter_context(testing_broker.quick_settings())
-        elif embedded or json:
-            from trio_kafka.cli import embedded as embedding  # noqa: PLC0415
-
-            ready = embedding.print_addresses if json else embedding.print_banner
-            below = embedding.embedded_settings() if embedded else None
-        loaded = read_settings(files, config, below)
-        if loaded is None:
+        if with_parent:
+            testing_broker.end_with_parent()
+    if testing:
+        if not testing_broker.has_server():
+            print(testing_broker.NO_SERVER, file=sys.stderr)
             return REFUSED
-        stack.enter_context(logging_as(loaded.config))
+        ready = testing_broker.print_testing_addresses
+        below = testing_broker.quick_settings()
+    elif embedded or json:
+        from trio_kafka.cli import embedded as embedding  # noqa: PLC0415
+
+        ready = embedding.print_addresses if json else embedding.print_banner
+        below = embedding.embedded_settings() if embedded else None
+    loaded = read_settings(files, config, below)
+    if loaded is None:
+        return REFUSED
+    with logging_as(loaded.config):
         log_warnings(loaded)
-        from trio_kafka.broker.main import serve  # noqa: PLC0415
+        from trio_kafka.broker.main import serve, this_machine  # noqa: PLC0415
 
         return serve(
             loaded.config,
             format_if_empty=format_if_empty or embedded or testing,
             ready=ready,
+            machine=testing_broker.machine_for(loaded.config) if testing else this_machine,
         )

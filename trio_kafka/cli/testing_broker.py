@@ -1,25 +1,27 @@
 """`start --testing`: a broker for test suites in any language, with test controls over HTTP.
 
-It has free ports on loopback, its data in a temporary directory, and settings that make tests
-quick. Other settings override these.
+It has free ports on loopback, its files in memory, a clock that can be moved, and settings that
+make tests quick. Other settings override these; with a data directory it has its files there.
 """
 
 import os
 import select
 import signal
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.embedded import addresses
 from trio_kafka.cli.output import print_json_line
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import Layer
 from trio_kafka.config.properties import Given
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.in_memory import InMemoryWorld
+from trio_kafka.world.real import RealWorld
 
 NO_SERVER: Final = (
     "trio-kafka start --testing: the test controls need an HTTP server: install trio-kafka[http]"
@@ -28,6 +30,7 @@ _OPTION: Final = "--testing"
 _CONTROLS: Final = "faults"  # the plugin
 _HTTP_SERVER: Final = "hypercorn"
 _SETTINGS: Final[Mapping[str, str]] = {
+    "log.dir": "/data",  # not log.dirs, which would override a log.dir that is given
     "listeners": "PLAINTEXT://127.0.0.1:0",
     "plugin.http.listeners": "http://127.0.0.1:0",
     "plugin.faults.enabled": "true",
@@ -44,25 +47,34 @@ def has_server() -> bool:
     return find_spec(_HTTP_SERVER) is not None
 
 
-@contextmanager
-def quick_settings() -> Iterator[Layer]:
-    """Give the lowest layer of settings, with a data directory that ends with the block."""
-    with tempfile.TemporaryDirectory(prefix="trio-kafka-testing-") as directory:
-        # Not log.dirs, which would override a log.dir that is given.
-        found = {**_SETTINGS, "log.dir": directory}
-        yield {name: Given(text, _OPTION) for name, text in found.items()}
+def quick_settings() -> Layer:
+    """Return the lowest layer of settings."""
+    return {name: Given(text, _OPTION) for name, text in _SETTINGS.items()}
 
 
-def print_testing_addresses(broker: Broker) -> None:
+def machine_for(config: BrokerConfig) -> Callable[[int], RealWorld]:
+    """Return what makes the world of a broker: its files are in memory, unless settings say where.
+
+    Its clock can be moved.
+    """
+    directory = config.given.get("log.dir")
+    if "log.dirs" in config.given or directory is None or directory.where != _OPTION:
+        return lambda limit: RealWorld(SkippingClock(), descriptors=limit)
+    return lambda limit: InMemoryWorld(SkippingClock(), descriptors=limit)
+
+
+def print_testing_addresses(broker: RunningBroker) -> None:
     """Print the addresses as one line of JSON, with those of the test controls, at once."""
     print_json_line(testing_addresses(broker))
 
 
-def testing_addresses(broker: Broker) -> dict[str, Any]:
+def testing_addresses(broker: RunningBroker) -> dict[str, Any]:
     """Return the addresses of a broker for tests, for JSON."""
     found = addresses(broker)
     mounts = broker.plugins.dependencies.mounts
     path = next((one.path for one in mounts if one.owner == _CONTROLS), None)
+    if isinstance(broker.world, InMemoryWorld):
+        found["directories"] = []
     found["testing"] = [] if path is None else [f"{one}{path}" for one in found["http"]]
     return found
 
