@@ -5,6 +5,7 @@ __all__ = [
     "api_names",
     "asgi",
     "broker",
+    "controls",
     "direct",
     "faults",
     "harness",

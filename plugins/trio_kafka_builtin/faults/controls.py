@@ -14,6 +14,7 @@ from trio_kafka.plugin import PluginContext, Registry
 from trio_kafka.protocol.json_data import to_data
 from trio_kafka.testing.api_limits import ApiLimits, NoVersionLeftError
 from trio_kafka.testing.api_names import UnknownApiError
+from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.faults import Fault, Faults, RuleError
 from trio_kafka.testing.faults.faults import RemovedError
 from trio_kafka.testing.faults.tables import rule_of, table_of
@@ -35,19 +36,21 @@ def open_controls(
 ) -> Iterator[Mapping[str, Control]]:
     """Give the controls by name, and undo at the end what they have done."""
     settings = context.settings
-    faults = Faults(context, seed=settings.seed, node=node, most=settings.most)
-    recorder = Recorder(context, most=settings.most_requests)
-    limits = ApiLimits(context)
+    controls = Controls(
+        context,
+        seed=settings.seed,
+        most_rules=settings.most,
+        most_requests=settings.most_requests,
+        node=node,
+    )
     try:
         yield {
-            "faults": FaultControl(faults, context.parts.apis, context.logger),
-            "requests": RequestControl(recorder),
-            "versions": VersionControl(limits),
+            "faults": FaultControl(controls.faults, context.parts.apis, context.logger),
+            "requests": RequestControl(controls.recorder),
+            "versions": VersionControl(controls.limits),
         }
     finally:
-        faults.clear()
-        recorder.stop()
-        limits.clear()
+        controls.clear()
 
 
 @frozen
