@@ -61,6 +61,8 @@ async def test_a_poll_names_the_partitions_of_its_session(autojump_clock: MockCl
         assert len(request.topics) == 1
         assert full.topics[0].partitions[0].fetch_offset == 5
         assert in_full(poll(begun.session_id + 1), context).topics == []
+        anew = fetch_request(None, session_id=begun.session_id, session_epoch=0)
+        assert in_full(anew, context).topics == []
 
 
 def test_a_broker_without_topics_knows_no_ids() -> None:

@@ -186,6 +186,22 @@ async def test_every_third_after_the_first_fails_twice(autojump_clock: MockClock
         assert await codes(harness, 10) == [0, ERROR, 0, 0, ERROR, 0, 0, 0, 0, 0]
 
 
+async def test_the_first_requests_pass(autojump_clock: MockClock) -> None:
+    async with faulty() as (harness, faults):
+        faults.add(FaultRule(error=ERROR, after=2))
+
+        assert await codes(harness, 4) == [0, 0, ERROR, ERROR]
+
+
+async def test_a_request_meets_a_rule_for_all_apis_once(autojump_clock: MockClock) -> None:
+    async with faulty() as (harness, faults):
+        faults.add(FaultRule(api="Echo", client_id="other", error=OTHER))
+        every = faults.add(FaultRule(error=ERROR, after=1, times=1))
+
+        assert await codes(harness, 3) == [0, ERROR, 0]
+        assert every.seen == 3
+
+
 async def test_a_rule_has_its_time(autojump_clock: MockClock) -> None:
     async with faulty() as (harness, faults):
         faults.add(FaultRule(error=ERROR, window_s=(1, 2)))

@@ -23,7 +23,7 @@ from tests.apis.kit import (
 )
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.errors import DecodeError
-from trio_kafka.protocol.messages.k00_produce import ProduceResponse
+from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -98,6 +98,21 @@ async def test_a_topic_known_by_its_id_fails_too(autojump_clock: MockClock) -> N
         assert (await produce(served, good, batch(b"a"))).error_code == 0
 
 
+async def test_topics_without_names_are_told_apart_by_their_ids(autojump_clock: MockClock) -> None:
+    async with faulty() as (served, faults):
+        ids = [await served.create_topic(name, 2) for name in ("a", "b")]
+        faults.add(FaultRule(api="Produce", partition=1, error=MOVED))
+        requests = [
+            produce_request(one, (0, batch(b"x")), (1, batch(b"y"))).topic_data[0] for one in ids
+        ]
+
+        answer = await served.ask(ProduceRequest(acks=1, timeout_ms=1000, topic_data=requests))
+
+        assert [(one.topic_id, codes(one.partition_responses)) for one in answer.responses] == [
+            (one, [0, MOVED]) for one in ids
+        ]
+
+
 async def test_a_timed_out_produce_has_been_appended(autojump_clock: MockClock) -> None:
     async with faulty("t") as (served, faults):
         with faults.add(FaultRule(api="Produce", topic="t", partition=1, error=TIMED_OUT)):
@@ -137,7 +152,6 @@ async def test_an_error_without_acks_closes_the_connection_after_the_other_parti
 
 async def test_a_fetch_fails_in_the_place_of_its_partition(autojump_clock: MockClock) -> None:
     async with faulty("t") as (served, faults):
-        await write(served, "t", b"a")
         faults.add(FaultRule(api="Fetch", topic="t", partition=0, error=MOVED))
         began = trio.current_time()
 
@@ -179,6 +193,34 @@ async def test_records_that_an_error_replaces_are_read_by_the_next_fetch(
 
         assert (await fetch(served, "t")).error_code == MOVED
         assert values_of(await fetch(served, "t")) == [b"a"]
+
+
+@pytest.mark.parametrize(
+    "verdict", [{"error": MOVED}, {"corrupt": "records"}, {"corrupt": "response"}]
+)
+async def test_records_that_are_not_sent_are_released(
+    autojump_clock: MockClock, verdict: dict[str, Any]
+) -> None:
+    async with faulty("t") as (served, faults):
+        await write(served, "t", b"a")
+        faults.add(FaultRule(api="Fetch", topic="t", partition=0, **verdict))
+
+        async with served.connect() as other:
+            await other.send(request_frame(fetch_request("t", 0, 0), BY_NAME))
+            await other.receive_frame()
+
+        log = served.broker.replicas.partition("t", 0).log
+        assert not log.segments.active.file.leased
+
+
+async def test_an_error_of_the_session_is_answered_as_it_is(autojump_clock: MockClock) -> None:
+    async with faulty("t") as (served, faults):
+        faults.add(FaultRule(api="Fetch", topic="t", error=MOVED))
+
+        answer = await served.ask(fetch_request("t", 0, session_id=7, session_epoch=1), BY_NAME)
+
+        assert answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        assert answer.responses == []
 
 
 async def test_metadata_of_all_topics_names_the_failing_one(autojump_clock: MockClock) -> None:
@@ -406,6 +448,16 @@ async def test_a_response_says_that_it_is_throttled(autojump_clock: MockClock) -
         answer = await served.ask(produce_request("t", (0, batch(b"a"))), BY_NAME)
 
         assert (answer.throttle_time_ms, codes(parts_of(answer))) == (1500, [0])
+
+
+async def test_a_longer_throttle_time_stays(autojump_clock: MockClock) -> None:
+    given = ApiVersionsResponse(throttle_time_ms=9000)
+    async with faulty() as (served, faults):
+        inner = Faults(served.broker, order=1)
+        inner.add(FaultRule(api="ApiVersions", respond=given))
+        faults.add(FaultRule(throttle_s=1))
+
+        assert (await served.ask(ApiVersionsRequest("c", "1"), 3)).throttle_time_ms == 9000
 
 
 async def test_damaged_records_are_rejected_and_not_appended(autojump_clock: MockClock) -> None:
