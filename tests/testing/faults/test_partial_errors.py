@@ -32,10 +32,10 @@ from trio_kafka.protocol.messages.k61_describe_producers import (
     TopicRequest,
 )
 from trio_kafka.testing.faults.partial_errors import NoPlaceError, PartialErrors, combined
-from trio_kafka.testing.faults.parts import Names, Parts
+from trio_kafka.testing.faults.parts import NamedParts, Names
 
 MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
-PARTS = Parts(lambda _: None)
+PARTS = NamedParts(lambda _: None)
 
 
 def errors(version: int = 0, **about: Any) -> PartialErrors:

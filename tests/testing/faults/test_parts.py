@@ -36,10 +36,10 @@ from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
-from trio_kafka.testing.faults.parts import Names, Parts, api_name
+from trio_kafka.testing.faults.parts import NamedParts, Names, api_name
 
 ID = TopicId(b"i" * 16)
-PARTS = Parts(lambda topic_id: "by-id" if topic_id == ID else None)
+PARTS = NamedParts(lambda topic_id: "by-id" if topic_id == ID else None)
 
 
 def produce(*topics: tuple[str, list[int]]) -> ProduceRequest:

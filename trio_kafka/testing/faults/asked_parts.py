@@ -19,23 +19,23 @@ from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
 )
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import MissingPartError
-from trio_kafka.testing.faults.parts import Names, Parts
+from trio_kafka.testing.faults.parts import NamedParts, Names
 
 # Their responses always have parts that the request does not name; errors replace those.
 ANSWERED_IN_FULL = (FetchRequest, MetadataRequest, DescribeTopicPartitionsRequest)
 
 
-def parts_of(context: Context) -> Parts:
+def parts_of(context: Context) -> NamedParts:
     """Return a reader of the parts of messages that knows the broker's topics."""
 
     def name_of(topic_id: TopicId) -> str | None:
         topic = _topic(context, topic_id)
         return None if topic is None else topic.name
 
-    return Parts(name_of)
+    return NamedParts(name_of)
 
 
-def names_in(request: Any, context: Context, parts: Parts) -> Iterator[Names]:
+def names_in(request: Any, context: Context, parts: NamedParts) -> Iterator[Names]:
     """Yield the names of each innermost part that a request asks for."""
     if isinstance(request, FetchRequest):
         request = in_full(request, context)

@@ -10,7 +10,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.requests.context import Context
 from trio_kafka.testing.faults.asked_parts import names_in
-from trio_kafka.testing.faults.parts import Names, Parts
+from trio_kafka.testing.faults.parts import NamedParts, Names
 from trio_kafka.testing.faults.rule import FaultRule
 from trio_kafka.testing.running import KIT_CLIENT
 
@@ -25,7 +25,7 @@ def names_match(rule: FaultRule, names: Names) -> bool:
     )
 
 
-def request_matches(rule: FaultRule, request: Any, context: Context, parts: Parts) -> bool:
+def request_matches(rule: FaultRule, request: Any, context: Context, parts: NamedParts) -> bool:
     """Return whether a request of the rule's APIs matches."""
     client_id = context.client_id
     if client_id == KIT_CLIENT and rule.client_id != KIT_CLIENT:
@@ -40,7 +40,7 @@ def request_matches(rule: FaultRule, request: Any, context: Context, parts: Part
     )
 
 
-def _names_parts(rule: FaultRule, request: Any, context: Context, parts: Parts) -> bool:
+def _names_parts(rule: FaultRule, request: Any, context: Context, parts: NamedParts) -> bool:
     """Return whether a request names a part that the rule is about."""
     if not rule.names_parts:
         return True

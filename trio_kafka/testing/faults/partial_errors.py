@@ -14,9 +14,9 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
 from trio_kafka.testing.faults.parts import (
+    NamedParts,
     Names,
     NamingArray,
-    Parts,
     Role,
     copy_names,
     key_of,
@@ -49,7 +49,7 @@ class NoPlaceError(Exception):
 class PartialErrors:
     """Maker of error parts. decides: whether names satisfy all conditions of the rule."""
 
-    parts: Parts
+    parts: NamedParts
     version: int
     code: ErrorCode
     text: str

@@ -1,4 +1,4 @@
-"""Parts that a request or a response names: topics, partitions, groups, transactional ids.
+"""NamedParts that a request or a response names: topics, partitions, groups, transactional ids.
 
 Messages name them in arrays of structs or of plain values, one below the other. The tables here say
 which arrays do; other arrays (a topic's settings, a group's protocols) name no part.
@@ -115,7 +115,7 @@ def copy_names(role: Role, source: Any, target: Any) -> None:
 
 
 @frozen
-class Parts:
+class NamedParts:
     """Reader of the parts of messages. name_of: returns the name of a topic id, or None."""
 
     name_of: NameOf

@@ -17,7 +17,7 @@ from trio_kafka.testing.faults.damage import (
     with_read_ranges,
 )
 from trio_kafka.testing.faults.partial_errors import NoPlaceError, PartialErrors, combined
-from trio_kafka.testing.faults.parts import Names, Parts
+from trio_kafka.testing.faults.parts import NamedParts, Names
 from trio_kafka.testing.faults.rule import FaultRule
 
 Forward = Callable[[Any], Awaitable[Any]]
@@ -35,7 +35,7 @@ class StruckRequest:
     request: Any
     context: Context
     forward: Forward
-    parts: Parts
+    parts: NamedParts
     is_named: Callable[[Names], bool]
 
 
