@@ -15,7 +15,7 @@ from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.records.batch import BatchBody, encode_batch
+from trio_kafka.records.batch import BatchBody, ProducerFields, encode_batch
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.replication.append import ACKS_ALL, append_own
@@ -26,7 +26,8 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
-_FIRST_SEQUENCE: Final = 0  # written by Kafka's coordinators, although there is no producer
+# Kafka's coordinators write this sequence, although there is no producer.
+_PRODUCER: Final = ProducerFields(base_sequence=0)
 _A_STEP: Final = 100  # records encoded in one step: 1 ms
 _LOOSE: Final = 256 << 10  # bytes of a batch that need not be a single one
 _COMPRESSED: Final = 64 << 10  # bytes compressed in one step: 2 ms
@@ -144,9 +145,7 @@ class PartitionLog:
         return batches
 
     def _closed(self, body: BatchBody) -> Batch:
-        batch = memoryview(
-            bytearray(encode_batch(body, codec=self._codec, base_sequence=_FIRST_SEQUENCE))
-        )
+        batch = memoryview(bytearray(encode_batch(body, codec=self._codec, producer=_PRODUCER)))
         if len(batch) > self._limit:
             self._refuse(batch)
         return batch, read_header(batch)
