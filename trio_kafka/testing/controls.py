@@ -46,7 +46,7 @@ class Controls:
         self.interceptors = Interceptors(broker)
 
     def attach(self, broker: HasParts) -> None:
-        """Go on with another broker: the next life of the same one. Raises RuleError."""
+        """Go on with another broker: the next life of the same one."""
         for one in (self.limits, self.recorder, self.faults, self.interceptors):
             one.attach(broker)
 

@@ -13,6 +13,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import code_of
 from trio_kafka.plugin import Context, api
+from trio_kafka.testing.api_limits import NOT_SERVED
+from trio_kafka.testing.api_names import key_of_api
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.faults import FaultRule, Faults, RuleError
@@ -81,6 +83,19 @@ async def test_without_rules_a_route_is_the_same_function_object(
 
         assert all(one is plain for one, plain in zip(handlers(), own, strict=True))
         assert len(served.broker.parts.interceptors) == 0
+
+
+async def test_a_rule_for_an_api_that_is_switched_off_applies_when_it_is_back(
+    autojump_clock: MockClock,
+) -> None:
+    async with faulty() as (harness, faults):
+        harness.interceptors.limit({key_of_api("Echo", harness.parts.apis): NOT_SERVED})
+        fault = faults.add(FaultRule(api="Echo", error=ERROR))
+        harness.interceptors.limit({})
+
+        assert await codes(harness, 1) == [ERROR]
+        fault.remove()
+        assert len(harness.interceptors) == 0
 
 
 async def test_two_faults_of_one_broker_do_not_share_rules(autojump_clock: MockClock) -> None:

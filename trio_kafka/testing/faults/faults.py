@@ -223,7 +223,7 @@ class Faults:
     def attach(self, broker: HasParts) -> None:
         """Put the rules in force on another broker: the next life of the same one.
 
-        Counts go on. Raises RuleError if it does not serve an API of a rule.
+        Counts go on.
         """
         self._parts = broker.parts
         self._placed.clear()
@@ -265,24 +265,18 @@ class Faults:
 
         No request meets two, because it would count twice. No other task runs meanwhile.
         """
+        interceptors, apis = self._parts.interceptors, self._parts.apis
         needed: set[int | None] = set()
         for fault in self._faults.values():
             needed |= {_ALL} if fault.keys is None else fault.keys
-        if _ALL in needed:
-            needed = {_ALL}
-        interceptors, apis = self._parts.interceptors, self._parts.apis
-        for key in self._placed.keys() - needed:
+        requests = {key: _request_of(key, apis) for key in needed}
+        if None in requests.values():  # for all APIs, or for one that is switched off at present
+            requests = {_ALL: None}
+        for key in self._placed.keys() - requests.keys():
             interceptors.remove(self._placed.pop(key))
-        for key in needed - self._placed.keys():
-            api = None if key is None else apis.get(key)
-            if api is None and key is not None:
-                raise RuleError(f"api: this broker does not serve key {key}: is it switched off?")
+        for key in requests.keys() - self._placed.keys():
             self._placed[key] = interceptors.add(
-                "around",
-                None if api is None else api.request,
-                self._around,
-                order=self._order,
-                owner=self._owner,
+                "around", requests[key], self._around, order=self._order, owner=self._owner
             )
 
     async def _around(
@@ -304,6 +298,12 @@ class Faults:
 def described(fault: Fault) -> str:
     """Return the table of a rule as JSON."""
     return json.dumps(table_of(fault.rule))
+
+
+def _request_of(key: int | None, apis: Registry) -> type[Any] | None:
+    """Return the class of an API's requests; None for all APIs, and for one that is not served."""
+    api = None if key is None else apis.get(key)
+    return None if api is None else api.request
 
 
 def _keys_of(api: Any, apis: Registry) -> frozenset[int] | None:

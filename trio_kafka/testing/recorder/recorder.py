@@ -20,7 +20,7 @@ import trio
 from trio_kafka.introspect.stamps import Origin
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.interceptors.registry import Interception
-from trio_kafka.testing.api_names import ApiName, key_of_api, name_of_api
+from trio_kafka.testing.api_names import ApiName, key_of_api
 from trio_kafka.testing.faults.asked_parts import parts_of
 from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.recorder.recorded import RecordedRequest, Selection
@@ -138,7 +138,7 @@ class Recorder:
             RecordedRequest(
                 number=self._count,
                 at_s=trio.current_time(),
-                api=name_of_api(request.key, context.apis),
+                api=request.route.api.name,
                 key=request.key,
                 version=context.version,
                 correlation=context.correlation,
