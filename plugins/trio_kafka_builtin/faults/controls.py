@@ -11,7 +11,6 @@ from trio_kafka.attributes import frozen
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext, Registry
-from trio_kafka.protocol.json_data import to_data
 from trio_kafka.testing.api_limits import ApiLimits, NoVersionLeftError
 from trio_kafka.testing.api_names import UnknownApiError
 from trio_kafka.testing.controls import Controls
@@ -19,7 +18,6 @@ from trio_kafka.testing.faults import Fault, Faults, RuleError
 from trio_kafka.testing.faults.faults import RemovedError
 from trio_kafka.testing.faults.tables import rule_of, table_of
 from trio_kafka.testing.recorder import RecordedRequest, Recorder
-from trio_kafka.testing.recorder.frames import saved
 from trio_kafka_builtin.asgi_json import HttpError, read_number
 from trio_kafka_builtin.faults.app import Control, ControlRequest
 from trio_kafka_builtin.faults.plugin import FaultSettings
@@ -152,6 +150,8 @@ class RequestControl:
             case ["POST", "wait"]:
                 return await self._wait(request)
             case ["GET", "frames"]:
+                from trio_kafka.testing.recorder.frames import saved  # noqa: PLC0415 - seldom
+
                 lines = saved(self._select(request.query)).splitlines()
                 return 200, {"frames": [json.loads(line) for line in lines]}
         raise request.no_such()
@@ -259,6 +259,8 @@ def _shown_request(request: RecordedRequest, *, with_message: bool) -> dict[str,
         "topics": request.topics,
     }
     if with_message:
+        from trio_kafka.protocol.json_data import to_data  # noqa: PLC0415 - 30 ms, seldom
+
         shown["message"] = to_data(request.message)
     return shown
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 from attrs import fields
 
 from trio_kafka.errors import ErrorCode
-from trio_kafka.protocol.json_data import from_data, to_data
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.faults.parts import api_name
 from trio_kafka.testing.faults.rule import FaultRule, RuleError
@@ -88,7 +87,11 @@ def _told(name: str, value: Any) -> Any:
         return api_name(value)
     if callable(value):
         return getattr(value, "__qualname__", repr(value))
-    return to_data(value) if name == "respond" else value
+    if name != "respond":
+        return value
+    from trio_kafka.protocol.json_data import to_data  # noqa: PLC0415 - 30 ms, for few rules
+
+    return to_data(value)
 
 
 def _check_key(key: str) -> None:
@@ -183,6 +186,8 @@ def _error(key: str, value: Any) -> ErrorCode:
 
 def _response(value: Any, api: Any, apis: Registry) -> Any:
     """Return the response message of a table."""
+    from trio_kafka.protocol.json_data import from_data  # noqa: PLC0415 - 30 ms, for few rules
+
     several = api if isinstance(api, tuple) else (api,)
     found = [apis.get(key) for key, name in apis.names.items() if several[0] in (key, name)]
     if len(several) != 1 or not found or found[0] is None:
