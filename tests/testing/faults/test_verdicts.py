@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import trio
 from crc32c import crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.apis.kit import (
@@ -51,7 +53,8 @@ from trio_kafka.records.batch import iterate_headers
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.faults import FaultRule, Faults
 from trio_kafka.testing.scripted_client import request_frame
-from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.testing.simulation import run_simulated, simulated_world
+from trio_kafka.world.simulated import Universe
 
 MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
 TIMED_OUT = ErrorCode.REQUEST_TIMED_OUT
@@ -507,3 +510,60 @@ async def test_an_observing_rule_counts_and_changes_nothing(autojump_clock: Mock
 
         assert found == [MOVED, 0]
         assert (watch.hits, fail.hits) == (2, 1)
+
+
+# --- any rules, any requests
+
+rules = st.builds(
+    dict,
+    topic=st.sampled_from([None, "a", "b", "*"]),
+    partition=st.sampled_from([None, 0, 1]),
+    error=st.sampled_from([MOVED, TIMED_OUT]),
+    after=st.integers(0, 2),
+    every=st.integers(1, 2),
+    times=st.sampled_from([None, 1, 2]),
+)
+sent = st.sets(st.tuples(st.sampled_from("ab"), st.integers(0, 1)), min_size=1)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(given_rules=st.lists(rules, max_size=3), requests=st.lists(sent, min_size=1, max_size=5))
+def test_the_log_holds_what_was_answered_without_error_or_with_a_time_out(
+    given_rules: list[dict[str, Any]], requests: list[set[tuple[str, int]]]
+) -> None:
+    async def main(universe: Universe) -> None:
+        async with served_broker(universe.machine("broker")) as served:
+            for topic in "ab":
+                await served.create_topic(topic, 2)
+            faults = Faults(served.broker)
+            faults.add_all(FaultRule(api="Produce", **one) for one in given_rules)
+            kept: dict[tuple[str, int], list[bytes]] = {}
+            for number, parts in enumerate(requests):
+                value = b"%d" % number
+                data = [
+                    produce_request(
+                        topic, *((n, batch(value)) for name, n in sorted(parts) if name == topic)
+                    )
+                    for topic in sorted({topic for topic, _ in parts})
+                ]
+                request = data[0]
+                for more in data[1:]:
+                    request.topic_data += more.topic_data
+
+                answer = await served.ask(request, BY_NAME)
+
+                answered = {
+                    (topic.name, one.index): one.error_code
+                    for topic in answer.responses
+                    for one in topic.partition_responses
+                }
+                assert answered.keys() == parts
+                for at, code in answered.items():
+                    if code != MOVED:
+                        kept.setdefault(at, []).append(value)
+            for topic in "ab":
+                for n in (0, 1):
+                    assert await values(served, topic, n) == kept.get((topic, n), [])
+
+    run_simulated(main)
