@@ -93,11 +93,16 @@ class PartitionLog:
 
     def _append(self, body: BatchBody, now_ms: int) -> Written | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        partition = self.partition
-        batch, header = self._closed(body)
+        written = self._put(*self._closed(body), now_ms)
+        result, log = written.result, self.partition.leading
+        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
+            return None  # no replica and no sync to wait for
+        return written
+
+    def _put(self, batch: memoryview, header: BatchHeader, now_ms: int | None = None) -> Written:
         try:
             result = append_own(
-                partition,
+                self.partition,
                 batch,
                 acks=ACKS_ALL,
                 leader_epoch=self.leader_epoch,
@@ -106,9 +111,6 @@ class PartitionLog:
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
-        log = partition.leading
-        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
-            return None  # no replica and no sync to wait for
         return Written(result)
 
     def open(self) -> EncodedBatch:
@@ -168,18 +170,11 @@ class PartitionLog:
         for batch, header in encoded:
             yield  # a batch may have a megabyte
             try:
-                result = append_own(
-                    self.partition,
-                    batch,
-                    acks=ACKS_ALL,
-                    leader_epoch=self.leader_epoch,
-                    headers=[header],
-                )
+                written = self._put(batch, header)
             except KafkaError as error:
-                if written is not None:
-                    raise PartlyWrittenError(str(error)) from error
-                raise as_coordinator(error) from error
-            written = Written(result)
+                if written is None:
+                    raise
+                raise PartlyWrittenError(str(error)) from error
         if written is None:
             raise ValueError("no batches to write")
         return written

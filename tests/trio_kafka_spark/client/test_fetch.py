@@ -30,10 +30,10 @@ from trio_kafka.protocol.messages.k02_list_offsets import ListOffsetsRequest, Li
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
-    EntityData,
     EntryData,
     OpData,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 from trio_kafka.records.batch import Record, read_records
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.testing.processes import BrokerProcess, broker_process
