@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from trio_kafka.broker import RunningBroker
+from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.embedded import addresses
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.broker import BrokerConfig
@@ -23,9 +24,7 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.in_memory import InMemoryWorld
 from trio_kafka.world.real import RealWorld
 
-NO_SERVER: Final = (
-    "trio-kafka start --testing: the test controls need an HTTP server: install trio-kafka[http]"
-)
+_NO_SERVER: Final = "the test controls need an HTTP server: install trio-kafka[http]"
 _OPTION: Final = "--testing"
 _CONTROLS: Final = "faults"  # the plugin
 _HTTP_SERVER: Final = "hypercorn"
@@ -42,13 +41,10 @@ _SETTINGS: Final[Mapping[str, str]] = {
 _POLL_S: Final = 0.2  # where the system cannot tell that a process has ended
 
 
-def has_server() -> bool:
-    """Return whether the HTTP server of the test controls is installed."""
-    return find_spec(_HTTP_SERVER) is not None
-
-
 def quick_settings() -> Layer:
-    """Return the lowest layer of settings."""
+    """Return the lowest layer of settings. Raises CommandFailedError if no server is installed."""
+    if find_spec(_HTTP_SERVER) is None:
+        raise CommandFailedError(_NO_SERVER)
     return {name: Given(text, _OPTION) for name, text in _SETTINGS.items()}
 
 

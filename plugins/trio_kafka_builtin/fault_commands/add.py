@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any, Final
 
-from trio_kafka_builtin.fault_commands.client import ControlError, ask, declare_address, run, show
+from trio_kafka_builtin.fault_commands.client import ControlError, ask, declare_address, show
 
 # Fields whose values are texts, whatever they look like. All others are read as JSON.
 TEXTS: Final = frozenset(
@@ -44,15 +44,12 @@ def add(*, fields: Sequence[str], file: str | None, at: str | None, json: bool) 
 
     docs/how-to/faults.md lists the fields. The rule is shown with its name.
     """
-
-    def call() -> None:
-        if bool(fields) == bool(file):
-            raise ControlError("give FIELD=VALUE words or --file, one of them")
-        body = {"rules": rules_in(file)} if file else table_of(fields)
-        found = ask(at, "POST", body=body)
-        show(found["rules"] if file else [found], as_json=json)
-
-    return run("add", call)
+    if bool(fields) == bool(file):
+        raise ControlError("give FIELD=VALUE words or --file, one of them")
+    body = {"rules": rules_in(file)} if file else table_of(fields)
+    found = ask(at, "POST", body=body)
+    show(found["rules"] if file else [found], as_json=json)
+    return 0
 
 
 def table_of(words: Sequence[str]) -> dict[str, Any]:

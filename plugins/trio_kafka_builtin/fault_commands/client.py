@@ -5,7 +5,6 @@ The broker is usually on this machine, so no proxy is used.
 
 import json
 import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
 from http.client import HTTPException
@@ -14,11 +13,11 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
+from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.output import LEFT, RIGHT, columns, print_json
 
 ADDRESS: Final = "TRIO_KAFKA_TESTING"
 TOKEN: Final = "TRIO_KAFKA_TESTING_TOKEN"  # noqa: S105 - the name of a variable
-FAILED: Final = 1
 _COUNTS: Final = ("seen", "hits", "held")
 _TIMEOUT_S: Final = 30.0
 _NO_ADDRESS: Final = (
@@ -27,8 +26,11 @@ _NO_ADDRESS: Final = (
 )
 
 
-class ControlError(Exception):
-    """Request that the broker rejected, or that did not reach it; the message is for people."""
+class ControlError(CommandFailedError):
+    """Request that the broker rejected, or that did not reach it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, FAILED)
 
 
 def declare_address(parser: ArgumentParser) -> None:
@@ -68,16 +70,6 @@ def ask(
         reason = getattr(error, "reason", None) or error
         raise ControlError(f"{at}: {reason}; is the broker running?") from error
     return json.loads(text) if text else None
-
-
-def run(name: str, call: Any) -> int:
-    """Return the exit status of a command: 0, or 1 after printing why it failed."""
-    try:
-        call()
-    except ControlError as error:
-        print(f"trio-kafka fault {name}: {error}", file=sys.stderr)
-        return FAILED
-    return 0
 
 
 def show(rules: Iterable[Mapping[str, Any]], *, as_json: bool) -> None:

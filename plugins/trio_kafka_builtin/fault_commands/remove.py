@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from trio_kafka_builtin.fault_commands.client import ask, declare_address, run, show
+from trio_kafka_builtin.fault_commands.client import ask, declare_address, show
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -16,12 +16,9 @@ def remove(*, names: Sequence[str], at: str | None, json: bool) -> int:
 
     The first name without a rule ends the command.
     """
-
-    def call() -> None:
-        removed = []
-        for name in names:
-            removed.append(ask(at, "GET", name))
-            ask(at, "DELETE", name)
-        show(removed, as_json=json)
-
-    return run("remove", call)
+    removed = []
+    for name in names:
+        removed.append(ask(at, "GET", name))
+        ask(at, "DELETE", name)
+    show(removed, as_json=json)
+    return 0

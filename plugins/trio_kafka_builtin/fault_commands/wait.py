@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser
 
-from trio_kafka_builtin.fault_commands.client import ask, declare_address, run, show
+from trio_kafka_builtin.fault_commands.client import ask, declare_address, show
 
 _MORE_S = 10.0  # the broker ends the wait, not the client
 
@@ -25,10 +25,7 @@ def wait(*, name: str, hits: int, timeout: float, at: str | None, json: bool) ->
 
     Returns at once if it has had them already.
     """
-
-    def call() -> None:
-        body = {"hits": hits, "timeout_s": timeout}
-        found = ask(at, "POST", name, "wait", body=body, timeout_s=timeout + _MORE_S)
-        show([found], as_json=json)
-
-    return run("wait", call)
+    body = {"hits": hits, "timeout_s": timeout}
+    found = ask(at, "POST", name, "wait", body=body, timeout_s=timeout + _MORE_S)
+    show([found], as_json=json)
+    return 0

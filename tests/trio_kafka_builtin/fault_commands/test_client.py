@@ -2,7 +2,7 @@
 
 import pytest
 
-from trio_kafka_builtin.fault_commands.client import ControlError, ask, run, show
+from trio_kafka_builtin.fault_commands.client import ControlError, ask, show
 
 RULE = {"name": "a", "topic": "t", "delay_s": [1, 2], "seen": 3, "hits": 2, "held": 0}
 
@@ -33,12 +33,3 @@ def test_rules_are_shown_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_address_without_a_broker_is_explained(at: str | None, why: str) -> None:
     with pytest.raises(ControlError, match=why):
         ask(at, "GET")
-
-
-def test_a_failure_is_printed_with_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    def fail() -> None:
-        raise ControlError("reason")
-
-    assert run("add", fail) == 1
-    assert capsys.readouterr().err == "trio-kafka fault add: reason\n"
-    assert run("add", lambda: None) == 0
