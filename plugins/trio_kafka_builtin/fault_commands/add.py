@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trio_kafka_builtin.fault_commands.client import ControlError, ask, declare_address, show
 
-# Fields whose values are texts, whatever they look like. All others are read as JSON.
+# Fields with texts, even if a value looks like a number. All others are read as JSON.
 TEXTS: Final = frozenset(
     {
         "name",

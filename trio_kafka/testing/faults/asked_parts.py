@@ -1,4 +1,4 @@
-"""What a request asks for besides what it says: partitions of a fetch session, all topics.
+"""Parts that a request asks for without naming them: those of a fetch session, all topics.
 
 A rule about a partition matches each poll of a session with that partition, although the poll does
 not name it. A Metadata for all topics names each of them, and every topic its partitions.

@@ -5,7 +5,7 @@
         ...
         await fault.wait(3)
 
-The first rule that matches a request, and whose triggers are met, applies; the other matching rules
+The first rule that matches a request and has its triggers met applies. The other matching rules
 count the request as seen. Rules act as `around` interceptors. While there is no rule, none is
 installed, and the broker's routes are the same objects as without faults.
 """
@@ -282,7 +282,7 @@ class Faults:
     async def _around(
         self, request: Any, context: Context, forward: Callable[[Any], Awaitable[Any]]
     ) -> Any:
-        """Apply the first rule that matches and whose triggers are met."""
+        """Apply the first rule that matches and has its triggers met."""
         first: Fault | None = None
         for fault in self:
             if fault.matches(request, context) and fault.see():

@@ -1,4 +1,4 @@
-"""Whether a request matches a rule, and whether the rule's triggers are met."""
+"""Checks of a request against the conditions of a rule, and of the rule's triggers."""
 
 from fnmatch import fnmatchcase
 from random import Random
@@ -70,13 +70,13 @@ class Trigger:
 
     @property
     def is_open(self) -> bool:
-        """Whether the time of the rule has begun and is not over."""
+        """True from the begin of the rule's time to its end."""
         begin_s, end_s = self.rule.window_s
         return begin_s <= trio.current_time() - self._added < end_s
 
     @property
     def is_spent(self) -> bool:
-        """Whether the rule has had all of its hits."""
+        """True after the last hit that the rule may have."""
         return self.rule.times is not None and self.hits >= self.rule.times
 
     def see(self) -> bool:

@@ -92,7 +92,7 @@ _FOUND: Final[WeakKeyDictionary[type[Any], tuple[NamingArray, ...]]] = WeakKeyDi
 
 
 def key_of(role: Role, item: Any) -> tuple[Any, ...]:
-    """Return what tells an item of an array from the others."""
+    """Return the key of an item, unique in its array."""
     if not hasattr(item, "__fields__"):
         return None, item
     name = _value(role, item)

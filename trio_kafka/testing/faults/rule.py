@@ -138,7 +138,7 @@ class FaultRule:
 
     @property
     def names_parts(self) -> bool:
-        """Whether a condition names parts of a request below the request itself."""
+        """True if a condition names parts of a request."""
         names = (self.topic, self.partition, self.group, self.transactional_id)
         return any(one is not None for one in names)
 

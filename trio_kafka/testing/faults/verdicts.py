@@ -1,4 +1,4 @@
-"""What happens to a request that gets a fault, one function for each verdict of a rule."""
+"""Verdicts: one function for each, which gives the response of a request that gets a fault."""
 
 from collections.abc import Awaitable, Callable
 from copy import copy
@@ -94,7 +94,7 @@ async def _fail(struck: StruckRequest) -> Any:
     rule, request = struck.rule, struck.request
     code = rule.error or ErrorCode.UNKNOWN_SERVER_ERROR
     error = KafkaError(code, "fault rule")
-    is_late = code is ErrorCode.REQUEST_TIMED_OUT  # Kafka says so of work that goes on
+    is_late = code is ErrorCode.REQUEST_TIMED_OUT  # Kafka's work goes on after it
     if not rule.names_parts or struck.is_named(struck.parts.of_whole(request)):
         if is_late:
             await struck.forward(request)
