@@ -70,9 +70,8 @@ def kafka() -> Iterator[Kafka]:
 
 @pytest.fixture
 def controls(kafka: Kafka) -> Iterator[BlockingControls]:
-    made = BlockingControls(kafka.thread, Controls(kafka.broker))
-    yield made
-    made.clear()
+    yield kafka.controls
+    kafka.controls.clear()
 
 
 def send(kafka: Kafka, value: bytes) -> Producer:
@@ -127,3 +126,18 @@ def test_versions_are_capped_and_restored(kafka: Kafka, controls: BlockingContro
 
     assert send(kafka, b"c").flush(20) == 0
     assert {one.version for one in controls.requests("Produce")} == {9}
+
+
+def test_a_rule_and_a_coroutine_go_on_after_a_kill() -> None:
+    with running_broker(topics=["orders"]) as kafka:
+        moved = kafka.fault(api="Produce", error=MOVED, times=1)
+
+        @kafka.on("Produce")
+        async def count(request: object, context: Context, forward: Forward) -> object:
+            return await forward(request)
+
+        kafka.kill()
+        kafka.start()
+
+        assert send(kafka, b"a").flush(20) == 0
+        assert (moved.hits, count.calls) == (1, 1)
