@@ -57,6 +57,8 @@ async def test_failures_of_predicates_and_coroutines_are_kept(autojump_clock: Mo
         await served.ask(BEAT)
 
         assert [type(error) for error, _ in controls.failures] == [ZeroDivisionError, LookupError]
+        controls.clear()
+        assert controls.failures == []
 
 
 # --- from another thread
@@ -103,6 +105,16 @@ def test_a_rule_is_waited_for_released_and_removed(
         moved.wait(5, limit_s=0.01)
     with pytest.raises(trio.TooSlowError):
         controls.wait_for_requests(100, limit_s=0.01)
+
+
+def test_a_rule_that_matched_nothing_is_known_at_the_end(controls: BlockingControls) -> None:
+    with controls.fault(api="Produce", topic="odrers", error=MOVED) as fault:
+        pass
+
+    assert controls.unmatched == [fault.fault]
+    assert controls.failures == []
+    controls.clear()
+    assert controls.unmatched == []
 
 
 def test_a_coroutine_runs_in_the_brokers_loop(kafka: Kafka, controls: BlockingControls) -> None:

@@ -51,9 +51,11 @@ class Controls:
             one.attach(broker)
 
     def clear(self) -> None:
-        """Undo everything: remove rules, coroutines and limits, stop recording."""
+        """Undo everything: remove rules, coroutines and limits, stop recording, forget failures."""
         self.faults.clear()
         self.interceptors.clear()
+        self.faults.failures.clear()
+        self.interceptors.failures.clear()
         self.recorder.stop()
         self.recorder.clear()
         self.limits.clear()
@@ -186,6 +188,16 @@ class BlockingControls:
     def restore(self, api: ApiName) -> None:
         """Remove all limits of an API. Raises UnknownApiError."""
         _call(self._loop, self.controls.limits.restore, api)
+
+    @property
+    def unmatched(self) -> list[Fault]:
+        """Rules that no request has matched, for the end of a test."""
+        return self.controls.faults.unmatched
+
+    @property
+    def failures(self) -> list[tuple[BaseException, str]]:
+        """Errors that predicates and coroutines of the test raised, with their places."""
+        return self.controls.failures
 
     def clear(self) -> None:
         """Undo everything: see `Controls.clear`."""

@@ -189,6 +189,11 @@ async def test_a_rule_that_matched_nothing_is_known(autojump_clock: MockClock) -
         await codes(harness, 1)
 
         assert faults.unmatched == [idle]
+        with faults.add(FaultRule(api="Wait", error=ERROR)) as gone:
+            pass
+        assert faults.unmatched == [gone, idle]
+        faults.clear()
+        assert faults.unmatched == []
 
 
 # --- triggers

@@ -178,6 +178,7 @@ class Faults:
         self._owner = RecordingOwner("faults")
         self._faults: dict[str, Fault] = {}
         self._nodes: dict[str, Node] = {}
+        self._unmatched: list[Fault] = []
         self._placed: dict[int | None, Interception] = {}
         self._added = 0
 
@@ -234,9 +235,10 @@ class Faults:
         return self._faults.get(name)
 
     def clear(self) -> None:
-        """Remove all rules."""
+        """Remove all rules, and forget those that matched nothing."""
         for fault in list(self):
             fault.remove()
+        self._unmatched.clear()
 
     def __iter__(self) -> Iterator[Fault]:
         return iter(list(self._faults.values()))
@@ -246,8 +248,8 @@ class Faults:
 
     @property
     def unmatched(self) -> list[Fault]:
-        """Rules that no request has matched."""
-        return [fault for fault in self if not fault.seen]
+        """Rules that no request has matched since `clear`, removed ones too."""
+        return [*self._unmatched, *(fault for fault in self if not fault.seen)]
 
     @property
     def failures(self) -> list[tuple[BaseException, str]]:
@@ -257,6 +259,8 @@ class Faults:
 
     def _forget(self, fault: Fault) -> None:
         del self._faults[fault.name]
+        if not fault.seen:
+            self._unmatched.append(fault)
         self._nodes.pop(fault.name).remove()
         self._place()
 
