@@ -11,6 +11,7 @@ installed, and the broker's routes are the same objects as without faults.
 """
 
 import json
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from random import Random
 from types import TracebackType
@@ -35,6 +36,7 @@ from trio_kafka.testing.running import HasParts
 
 ORDER: Final = 0
 _ALL: Final = None  # in the place of an API's key
+_MOST_UNMATCHED: Final = 1000  # removed rules that are kept for the end of a test
 
 
 class RemovedError(Exception):
@@ -178,7 +180,7 @@ class Faults:
         self._owner = RecordingOwner("faults")
         self._faults: dict[str, Fault] = {}
         self._nodes: dict[str, Node] = {}
-        self._unmatched: list[Fault] = []
+        self._unmatched: deque[Fault] = deque(maxlen=_MOST_UNMATCHED)
         self._placed: dict[int | None, Interception] = {}
         self._added = 0
 
