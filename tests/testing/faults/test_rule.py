@@ -37,6 +37,8 @@ def test_a_rule_has_one_verdict_and_perhaps_a_delay(fields: dict[str, Any], verd
         ({"topic": "t", "delay_s": 0}, "the rule has no effect"),
         ({"error": ERROR, "drop": True}, "verdicts: error, drop, want one of them"),
         ({"hold": True, "observe": True}, "verdicts: hold, observe"),
+        ({"error": "NOT_LEADER"}, "'NOT_LEADER' is not the name .* did you mean NOT_LEADER_OR_F"),
+        ({"error": 9999}, "9999 is not the number"),
         ({"error": ErrorCode.NONE}, "error: 'NONE', want an error"),
         ({"disconnect": "soon"}, "disconnect: 'soon', want before or after"),
         ({"corrupt": "all"}, "corrupt: 'all', want request or records or response"),
@@ -62,3 +64,8 @@ def test_a_rule_knows_whether_it_is_about_parts() -> None:
     assert FaultRule(error=ERROR, group="g").names_parts
     assert FaultRule(error=ERROR, transactional_id="x").names_parts
     assert not FaultRule(error=ERROR, client_id="c", window_s=(1, inf)).names_parts
+
+
+def test_an_error_may_be_its_name_or_its_number() -> None:
+    assert FaultRule(error="NOT_LEADER_OR_FOLLOWER").error is ERROR
+    assert FaultRule(error=6).error is ERROR

@@ -22,8 +22,11 @@ Responses on a connection keep their order: while a request waits, the next one 
 """
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from math import inf
 from typing import Any, Final, Literal
+
+from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode
@@ -51,6 +54,23 @@ class RuleError(ValueError):
     """Invalid rule; the message names the field and the reason."""
 
 
+def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
+    """Return an error code by its name or number. Raises RuleError."""
+    if value is None or isinstance(value, ErrorCode):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        try:
+            return ErrorCode(value)
+        except ValueError:
+            raise RuleError(f"error: {value} is not the number of a Kafka error") from None
+    found = ErrorCode.__members__.get(value) if isinstance(value, str) else None
+    if found is None:
+        near = get_close_matches(str(value), ErrorCode.__members__, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise RuleError(f"error: {value!r} is not the name of a Kafka error{hint}")
+    return found
+
+
 @frozen(kw_only=True)
 class FaultRule:
     """Conditions on requests, the fault that they get, and its triggers.
@@ -64,7 +84,7 @@ class FaultRule:
     window_s: begin and end of the rule, in seconds since it was added.
 
     Verdicts.
-    error: error code of the response, in its parts that the conditions name.
+    error: error code of the response, in its parts that the conditions name; its name or number.
     respond: the whole response: a message, or a function of the request and its context.
     drop: send no response. disconnect: close the connection instead of serving the request, or
         instead of sending its response.
@@ -92,7 +112,7 @@ class FaultRule:
     where: Callable[[Any, Any], bool] | None = None
     window_s: tuple[float, float] = (0.0, inf)
 
-    error: ErrorCode | None = None
+    error: ErrorCode | None = field(default=None, converter=error_of)
     respond: Any = None
     drop: bool = False
     disconnect: Disconnect | None = None

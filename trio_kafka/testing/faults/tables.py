@@ -19,7 +19,7 @@ from attrs import fields
 from trio_kafka.errors import ErrorCode
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.faults.parts import api_name
-from trio_kafka.testing.faults.rule import FaultRule, RuleError
+from trio_kafka.testing.faults.rule import FaultRule, RuleError, error_of
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _SHOWN: Final = 80  # characters of a wrong value
@@ -170,18 +170,8 @@ def _window(key: str, value: Any) -> tuple[float, float]:
     return _number(key, value[0]), _number(key, value[1]) if len(value) == 2 else inf
 
 
-def _error(key: str, value: Any) -> ErrorCode:
-    if isinstance(value, int) and not isinstance(value, bool):
-        try:
-            return ErrorCode(value)
-        except ValueError:
-            raise RuleError(f"{key}: {value} is not the number of a Kafka error") from None
-    found = ErrorCode.__members__.get(value) if isinstance(value, str) else None
-    if found is None:
-        near = get_close_matches(str(value), ErrorCode.__members__, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise RuleError(f"{key}: {_shown(value)} is not the name of a Kafka error{hint}")
-    return found
+def _error(_: str, value: Any) -> ErrorCode | None:
+    return error_of(value)
 
 
 def _response(value: Any, api: Any, apis: Registry) -> Any:
