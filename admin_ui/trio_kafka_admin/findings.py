@@ -180,7 +180,7 @@ def slow_interceptor(place: Place) -> str | None:
 
 
 def fault_rule(place: Place) -> str | None:
-    struck = place.grown("done")
+    struck = place.grown("hits")
     if place["rule"] is None or struck <= 0:
         return None
     rule = f"rule {place.now.name} of plugin faults"

@@ -11,8 +11,8 @@ from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
-from trio_kafka.testing.fault_rules import FaultRules
-from trio_kafka.testing.faults import Faults
+from trio_kafka.testing.faults import FaultRule, Faults
+from trio_kafka.testing.faults.tables import table_of
 from trio_kafka.testing.scripted_client import newest
 from trio_kafka_admin.derived_nodes import LEAST_LAG, long_waits
 
@@ -25,12 +25,9 @@ async def words_of(ui: Ui) -> list[str]:
 
 def slow_down(ui: Ui, api: str, delay_s: float) -> dict[str, Any]:
     """A rule as the plugin `faults` has it, under that plugin's node."""
-    broker, faults = ui.served.broker, Faults([])
-    rules = FaultRules(faults, broker.parts.apis, broker.node.add("rules", "part"), most=1)
-    rule = {"name": "late", "api": api, "delay_ms": delay_s * 1000}
-    rules.add(rule)
-    faults.put_on(broker.parts.interceptors)
-    return rule
+    broker = ui.served.broker
+    faults = Faults(broker, node=broker.node.add("rules", "part"))
+    return table_of(faults.add(FaultRule(name="late", api=api, delay_s=delay_s)).rule)
 
 
 async def test_an_api_that_a_plugin_slows_down_is_found_with_the_plugin_and_its_rule(
