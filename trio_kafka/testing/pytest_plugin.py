@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from trio_kafka.testing.kafka.in_loop import KafkaInLoop
     from trio_kafka.testing.kafka.threaded import Kafka
-    from trio_kafka.testing.pytest_brokers import KafkaFactory, TestBrokers
+    from trio_kafka.testing.pytest_brokers import BrokersOfTests, KafkaFactory
 
 SCOPES: Final = ("function", "class", "module", "package", "session")
 _IN_THREAD: Final = frozenset({"kafka", "kafka_factory"})
@@ -86,15 +86,14 @@ def kafka(request: pytest.FixtureRequest) -> "Iterator[Kafka]":
     (`--kafka-scope`) loses topics and groups after each test, but for those that fixtures of a
     wider scope made.
     """
-    brokers = _brokers(request)
-    with brokers.kafka(request, request.config.stash[_TEST]) as found:
+    with _brokers(request).kafka(request) as found:
         yield found
 
 
 @pytest.fixture
 def kafka_factory(request: pytest.FixtureRequest) -> "Iterator[KafkaFactory]":
     """Starts a broker at each call, with the arguments of `running_broker`, until the test ends."""
-    with _brokers(request).factory(request.node) as make:
+    with _brokers(request).factory() as make:
         yield make
 
 
@@ -104,11 +103,11 @@ async def kafka_in_loop(request: pytest.FixtureRequest) -> "AsyncIterator[KafkaI
 
     Clients of the operating system cannot reach it: `kafka_in_loop.broker.world` has its network.
     """
-    async with _brokers(request).in_loop(request.node) as found:
+    async with _brokers(request).in_loop() as found:
         yield found
 
 
-def _brokers(request: pytest.FixtureRequest) -> "TestBrokers":
-    from trio_kafka.testing.pytest_brokers import test_brokers  # noqa: PLC0415 - on first use
+def _brokers(request: pytest.FixtureRequest) -> "BrokersOfTests":
+    from trio_kafka.testing.pytest_brokers import brokers_of  # noqa: PLC0415 - on first use
 
-    return test_brokers(request.config)
+    return brokers_of(request.config, request.config.stash[_TEST])

@@ -2,11 +2,13 @@
 
 __all__ = [
     "ask",
+    "clients",
     "groups",
     "in_loop",
     "life",
     "machines",
     "records",
+    "report",
     "threaded",
     "topics",
     "values",

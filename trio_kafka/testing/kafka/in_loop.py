@@ -9,7 +9,7 @@ import trio
 from trio_kafka.broker import Broker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
-from trio_kafka.testing.kafka.groups import describe_group, list_groups
+from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clients_held, lost_members
 from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
 from trio_kafka.testing.kafka.machines import Machine
@@ -164,6 +164,10 @@ class KafkaInLoop:
     async def group(self, group_id: str) -> Group:
         """Return a group; one that does not exist has the state Dead."""
         return await describe_group(self.broker, group_id)
+
+    async def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, with its committed offsets."""
+        await delete_group(self.broker, group_id)
 
     # --- waiting
 

@@ -62,6 +62,7 @@ class Lives:
     def __init__(self, machine: Machine, how: LifeSettings, nursery: trio.Nursery) -> None:
         self.machine = machine
         self.number = 0
+        self.ended = False
         self._how = how
         self._port = how.port
         self._nursery = nursery
@@ -107,6 +108,8 @@ class Lives:
         await life.ended.wait()
 
     def _running(self) -> Life:
+        if self.ended:
+            raise NotRunningError("the broker has ended, with its block or its test")
         if self._life is None:
             raise NotRunningError("the broker is not running: call start() first")
         return self._life
@@ -156,6 +159,7 @@ async def running_lives(machine: Machine, how: LifeSettings) -> AsyncIterator[Li
                 if lives.is_running:
                     with trio.CancelScope(shield=True):
                         await lives.stop()
+                lives.ended = True
 
 
 @contextmanager
