@@ -8,7 +8,7 @@ from order_totals import OrderTotals
 
 from trio_kafka.testing.kafka.threaded import Kafka
 
-pytestmark = pytest.mark.kafka(topics=["orders", "totals"])
+pytestmark = [pytest.mark.kafka(topics=["orders", "totals"]), pytest.mark.usefixtures("totals")]
 
 
 def order(customer: str, price: int) -> str:
@@ -23,7 +23,7 @@ async def totals(kafka: Kafka) -> AsyncIterator[OrderTotals]:
         running.cancel()
 
 
-async def test_orders_are_added_up(kafka: Kafka, totals: OrderTotals) -> None:
+async def test_orders_are_added_up(kafka: Kafka) -> None:
     await kafka.aio.produce("orders", order("ann", 3), order("bob", 5), order("ann", 4))
 
     written = await kafka.aio.wait_for_records("totals", 3)
@@ -37,7 +37,7 @@ async def test_orders_are_added_up(kafka: Kafka, totals: OrderTotals) -> None:
     assert group.offsets == {("orders", 0): 3}
 
 
-async def test_a_broker_that_is_killed_loses_no_order(kafka: Kafka, totals: OrderTotals) -> None:
+async def test_a_broker_that_is_killed_loses_no_order(kafka: Kafka) -> None:
     await kafka.aio.produce("orders", order("ann", 3))
     await kafka.aio.wait_for_records("totals", 1)
 

@@ -37,4 +37,4 @@ class TestWithoutPytest(unittest.TestCase):
         self.kafka = self.enterContext(running_broker(topics=["prices"]))
 
     def test_an_empty_list(self) -> None:
-        self.assertEqual(read_prices(self.kafka.bootstrap), {})
+        assert read_prices(self.kafka.bootstrap) == {}
