@@ -3,7 +3,8 @@ import unittest
 import pytest
 from price_list import read_prices, set_price
 
-from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+from trio_kafka import running_broker
+from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka.testing.kafka.values import Record
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from trio_kafka.attributes import frozen
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.network.connection import Connection
 
 
@@ -21,7 +21,7 @@ class Client:
         return f"{name}{software} from {self.peer}"
 
 
-def connections(broker: Broker) -> list[Connection]:
+def connections(broker: RunningBroker) -> list[Connection]:
     """Return the open connections of all planes."""
     return [
         connection
@@ -31,7 +31,7 @@ def connections(broker: Broker) -> list[Connection]:
     ]
 
 
-def connected_clients(broker: Broker) -> list[Client]:
+def connected_clients(broker: RunningBroker) -> list[Client]:
     """Return the clients of all connections, sorted."""
     figures: Iterable[dict[str, object]] = (dict(one.figures()) for one in connections(broker))
     return sorted(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.errors import DecodeError
@@ -28,7 +28,7 @@ DEAD = "Dead"
 _CONSUMER = "consumer"
 
 
-async def list_groups(broker: Broker) -> list[Group]:
+async def list_groups(broker: RunningBroker) -> list[Group]:
     """Return all groups, sorted by id. Raises KafkaError."""
     answer = await ask(broker, ListGroupsRequest())
     check(answer.error_code, "ListGroups")
@@ -36,7 +36,7 @@ async def list_groups(broker: Broker) -> list[Group]:
     return [await _describe(broker, one.group_id, one.group_type.lower()) for one in listed]
 
 
-async def describe_group(broker: Broker, group_id: str) -> Group:
+async def describe_group(broker: RunningBroker, group_id: str) -> Group:
     """Return a group; one that does not exist is Dead and empty. Raises KafkaError."""
     answer = await ask(broker, ListGroupsRequest())
     check(answer.error_code, "ListGroups")
@@ -46,13 +46,13 @@ async def describe_group(broker: Broker, group_id: str) -> Group:
     return await _describe(broker, group_id, types[group_id])
 
 
-async def delete_group(broker: Broker, group_id: str) -> None:
+async def delete_group(broker: RunningBroker, group_id: str) -> None:
     """Delete a group without members, with its offsets. Raises KafkaError."""
     (done,) = (await ask(broker, DeleteGroupsRequest([group_id]))).results
     check(done.error_code, group_id)
 
 
-async def _describe(broker: Broker, group_id: str, group_type: str) -> Group:
+async def _describe(broker: RunningBroker, group_id: str, group_type: str) -> Group:
     state, members = await (
         _describe_consumer(broker, group_id)
         if group_type == _CONSUMER
@@ -69,7 +69,7 @@ async def _describe(broker: Broker, group_id: str, group_type: str) -> Group:
     )
 
 
-async def _describe_consumer(broker: Broker, group_id: str) -> tuple[str, list[Member]]:
+async def _describe_consumer(broker: RunningBroker, group_id: str) -> tuple[str, list[Member]]:
     (found,) = (await ask(broker, ConsumerGroupDescribeRequest([group_id]))).groups
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # it has ended, or changed its type
         return DEAD, []
@@ -77,7 +77,7 @@ async def _describe_consumer(broker: Broker, group_id: str) -> tuple[str, list[M
     return found.group_state, [_consumer_member(one) for one in found.members]
 
 
-async def _describe_classic(broker: Broker, group_id: str) -> tuple[str, list[Member]]:
+async def _describe_classic(broker: RunningBroker, group_id: str) -> tuple[str, list[Member]]:
     (found,) = (await ask(broker, DescribeGroupsRequest([group_id]))).groups
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return DEAD, []
@@ -119,7 +119,7 @@ def _classic_assignment(data: bytes) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(assigned))
 
 
-async def _committed(broker: Broker, group_id: str) -> dict[tuple[str, int], int]:
+async def _committed(broker: RunningBroker, group_id: str) -> dict[tuple[str, int], int]:
     asked = OffsetFetchRequestGroup(group_id=group_id, topics=None)
     # Version 9 has the names of topics.
     (found,) = (await ask(broker, OffsetFetchRequest(groups=[asked]), version=9)).groups
@@ -134,7 +134,9 @@ async def _committed(broker: Broker, group_id: str) -> dict[tuple[str, int], int
     }
 
 
-async def _lag(broker: Broker, offsets: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+async def _lag(
+    broker: RunningBroker, offsets: dict[tuple[str, int], int]
+) -> dict[tuple[str, int], int]:
     ends: dict[tuple[str, int], int] = {}
     for name in sorted({topic for topic, _ in offsets}):
         image = find_topic(broker, name)

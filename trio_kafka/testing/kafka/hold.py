@@ -7,7 +7,7 @@ and the sessions of their members age by real time only.
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.group import SESSION as CLASSIC_SESSION
 from trio_kafka.coordinators.groups.consumer.transition import SESSION as CONSUMER_SESSION
@@ -18,7 +18,7 @@ from trio_kafka.world.clock import SkippingClock
 _SESSIONS = frozenset({CLASSIC_SESSION, CONSUMER_SESSION})
 
 
-async def lost_members(broker: Broker) -> set[str]:
+async def lost_members(broker: RunningBroker) -> set[str]:
     """Return the ids of members without a connection: none has their client id."""
     connected = {client.client_id for client in connected_clients(broker)}
     return {
@@ -30,7 +30,9 @@ async def lost_members(broker: Broker) -> set[str]:
 
 
 @contextmanager
-def clients_held(broker: Broker, clock: SkippingClock, lost: Collection[str]) -> Iterator[None]:
+def clients_held(
+    broker: RunningBroker, clock: SkippingClock, lost: Collection[str]
+) -> Iterator[None]:
     """Keep connections, and the sessions of all members but `lost`, from ageing by skipped time."""
 
     def is_held(key: TimerKey) -> bool:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import trio
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
@@ -43,7 +43,7 @@ class KafkaInLoop:
         self._lives = lives
 
     @property
-    def broker(self) -> Broker:
+    def broker(self) -> RunningBroker:
         """The running broker. Raises NotRunningError."""
         return self._lives.broker
 
@@ -56,7 +56,7 @@ class KafkaInLoop:
         """Address for clients, as host:port; the same after a restart. Raises NotRunningError."""
         return self.broker.bootstrap
 
-    async def look(self, read: Callable[[Broker], T]) -> T:
+    async def look(self, read: Callable[[RunningBroker], T]) -> T:
         """Return what a plain function reads from the running broker, called in its loop."""
         await trio.lowlevel.checkpoint()
         return read(self.broker)

@@ -8,7 +8,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.broker import Broker, running_broker
+from trio_kafka.broker import Broker, RunningBroker
 from trio_kafka.config.load import load, options
 from trio_kafka.errors import only_leaf
 from trio_kafka.plugin_host.declaration import Plugin
@@ -50,7 +50,7 @@ class LifeSettings:
 class Life:
     """One life of the broker, from its start to its end."""
 
-    broker: Broker
+    broker: RunningBroker
     scope: trio.CancelScope
     stopping: trio.Event = field(factory=trio.Event)
     ended: trio.Event = field(factory=trio.Event)
@@ -73,7 +73,7 @@ class Lives:
         return self._life is not None
 
     @property
-    def broker(self) -> Broker:
+    def broker(self) -> RunningBroker:
         """The running broker. Raises NotRunningError."""
         return self._running().broker
 
@@ -125,7 +125,7 @@ class Lives:
         life: Life | None = None
         try:
             with trio.CancelScope() as scope:
-                async with running_broker(
+                async with Broker(
                     config,
                     self.machine.boot(),
                     format_if_empty=True,

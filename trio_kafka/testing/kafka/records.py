@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.protocol.messages.k00_produce import (
@@ -28,7 +28,7 @@ _TIMEOUT_MS = 30_000
 
 
 async def produce(
-    broker: Broker, topic: TopicImage, records: Sequence[Record | Bytes]
+    broker: RunningBroker, topic: TopicImage, records: Sequence[Record | Bytes]
 ) -> list[StoredRecord]:
     """Append records, one batch for each partition; return them as stored. Raises KafkaError.
 
@@ -80,7 +80,7 @@ def _partition(topic: TopicImage, record: Record, number: int) -> int:
 
 
 async def read_records(
-    broker: Broker, topic: TopicImage, partitions: Iterable[int], start: int | None
+    broker: RunningBroker, topic: TopicImage, partitions: Iterable[int], start: int | None
 ) -> list[StoredRecord]:
     """Return the records below the high watermark, by partition and offset.
 
@@ -109,7 +109,9 @@ async def read_records(
     return found
 
 
-async def _fetch(broker: Broker, topic: TopicImage, partition: int, position: int) -> PartitionData:
+async def _fetch(
+    broker: RunningBroker, topic: TopicImage, partition: int, position: int
+) -> PartitionData:
     asked = FetchPartition(partition=partition, fetch_offset=position, partition_max_bytes=_PIECE)
     request = FetchRequest(
         max_bytes=_PIECE,

@@ -10,7 +10,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.cli import requests, tree
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
@@ -33,7 +33,7 @@ _NOTHING: Final = frozenset({"", "-", "0", "0.0", "false"})
 _ABOUT_THE_START: Final = frozenset({"start", "stop"})
 
 
-async def describe(broker: Broker) -> list[Section]:
+async def describe(broker: RunningBroker) -> list[Section]:
     """Return the requests, queues and tasks of a broker. Called in its loop."""
     sections: list[Section] = []
     with trio.CancelScope(shield=True), trio.move_on_after(_LIMIT_S):
@@ -66,7 +66,7 @@ def describe_threaded(kafka: Kafka) -> list[Section]:
     return sections
 
 
-async def _requests(broker: Broker, which: str) -> str:
+async def _requests(broker: RunningBroker, which: str) -> str:
     asked = DescribeRequestsRequest(requests.KINDS[which], [], None, _LATEST, [])
     answer = await ask(broker, asked)
     answer.requests = [

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial, wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
@@ -98,7 +98,7 @@ class Kafka:
         return self.in_loop.is_running
 
     @property
-    def broker(self) -> Broker:
+    def broker(self) -> RunningBroker:
         """The running broker, to look inside; it belongs to the thread of its loop."""
         return self.in_loop.broker
 

@@ -1,14 +1,12 @@
-"""The broker's clock is moved while real clients stay connected."""
+"""The broker's clock is moved, and states are waited for."""
 
-import subprocess
-import sys
 import threading
 
 import pytest
 import trio
-from confluent_kafka import Consumer
 
-from trio_kafka.testing.kafka.in_loop import ClockError, kafka_in_loop
+from tests.testing.kafka.kit import consumer
+from trio_kafka.testing.kafka.in_loop import ClockError, NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.machines import MemoryMachine, SimulatedMachine
 from trio_kafka.testing.kafka.threaded import running_broker
 from trio_kafka.testing.kafka.values import Record
@@ -16,20 +14,6 @@ from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.simulated import Universe
 
 WEEK_H = 7 * 24
-
-
-def consumer(kafka, **more: object) -> Consumer:
-    found = Consumer(
-        {
-            "bootstrap.servers": kafka.bootstrap,
-            "group.id": "g",
-            "auto.offset.reset": "earliest",
-            "log_level": 0,
-            **more,
-        }
-    )
-    found.subscribe(["orders"])
-    return found
 
 
 def test_a_week_deletes_records_of_a_week_and_an_older_broker_keeps_serving():
@@ -46,56 +30,6 @@ def test_a_week_deletes_records_of_a_week_and_an_older_broker_keeps_serving():
         assert [one.text for one in kafka.records("kept")] == ["old"]
         kafka.produce("orders", b"new")
         assert [one.text for one in kafka.records("orders")] == ["new"]
-
-
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_connected_member_stays_over_a_day_unless_asked_otherwise(protocol):
-    with running_broker(topics=["orders"]) as kafka:
-        client = consumer(kafka, **{"group.protocol": protocol})
-        try:
-            kafka.produce("orders", b"a")
-            assert [one.value() for one in client.consume(1, timeout=10)] == [b"a"]
-            kafka.wait_for_group("g", state="Stable", members=1)
-            kafka.advance(hours=24)
-            assert len(kafka.group("g").members) == 1
-            kafka.produce("orders", b"b")
-            assert [one.value() for one in client.consume(1, timeout=10)] == [b"b"]
-
-            kafka.advance(seconds=46, hold=False)
-            assert kafka.group("g").members == ()
-            kafka.produce("orders", b"c")
-            assert [one.value() for one in client.consume(1, timeout=20)] == [b"c"]
-        finally:
-            client.close()
-
-
-CONSUMES = """
-import sys
-from confluent_kafka import Consumer
-client = Consumer({"bootstrap.servers": sys.argv[1], "group.id": "g", "client.id": "gone"})
-client.subscribe(["orders"])
-while True:
-    client.poll(1)
-"""
-
-
-def test_a_member_whose_client_is_gone_is_not_held():
-    with running_broker(topics=["orders"]) as kafka:
-        with subprocess.Popen([sys.executable, "-c", CONSUMES, kafka.bootstrap]) as client:
-            kafka.wait_for_group("g", state="Stable", members=1)
-            client.kill()
-        kafka.wait_until(lambda: not connections(kafka.broker), what="the end of its connections")
-        kafka.advance(minutes=10)
-        assert kafka.group("g").members == ()
-
-
-def connections(broker) -> list[object]:
-    return [
-        connection
-        for plane in broker.planes
-        for processor in plane.processors
-        for connection in processor.connections.values()
-    ]
 
 
 def test_committed_offsets_of_an_empty_group_expire():
@@ -182,3 +116,12 @@ def test_virtual_time_moves_in_the_simulated_world():
             return await kafka.records("t")
 
     assert Universe(1).run(main) == []
+
+
+def test_what_is_not_reached_says_what_there_was(kafka):
+    kafka.produce("orders", b"x")
+    assert len(kafka.wait_for_records("orders", 1)) == 1
+    with pytest.raises(NotReachedError, match=r"orders has 1 records, not 2, after 0\.01 s"):
+        kafka.wait_for_records("orders", 2, limit_s=0.01)
+    with pytest.raises(NotReachedError, match="a full moon: not reached"):
+        kafka.wait_until(lambda: False, what="a full moon", limit_s=0.01)
