@@ -17,9 +17,9 @@ from trio_kafka.config.setting import (
     double,
     password,
     string,
-    texts,
 )
 from trio_kafka.config.setting import int64 as integer
+from trio_kafka.config.setting import string_list as texts
 from trio_kafka.config.trio_settings import check_destination
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.configs import MOST_SETTINGS

@@ -7,6 +7,7 @@ from typing import Any, Final
 import trio
 from attrs import define, field
 
+from tests.records.kit import encode_batch
 from tests.sim.ledger import BrokenWordError, Ledger, Partition, State, Topic
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint
@@ -20,7 +21,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.world.world import World
 

@@ -321,16 +321,6 @@ class Controller:
 
         return await self._executor.one(decide, deadline)
 
-    async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
-        """Unregister a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
-
-        def decide() -> Decision[None]:
-            made = brokers.unregister(self._present, broker_id, self._rules.settings)
-            self._fencing.forget(broker_id)
-            return made
-
-        await self._executor.one(decide, deadline)
-
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf
     ) -> producer_ids.ProducerIdBlock:

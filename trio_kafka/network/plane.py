@@ -27,6 +27,7 @@ from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
+from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.world import World
 
 
@@ -63,7 +64,7 @@ class Plane:
             channel=channel,
             handlers=handlers,
             budget=budget,
-            buffers=Buffers(world.buffer),
+            buffers=Buffers(new_buffer),
             counters=counters,
             request_metrics=RequestMetrics(
                 node.add("requests", "part"), lambda: handlers.names, recent, elapsed=budget.elapsed

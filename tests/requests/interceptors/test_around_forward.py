@@ -194,7 +194,7 @@ async def test_nobody_waits_for_a_peer_that_has_left_before_anything_was_registe
         client.send(WaitRequest(60_000))
         await trio.testing.wait_all_tasks_blocked()
         assert ends == ["ended"]
-        assert (purgatory.waiting, purgatory.watched) == (0, 0)
+        assert (purgatory.waiting, purgatory.watchers) == (0, {})
         assert at_rest(harness)
 
 

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 import trio
 
-from trio_kafka.config.trio_settings import refuse_internal
+from trio_kafka.config.trio_settings import reject_internal_topic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.publisher import MetadataCache
@@ -94,7 +94,7 @@ class TopicSink:
         create: Callable[[list[str]], None],
         wall: Callable[[], float],
     ) -> None:
-        refuse_internal(topic)
+        reject_internal_topic(topic)
         self.topic = topic
         self._replicas = replicas
         self._metadata = metadata

@@ -1,6 +1,6 @@
 """Reference page docs/reference/configuration.md: every setting, and its support.
 
-`python -m trio_kafka.config.report.document` prints it; a test compares it with the file.
+`python -m tests.config.report.page` prints it; a test compares it with the file.
 """
 
 import sys
@@ -18,13 +18,11 @@ from trio_kafka.config.report.explain import (
     support_of,
     topic_support,
 )
-from trio_kafka.config.rules import REFUSED
+from trio_kafka.config.rules import REJECTED
 from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.trio_settings import TrioSettings
-from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, VALUES_NOT_YET, Support
-from trio_kafka.config.unsupported.non_broker import NON_BROKER_SETTINGS
-from trio_kafka.config.unsupported.tables import TABLES
+from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, VALUES_NOT_YET, Support, tables
 
 _HEAD: Final = """\
 # Settings
@@ -42,7 +40,7 @@ Names, types, defaults and bounds are those of Apache Kafka 4.4. Support is one 
 The column *Changed* says when a setting may change: `start`: only at a start; `broker`: at run
 time, for one broker; `cluster`: at run time, for one broker or all.
 
-Do not edit this page: `python -m trio_kafka.config.report.document >
+Do not edit this page: `python -m tests.config.report.page >
 docs/reference/configuration.md` writes it from the declarations in `trio_kafka/config`.
 """
 _UPDATES: Final = {
@@ -88,13 +86,11 @@ def _lines() -> Iterator[str]:
     yield from _section(
         "Not yet", "Each says why.", [kafkas[name] for name in sorted(UNSUPPORTED_FIELDS)], why=True
     )
-    for table in TABLES:
-        yield from _section(
-            f"{table.title}: {_SUPPORT[table.support]}",
-            _sentence(table.why),
-            table.settings.values(),
-        )
-    yield from _refused()
+    for table in tables():
+        if table.settings:
+            title = f"{table.title}: {_SUPPORT[table.support]}"
+            yield from _section(title, _sentence(table.why), table.settings.values())
+    yield from _rejected()
     yield from _topics()
     yield from _others()
 
@@ -128,12 +124,12 @@ def _synonyms(setting: Setting) -> str:
     return f" The first that is given counts: {', '.join(map(_code, setting.synonyms))}."
 
 
-def _refused() -> Iterator[str]:
+def _rejected() -> Iterator[str]:
     yield "## Rejected\n"
     yield "A start with one of these fails: they must not be ignored, and are not supported.\n"
     yield _row(["Setting", "Why"])
     yield _row(["---", "---"])
-    for name, why in sorted(REFUSED.items()):
+    for name, why in sorted(REJECTED.items()):
         yield _row([_code(name), why])
     yield ""
 
@@ -153,7 +149,9 @@ def _topics() -> Iterator[str]:
 
 
 def _others() -> Iterator[str]:
-    for others in NON_BROKER_SETTINGS:
+    for others in tables():
+        if not others.names:
+            continue
         yield f"\n## {others.title}: {_SUPPORT[others.support]}\n"
         yield f"{_sentence(others.why)}\n"
         yield from wrap(

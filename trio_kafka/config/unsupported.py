@@ -1,33 +1,20 @@
-"""Kafka settings that are checked but have no effect here, each with the reason.
+"""Kafka settings that are checked but have no effect here, each with the reason; removed settings.
 
-Together with the fields of `BrokerConfig` the tables hold all broker settings of Apache Kafka 4.4.0
-and the two settings of its authorizer; a test compares them. `UNSUPPORTED_FIELDS` names the fields
-of `BrokerConfig` that no code reads yet, `UNSUPPORTED_TOPIC_SETTINGS` those of `TopicConfig`; a
-test compares both with the code. The tables are imported on first use, so that a start without such
-settings does not pay for them.
+Together with the fields of `BrokerConfig` the tables of `unsupported.toml` hold all broker settings
+of Apache Kafka 4.4.0 and the two settings of its authorizer; a test compares them.
+`UNSUPPORTED_FIELDS` names the fields of `BrokerConfig` that no code reads yet,
+`UNSUPPORTED_TOPIC_SETTINGS` those of `TopicConfig`; a test compares both with the code. The file is
+read on first use, so that a start without such settings does not pay for it.
 """
 
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
-from trio_kafka.config.setting import Setting
-
-__all__ = [
-    "OF_KAFKAS_PLUGINS",
-    "UNSUPPORTED_FIELDS",
-    "UNSUPPORTED_TOPIC_SETTINGS",
-    "VALUES_NOT_YET",
-    "Support",
-    "non_broker",
-    "support",
-    "tables",
-    "unsupported_settings",
-    "why_field_unsupported",
-    "why_unsupported",
-    "why_value_unsupported",
-]
+from trio_kafka.attributes import frozen
+from trio_kafka.config.setting import Setting, Update
+from trio_kafka.config.values import Kind
 
 
 class Support(Enum):
@@ -109,12 +96,71 @@ UNSUPPORTED_FIELDS: Final = frozenset(_WHY_UNSUPPORTED)
 UNSUPPORTED_TOPIC_SETTINGS: Final = _by_name(_TOPICS_NOT_YET)
 
 
+@frozen(kw_only=True)
+class Table:
+    """Settings with one reason. settings: those of brokers; names: those of other programs."""
+
+    title: str
+    support: Support
+    why: str
+    settings: Mapping[str, Setting]
+    names: tuple[str, ...]
+
+
+@cache
+def tables() -> tuple[Table, ...]:
+    """Return the tables of `unsupported.toml`."""
+    return tuple(map(_table, _read_file()["table"]))
+
+
+def replacement_of(name: str) -> str | None:
+    """Return what to do about a setting that Kafka removed; None for any other name."""
+    for prefix, instead in _read_file()["removed_prefixes"].items():
+        if name.startswith(prefix):
+            return str(instead)
+    found: str | None = _read_file()["removed"].get(name)
+    return found
+
+
+def deprecated_settings() -> Mapping[str, str]:
+    """Return what to do about each setting that Kafka deprecated, by name."""
+    found: Mapping[str, str] = _read_file()["deprecated"]
+    return found
+
+
 @cache
 def unsupported_settings() -> Mapping[str, Setting]:
     """Return Kafka's broker settings that are not fields of `BrokerConfig`, by name."""
-    from trio_kafka.config.unsupported.tables import TABLES  # noqa: PLC0415 - see above
+    return {name: one for table in tables() for name, one in table.settings.items()}
 
-    return {setting.name: setting for table in TABLES for setting in table.settings.values()}
+
+@cache
+def _read_file() -> Mapping[str, Any]:
+    # Imported here: a start does without both. importlib.resources would take 20 times as long.
+    import pkgutil  # noqa: PLC0415
+    import tomllib  # noqa: PLC0415
+
+    content = pkgutil.get_data("trio_kafka.config", "unsupported.toml") or b""
+    return tomllib.loads(content.decode())
+
+
+def _table(row: Mapping[str, Any]) -> Table:
+    settings = map(_setting, row.get("settings", ()))
+    return Table(
+        title=row["title"],
+        support=Support[row["support"]],
+        why=row["why"],
+        settings={setting.name: setting for setting in settings},
+        names=tuple(row.get("names", "").split()),
+    )
+
+
+def _setting(row: Mapping[str, Any]) -> Setting:
+    facts: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in row.items()
+    }
+    facts |= {"kind": Kind[row["kind"]], "update": Update[row.get("update", "READ_ONLY")]}
+    return Setting(**{"default": None, **facts})
 
 
 def support(name: str) -> tuple[Support, str]:
@@ -126,16 +172,10 @@ def support(name: str) -> tuple[Support, str]:
         return Support.NOT_YET, _WHY_UNSUPPORTED[name]
     if name.startswith(OF_KAFKAS_PLUGINS):
         return Support.NOT_YET, _TIERED
-    if name in unsupported_settings():
-        return _tables()[name]
+    for table in tables():
+        if name in table.settings:
+            return table.support, table.why
     return Support.SUPPORTED, ""
-
-
-def why_field_unsupported(name: str) -> str | None:
-    """Return why a field of `BrokerConfig` has no effect; None if it has one."""
-    return (
-        f"{Support.NOT_YET.value}: {_WHY_UNSUPPORTED[name]}" if name in UNSUPPORTED_FIELDS else None
-    )
 
 
 def why_unsupported(name: str) -> str | None:
@@ -153,10 +193,3 @@ def why_value_unsupported(name: str, text: str) -> str | None:
         if why := VALUES_NOT_YET.get(name, {}).get(value):
             return f"has the value {value}, which {Support.NOT_YET.value}: {why}"
     return None
-
-
-@cache
-def _tables() -> Mapping[str, tuple[Support, str]]:
-    from trio_kafka.config.unsupported.tables import TABLES  # noqa: PLC0415 - see above
-
-    return {name: (table.support, table.why) for table in TABLES for name in table.settings}

@@ -2,21 +2,22 @@ import json
 import re
 from pathlib import Path
 
+from tests.config.report.page import document
 from tests.project.tree import ROOT
 from trio_kafka.config.plugins import HOST_SETTINGS
-from trio_kafka.config.report.document import document
 from trio_kafka.config.setting import settings_of
 from trio_kafka.config.trio_settings import TrioSettings
-from trio_kafka.config.unsupported.non_broker import NON_BROKER_SETTINGS
+from trio_kafka.config.unsupported import tables
 
 DATA = Path(__file__).parents[1] / "data"
 FACTS = json.loads((DATA / "kafka-4.4-configs.json").read_text())
+OTHERS = [table for table in tables() if table.names]
 OTHER_NAMES = json.loads((DATA / "kafka-4.4-other-names.json").read_text())
 
 
 def test_the_page_is_what_the_declarations_say():
     assert (ROOT / "docs" / "reference" / "configuration.md").read_text() == document(), (
-        "python -m trio_kafka.config.report.document > docs/reference/configuration.md"
+        "python -m tests.config.report.page > docs/reference/configuration.md"
     )
 
 
@@ -35,10 +36,10 @@ def test_every_setting_of_kafkas_brokers_and_topics_has_one_row():
 
 def test_every_other_setting_of_kafka_is_named():
     names = {name for section in OTHER_NAMES.values() for name in section}
-    told = [name for others in NON_BROKER_SETTINGS for name in others.names]
+    told = [name for others in OTHERS for name in others.names]
 
-    assert {name for others in NON_BROKER_SETTINGS for name in others.names} == names
-    for others in NON_BROKER_SETTINGS:
+    assert {name for others in OTHERS for name in others.names} == names
+    for others in OTHERS:
         assert list(others.names) == sorted(set(others.names))
         _, _, text = document().partition(f"\n## {others.title}: ")
         assert [name for name in others.names if f"`{name}`" not in text] == []

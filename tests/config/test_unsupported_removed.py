@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from trio_kafka.config.catalogue import every_setting, unknown
-from trio_kafka.config.removed_settings import DEPRECATED, replacement_of
+from trio_kafka.config.unsupported import deprecated_settings, replacement_of
 
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 NAMES = {fact["name"] for fact in FACTS["broker"]}
@@ -16,7 +16,7 @@ def test_what_is_gone_is_none_of_kafkas_settings():
 
 
 def test_what_is_deprecated_is_there_still():
-    assert DEPRECATED.keys() <= NAMES
+    assert deprecated_settings().keys() <= NAMES
 
 
 @pytest.mark.parametrize(
