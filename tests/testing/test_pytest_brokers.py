@@ -155,13 +155,24 @@ def test_a_shared_broker_is_the_same_and_forgets_what_a_test_made(run):
         def test_four(kafka):
             assert kafka.topics() == ["catalogue"]
 
+        @pytest.fixture
+        def ends_badly(kafka):
+            yield
+            raise ValueError("at its end")
+
+        def test_five(kafka, ends_badly):
+            kafka.produce("orders", "a")
+
+        def test_six(kafka):
+            assert kafka.topics() == ["catalogue"]
+
         @pytest.mark.kafka(settings={"num.partitions": "3"})
-        def test_five(kafka):
+        def test_seven(kafka):
             pass
         """,
         "--kafka-scope=session",
     )
-    done.assert_outcomes(passed=4, failed=1)
+    done.assert_outcomes(passed=6, failed=1, errors=1)
     done.stdout.fnmatch_lines(
         ["*kafka(settings=...): this test shares its broker (scope session); use kafka_factory*"]
     )

@@ -170,11 +170,13 @@ class BrokersOfTests:
     ) -> Generator[None, None, None]:
         """Clean shared brokers after a test: here its own fixtures have ended."""
         del nextitem
-        yield
-        self._begun = None
-        for used in list(self._used):
-            if used.is_shared:
-                self._end(used, item)
+        try:
+            yield
+        finally:
+            self._begun = None
+            for used in list(self._used):
+                if used.is_shared:
+                    self._end(used, item)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
