@@ -75,7 +75,7 @@ def test_marks_say_what_a_broker_starts_with(run):
     done.assert_outcomes(passed=1, errors=3)
     done.stdout.fnmatch_lines_random(
         [
-            "*@pytest.mark.kafka(topic): expected settings, topics, directory, plugins, port, by*",
+            "*@pytest.mark.kafka(topic): expected settings, topics, directory, port, plugins, by*",
             "*@pytest.mark.kafka('orders'): expected settings*",
             "*num.partition*",
         ]

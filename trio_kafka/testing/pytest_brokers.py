@@ -18,6 +18,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from inspect import signature
 from typing import Any, Final
 from zlib import crc32
 
@@ -38,8 +39,11 @@ from trio_kafka.world.simulated import Universe
 KafkaFactory = Callable[..., Kafka]
 _NAME: Final = "trio-kafka-brokers"
 _CLOSING_S: Final = 2.0  # for the end of connections that a test has closed
-_ARGUMENTS: Final = ("settings", "topics", "directory", "plugins", "port")
-_OWN: Final = frozenset({"settings", "directory", "plugins", "port"})
+_ARGUMENTS: Final = tuple(
+    name for name in signature(running_broker).parameters if name not in ("name", "seed")
+)
+_SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
+_SIMULATED: Final = frozenset({"settings", "topics", "plugins"})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[Section]]()
 _Topics = Mapping[str, int] | Iterable[str]
@@ -119,7 +123,7 @@ class BrokersOfTests:
                 pytrace=False,
             )
         given = _marked(test)
-        if unfit := given.keys() & {"directory", "port"}:
+        if unfit := given.keys() - _SIMULATED:
             pytest.fail(
                 f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): kafka_in_loop has a simulated"
                 " disk and network; use the fixture kafka",
@@ -233,7 +237,7 @@ class BrokersOfTests:
         if used.failed_in:
             pytest.fail(f"the shared broker failed in {used.failed_in}", pytrace=False)
         given = _marked(test)
-        if unfit := given.keys() & _OWN:
+        if unfit := given.keys() - _SHARED:
             pytest.fail(
                 f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): this test shares its broker"
                 f" (scope {used.user.split()[1]}); use kafka_factory, or the scope function",
