@@ -41,7 +41,7 @@ from trio_kafka.protocol.messages.k49_alter_client_quotas import (
 )
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.structs.cluster import EntityData
-from trio_kafka.quotas.keys import (
+from trio_kafka.quotas.quotas import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     PRODUCER_BYTE_RATE,

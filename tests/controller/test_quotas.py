@@ -13,7 +13,7 @@ from trio_kafka.controller.quotas import CLIENT_KEYS, IP_KEYS, QuotaChange, alte
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
-from trio_kafka.quotas.keys import (
+from trio_kafka.quotas.quotas import (
     CONNECTION_CREATION_RATE,
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,

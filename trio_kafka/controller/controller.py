@@ -33,7 +33,7 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
-from trio_kafka.scheduling.chunked_task import in_steps
+from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.principal import ANONYMOUS
 
 

@@ -15,9 +15,8 @@ from trio_kafka.metadata.quotas import CLIENT_ID, IP, USER
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.periodic_jobs import Scheduler
 from trio_kafka.quotas.client import Windows
-from trio_kafka.quotas.keys import CONNECTION_CREATION_RATE
 from trio_kafka.quotas.limits import Entity
-from trio_kafka.quotas.quotas import Quotas
+from trio_kafka.quotas.quotas import CONNECTION_CREATION_RATE, Quotas
 from trio_kafka.requests.throttling.throttle import Throttle
 
 _STEP: Final = 50  # entities, about 10 µs each

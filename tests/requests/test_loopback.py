@@ -22,7 +22,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.requests.api import api_of
-from trio_kafka.requests.loopback.endpoint import LISTENER, RefusedError
+from trio_kafka.requests.loopback import IN_PROCESS, LISTENER, RefusedError
 from trio_kafka.security.principal import Principal
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.interceptors import RecordingOwner
@@ -198,3 +198,19 @@ async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockC
                 raised.append(error)
                 raise
     assert not any(isinstance(error, InvariantError) for error in raised)
+
+
+@pytest.mark.parametrize(
+    ("detail", "message"),
+    [("key 999 version 0", "unknown API: key 999 version 0"), ("", "unknown API")],
+)
+def test_a_refusal_says_the_reason_and_the_detail(detail: str, message: str) -> None:
+    error = RefusedError("unknown API", detail)
+
+    assert str(error) == message
+    assert (error.reason, error.detail) == ("unknown API", detail)
+
+
+def test_no_client_can_have_the_listener() -> None:
+    assert LISTENER.name == IN_PROCESS.host
+    assert LISTENER.name != LISTENER.name.upper()
