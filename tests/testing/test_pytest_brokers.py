@@ -75,7 +75,7 @@ def test_marks_say_what_a_broker_starts_with(run):
     done.assert_outcomes(passed=1, errors=3)
     done.stdout.fnmatch_lines_random(
         [
-            "*@pytest.mark.kafka(topic): expected settings, topics, directory, port, plugins, by*",
+            "*@pytest.mark.kafka(topic): expected settings, topics, directory, port, plugins, *",
             "*@pytest.mark.kafka('orders'): expected settings*",
             "*num.partition*",
         ]
@@ -343,6 +343,51 @@ def test_a_shared_broker_that_fails_names_the_test_to_those_that_follow(run):
         [
             "*the shared broker failed during test_it.py::test_culprit:*state is wrong*",
             "*the shared broker failed in test_it.py::test_culprit",
+        ]
+    )
+
+
+RULES = """
+    import pytest
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    def test_unmatched(kafka):
+        kafka.fault(api="Fetch", error="NOT_LEADER_OR_FOLLOWER")
+
+    def test_observed(kafka):
+        kafka.fault(api="Fetch", observe=True)
+
+    def test_raises(kafka):
+        def is_wanted(request, context):
+            raise ValueError("in a predicate")
+
+        with kafka.fault(api="Metadata", where=is_wanted, drop=True):
+            client = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+            with pytest.raises(KafkaException):
+                client.list_topics(timeout=0.5)
+
+    def test_release(kafka):
+        kafka.as_version("3.9")
+
+    def test_next(kafka):
+        assert not list(kafka.in_loop.controls.faults)
+        assert kafka.in_loop.release is None
+
+    @pytest.mark.trio
+    async def test_in_loop(kafka_in_loop):
+        kafka_in_loop.fault(api="Fetch", error="NOT_LEADER_OR_FOLLOWER")
+"""
+
+
+@pytest.mark.parametrize("scope", ["function", "session"])
+def test_fault_rules_end_with_their_test_and_those_without_a_match_are_named(run, scope):
+    done = run(RULES, f"--kafka-scope={scope}")
+    done.assert_outcomes(passed=5, failed=1, errors=2)
+    done.stdout.fnmatch_lines_random(
+        [
+            '*no request matched the fault rule {*"NOT_LEADER_OR_FOLLOWER"*',
+            "*raised ValueError('in a predicate')*",
         ]
     )
 

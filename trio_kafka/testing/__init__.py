@@ -1,10 +1,12 @@
 """Test kit for this project and for code built on it."""
 
 __all__ = [
+    "api_limits",
+    "api_names",
     "asgi",
     "broker",
+    "controls",
     "direct",
-    "fault_rules",
     "faults",
     "harness",
     "interceptors",
@@ -15,6 +17,8 @@ __all__ = [
     "processes",
     "pytest_brokers",
     "pytest_plugin",
+    "recorder",
+    "running",
     "sample_apis",
     "scripted_client",
     "simulation",

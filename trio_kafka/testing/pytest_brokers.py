@@ -27,6 +27,8 @@ import sniffio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.testing.controls import BlockingControls, Controls
+from trio_kafka.testing.faults.faults import described
 from trio_kafka.testing.kafka.clients import Client, connected_clients
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
@@ -58,6 +60,7 @@ class Used:
     """A broker in use. user: the test, or the scope that shares it.
 
     kept: topics that outlive a test. left: clients that an earlier test left.
+    told: errors of its rules and coroutines that an earlier test has reported.
     """
 
     kafka: Kafka
@@ -65,6 +68,7 @@ class Used:
     is_shared: bool = False
     kept: set[str] = field(factory=set)
     left: set[Client] = field(factory=set)
+    told: list[BaseException] = field(factory=list)
     failed_in: str = ""
 
 
@@ -131,11 +135,13 @@ class BrokersOfTests:
             )
         seed = self._seed(test.nodeid)
         settings = self._settings(given.get("settings"))
-        how = LifeSettings(settings=settings, plugins=given.get("plugins", ()))
+        how = LifeSettings(settings=settings, plugins=given.get("plugins", ()), seed=seed)
         machine = SimulatedMachine(Universe(seed))
         async with kafka_in_loop(machine, how, given.get("topics", ())) as kafka:
             try:
                 yield kafka
+                if wrong := _complaints(kafka.controls, []):
+                    pytest.fail("\n".join(wrong), pytrace=False)
             finally:
                 # pytest learns of a failure when the loop has ended.
                 if kafka.is_running:
@@ -251,16 +257,17 @@ class BrokersOfTests:
     def _end(self, used: Used, test: pytest.Item) -> None:
         """Check what a test left, and clean a shared broker.
 
-        Fails the test if clients are left. Raises BrokerFailedError.
+        Fails the test if clients are left, or fault rules matched nothing or raised.
+        Raises BrokerFailedError.
         """
         kafka = used.kafka
         try:
             kafka.resume()
-            if not kafka.is_running:
-                if not used.is_shared:
-                    return
+            wrong = _complaints(kafka.controls, used.told)
+            kafka.controls.clear()
+            if used.is_shared and not kafka.is_running:
                 kafka.start()
-            left = self._clients_left(used, test)
+            left = self._clients_left(used, test) if kafka.is_running else set()
             if used.is_shared:
                 self._clean(used)
         except LoopEndedError as error:
@@ -273,11 +280,12 @@ class BrokersOfTests:
         if left:
             used.left.update(left)
             text = "\n".join(f"- {client}" for client in sorted(left))
-            pytest.fail(
+            wrong.append(
                 f"{test.nodeid} left clients connected to the broker; close them, or set"
-                f" kafka_clients_left = ignore:\n{text}",
-                pytrace=False,
+                f" kafka_clients_left = ignore:\n{text}"
             )
+        if wrong and not test.stash.get(_FAILED, False):
+            pytest.fail("\n".join(wrong), pytrace=False)
 
     def _clients_left(self, used: Used, test: pytest.Item) -> set[Client]:
         """Return the clients that a passed test left, after a moment for those it closed.
@@ -312,6 +320,8 @@ class BrokersOfTests:
     def _clean(self, used: Used) -> None:
         """Delete the topics and groups of a test from a shared broker."""
         kafka = used.kafka
+        if kafka.in_loop.release is not None:
+            kafka.as_version(None)
         for name in set(kafka.topics()) - used.kept:
             kafka.delete_topic(name)
         for group in kafka.groups():
@@ -358,6 +368,21 @@ def _marked(test: pytest.Item) -> dict[str, Any]:
         merged = {**mark.kwargs.get("settings", {}), **given.get("settings", {})}
         given = {**mark.kwargs, **given, **({"settings": merged} if merged else {})}
     return given
+
+
+def _complaints(controls: Controls | BlockingControls, told: list[BaseException]) -> list[str]:
+    """Return what is wrong with the rules and coroutines of a test; note its errors in `told`."""
+    unmatched = controls.faults.unmatched if isinstance(controls, Controls) else controls.unmatched
+    found = [
+        f"no request matched the fault rule {described(fault)}"
+        for fault in unmatched
+        if not fault.rule.observe
+    ]
+    for error, place in controls.failures:
+        if all(error is not one for one in told):
+            told.append(error)
+            found.append(f"{place} raised {error!r}")
+    return found
 
 
 def _topics(kafka: Kafka) -> set[str]:

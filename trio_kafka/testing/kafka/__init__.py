@@ -8,6 +8,7 @@ __all__ = [
     "life",
     "machines",
     "records",
+    "releases",
     "report",
     "threaded",
     "topics",

@@ -2,18 +2,23 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
+from trio_kafka.testing.api_names import ApiName
+from trio_kafka.testing.controls import Controls
+from trio_kafka.testing.faults import Fault, FaultRule
+from trio_kafka.testing.interceptors import Around, Interceptor
 from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clients_held, lost_members
 from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
+from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
 from trio_kafka.world.clock import SkippingClock
@@ -33,7 +38,9 @@ class ClockError(RuntimeError):
 
 
 class KafkaInLoop:
-    """A broker under test: its state, its lives, its time. Use `kafka_in_loop`.
+    """A broker under test: its state, its lives, its time, its faults. Use `kafka_in_loop`.
+
+    controls: fault rules, coroutines, recorded requests, limits of versions; they go on over lives.
 
     Methods raise KafkaError with Kafka's code where a request fails, and NotRunningError while the
     broker is stopped or killed.
@@ -41,6 +48,7 @@ class KafkaInLoop:
 
     def __init__(self, lives: Lives) -> None:
         self._lives = lives
+        self.controls = Controls(lives.broker, seed=lives.how.seed)
 
     @property
     def broker(self) -> RunningBroker:
@@ -66,6 +74,7 @@ class KafkaInLoop:
     async def start(self) -> None:
         """Start the broker again, on its files and its port. Raises StartError."""
         await self._lives.start()
+        self.controls.attach(self.broker)
 
     async def stop(self) -> None:
         """Stop the broker in order; what it stored stays."""
@@ -82,6 +91,20 @@ class KafkaInLoop:
         """Stop the broker in order and start it again."""
         await self.stop()
         await self.start()
+
+    @property
+    def release(self) -> Release | None:
+        """Release of Kafka that the broker acts as; None: the newest."""
+        return self._lives.how.release
+
+    async def as_version(self, release: str | None) -> None:
+        """Restart the broker as an older release of Kafka, such as "3.9"; None: as the newest.
+
+        Clients see its APIs, their versions, and its features. Records and groups stay.
+        Raises UnknownReleaseError.
+        """
+        self._lives.how.release = None if release is None else find_release(release)
+        await self.restart()
 
     # --- time
 
@@ -168,6 +191,19 @@ class KafkaInLoop:
     async def delete_group(self, group_id: str) -> None:
         """Delete a group without members, with its committed offsets."""
         await delete_group(self.broker, group_id)
+
+    # --- faults
+
+    def fault(self, rule: FaultRule | None = None, /, **fields: Any) -> Fault:
+        """Add a fault rule, or one of these fields. Raises RuleError."""
+        return self.controls.faults.add(FaultRule(**fields) if rule is None else rule)
+
+    def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
+        """Declare a coroutine that is called for each request of an API; None: for all requests.
+
+        Raises UnknownApiError.
+        """
+        return self.controls.interceptors.on(api)
 
     # --- waiting
 

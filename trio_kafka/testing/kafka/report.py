@@ -18,10 +18,11 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeRow,
 )
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
-from trio_kafka.testing.kafka.ask import CLIENT_ID, ask
+from trio_kafka.testing.kafka.ask import ask
 from trio_kafka.testing.kafka.life import NotRunningError
 from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka.testing.loop_thread import LoopEndedError
+from trio_kafka.testing.running import KIT_CLIENT
 
 Section = tuple[str, str]
 """Title and text."""
@@ -37,7 +38,7 @@ async def describe(broker: RunningBroker) -> list[Section]:
     """Return the requests, queues and tasks of a broker. Called in its loop."""
     sections: list[Section] = []
     with trio.CancelScope(shield=True), trio.move_on_after(_LIMIT_S):
-        sections.append(("requests in flight", await _requests(broker, "in-hand")))
+        sections.append(("requests in flight", await _requests(broker, "in-flight")))
         sections.append(("latest requests", await _requests(broker, "latest")))
         rows = (await ask(broker, DescribeTreeRequest())).rows
         sections.append(("queues", "\n".join(_queues(rows)) or "nothing waited"))
@@ -56,6 +57,8 @@ def describe_threaded(kafka: Kafka) -> list[Section]:
             sections.extend(kafka.thread.call(lambda: describe(kafka.in_loop.broker)))
         except (LoopEndedError, NotRunningError) as error:
             sections.append(("state", str(error)))
+        except Exception as error:  # noqa: BLE001 - the report of a test must not fail
+            sections.append(("state", f"not described: {error!r}"))
 
     asking = threading.Thread(target=describe_it, daemon=True)
     asking.start()
@@ -72,7 +75,7 @@ async def _requests(broker: RunningBroker, which: str) -> str:
     answer.requests = [
         one
         for one in answer.requests
-        if (one.client_id, one.api_name[:8]) != (CLIENT_ID, "Describe")
+        if (one.client_id, one.api_name[:8]) != (KIT_CLIENT, "Describe")
     ]
     return "\n".join(requests.as_text(answer, which)) if answer.requests else "none"
 

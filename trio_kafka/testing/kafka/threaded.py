@@ -15,9 +15,11 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.testing.controls import BlockingControls
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
+from trio_kafka.testing.kafka.releases import find_release
 from trio_kafka.testing.loop_thread import LoopThread
 from trio_kafka.world.clock import SkippingClock
 
@@ -61,6 +63,7 @@ class AsyncKafka:
     stop = _awaitable(KafkaInLoop.stop)
     kill = _awaitable(KafkaInLoop.kill)
     restart = _awaitable(KafkaInLoop.restart)
+    as_version = _awaitable(KafkaInLoop.as_version)
     advance = _awaitable(KafkaInLoop.advance)
     create_topic = _awaitable(KafkaInLoop.create_topic)
     delete_topic = _awaitable(KafkaInLoop.delete_topic)
@@ -80,12 +83,15 @@ class Kafka:
     """A broker under test in a thread of its own. See `KafkaInLoop` for its methods.
 
     Methods block; they may be called from any thread but the broker's own.
+    controls: fault rules, coroutines, recorded requests, limits of versions. fault, on: of these.
     """
 
     def __init__(self, thread: LoopThread[KafkaInLoop], in_loop: KafkaInLoop) -> None:
         self.thread = thread
         self.in_loop = in_loop
         self.aio = AsyncKafka(self)
+        self.controls = BlockingControls(thread, in_loop.controls)
+        self.fault, self.on = self.controls.fault, self.controls.on
         self._resume: threading.Event | None = None
 
     @property
@@ -107,6 +113,7 @@ class Kafka:
     stop = _blocking(KafkaInLoop.stop)
     kill = _blocking(KafkaInLoop.kill)
     restart = _blocking(KafkaInLoop.restart)
+    as_version = _blocking(KafkaInLoop.as_version)
     advance = _blocking(KafkaInLoop.advance)
     create_topic = _blocking(KafkaInLoop.create_topic)
     delete_topic = _blocking(KafkaInLoop.delete_topic)
@@ -149,6 +156,7 @@ def running_broker(
     directory: str | None = None,
     port: int = 0,
     plugins: Sequence[Plugin] | None = (),
+    as_version: str | None = None,
     seed: int = 0,
     name: str = "trio-kafka",
 ) -> Iterator[Kafka]:
@@ -158,11 +166,18 @@ def running_broker(
     topics: created at the start: names, or names with numbers of partitions.
     directory: for its files; None: they are in memory. port: 0: a free one.
     plugins: only these; None: the installed ones, the HTTP plane too.
-    seed: decides what a power loss takes. name: of the thread, and in errors.
-    Raises StartError, ConfigError. If the broker fails meanwhile, its methods raise LoopEndedError,
-    and the failure is raised when the block is left.
+    seed: of fault rules, and of what a power loss takes. name: of the thread, and in errors.
+    as_version: release of Kafka that it acts as, such as "3.9"; None: the newest.
+    Raises StartError, ConfigError, UnknownReleaseError. If the broker fails meanwhile, its methods
+    raise LoopEndedError, and the failure is raised when the block is left.
     """
-    how = LifeSettings(settings=dict(settings or {}), port=port, plugins=plugins)
+    how = LifeSettings(
+        settings=dict(settings or {}),
+        port=port,
+        plugins=plugins,
+        release=None if as_version is None else find_release(as_version),
+        seed=seed,
+    )
 
     def make(clock: SkippingClock) -> AbstractAsyncContextManager[KafkaInLoop]:
         machine: Machine
