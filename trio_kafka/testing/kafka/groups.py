@@ -14,6 +14,7 @@ from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribeGroupsRequest,
 )
 from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
+from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
 )
@@ -43,6 +44,12 @@ async def describe_group(broker: HasParts, group_id: str) -> Group:
     if group_id not in types:
         return Group(group_id=group_id, state=DEAD)
     return await _describe(broker, group_id, types[group_id])
+
+
+async def delete_group(broker: HasParts, group_id: str) -> None:
+    """Delete a group without members, with its offsets. Raises KafkaError."""
+    (done,) = (await ask(broker, DeleteGroupsRequest([group_id]))).results
+    check(done.error_code, group_id)
 
 
 async def _describe(broker: HasParts, group_id: str, group_type: str) -> Group:

@@ -12,7 +12,7 @@ import trio
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.group import SESSION as CLASSIC_SESSION
 from trio_kafka.coordinators.groups.consumer.transition import SESSION as CONSUMER_SESSION
-from trio_kafka.network.connection import Connection
+from trio_kafka.testing.kafka.clients import connected_clients, connections
 from trio_kafka.testing.kafka.groups import list_groups
 from trio_kafka.testing.running import HasParts
 from trio_kafka.world.clock import SkippingClock
@@ -27,7 +27,7 @@ class ClockError(RuntimeError):
 
 async def lost_members(broker: HasParts) -> set[str]:
     """Return the ids of members without a connection: none has their client id."""
-    connected = {connection.figures()["client_id"] for connection in _connections(broker)}
+    connected = {client.client_id for client in connected_clients(broker)}
     return {
         member.member_id
         for group in await list_groups(broker)
@@ -44,7 +44,7 @@ def clients_held(broker: HasParts, clock: SkippingClock, lost: Collection[str]) 
         return key[0] in _SESSIONS and key[2] not in lost
 
     def hold(seconds: float) -> None:
-        for connection in _connections(broker):
+        for connection in connections(broker):
             connection.progress += seconds
         for shard in broker.parts.groups.runtime.shards.values():
             shard.keyed_timers.postpone(seconds, is_held)
@@ -79,9 +79,3 @@ def clock_of_loop() -> SkippingClock:
             " trio.run(..., clock=SkippingClock())"
         )
     return clock
-
-
-def _connections(broker: HasParts) -> Iterator[Connection]:
-    for plane in broker.parts.planes:
-        for processor in plane.processors:
-            yield from processor.connections.values()

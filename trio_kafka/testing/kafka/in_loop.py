@@ -13,12 +13,12 @@ from trio_kafka.testing.api_names import ApiName
 from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.faults import Fault, FaultRule
 from trio_kafka.testing.interceptors import Around, Interceptor
-from trio_kafka.testing.kafka.groups import describe_group, list_groups
+from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
 from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
-from trio_kafka.testing.kafka.releases import find_release
+from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
 
@@ -42,7 +42,7 @@ class KafkaInLoop:
 
     def __init__(self, lives: Lives) -> None:
         self._lives = lives
-        self.controls = Controls(lives.broker)
+        self.controls = Controls(lives.broker, seed=lives.how.seed)
 
     @property
     def broker(self) -> RunningBroker:
@@ -85,6 +85,11 @@ class KafkaInLoop:
         """Stop the broker in order and start it again."""
         await self.stop()
         await self.start()
+
+    @property
+    def release(self) -> Release | None:
+        """Release of Kafka that the broker acts as; None: the newest."""
+        return self._lives.how.release
 
     async def as_version(self, release: str | None) -> None:
         """Restart the broker as an older release of Kafka, such as "3.9"; None: as the newest.
@@ -168,6 +173,10 @@ class KafkaInLoop:
     async def group(self, group_id: str) -> Group:
         """Return a group; one that does not exist has the state Dead."""
         return await describe_group(self.broker, group_id)
+
+    async def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, with its committed offsets."""
+        await delete_group(self.broker, group_id)
 
     # --- faults
 

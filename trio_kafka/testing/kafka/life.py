@@ -37,7 +37,7 @@ class LifeSettings:
 
     settings: by Kafka's names, above `QUICK`. port: of the first listener; 0: a free one, kept over
         restarts. plugins: only these; None: the installed ones. apis: None: the installed ones.
-    release: of Kafka, which the broker acts as; None: the newest.
+    release: of Kafka, which the broker acts as; None: the newest. seed: of fault rules.
     """
 
     settings: Mapping[str, str] = field(factory=dict)
@@ -45,6 +45,7 @@ class LifeSettings:
     plugins: Sequence[Plugin] | None = ()
     apis: Registry | None = None
     release: Release | None = None
+    seed: object = 0
     stop_s: float = 10.0
 
 
@@ -68,6 +69,7 @@ class Lives:
         self.machine = machine
         self.how = how
         self.number = 0
+        self.ended = False
         self._port = how.port
         self._nursery = nursery
         self._life: Life | None = None
@@ -112,6 +114,8 @@ class Lives:
         await life.ended.wait()
 
     def _running(self) -> Life:
+        if self.ended:
+            raise NotRunningError("the broker has ended, with its block or its test")
         if self._life is None:
             raise NotRunningError("the broker is not running: call start() first")
         return self._life
@@ -166,6 +170,7 @@ async def running_lives(machine: Machine, how: LifeSettings) -> AsyncIterator[Li
                 if lives.is_running:
                     with trio.CancelScope(shield=True):
                         await lives.stop()
+                lives.ended = True
 
 
 @contextmanager
