@@ -9,16 +9,18 @@ from tests.trio_kafka_builtin.faults.kit import MOVED, Http, code, harness_with
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka_builtin.faults.plugin import faults
 
+CONTROLS = ["clock", "faults", "groups", "requests", "versions"]
+
 
 async def test_the_root_lists_the_controls(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
         http = Http(harness)
 
-        assert (await http("GET", "")).json() == {"controls": ["faults", "requests", "versions"]}
+        assert (await http("GET", "")).json() == {"controls": CONTROLS}
         unknown = await http("GET", "/clok")
         assert (unknown.status, unknown.json()["message"]) == (
             404,
-            "no control 'clok': there are faults, requests, versions",
+            f"no control 'clok': there are {', '.join(CONTROLS)}",
         )
 
 

@@ -36,8 +36,11 @@ FRAMED = b"\x00\x00\x00\x00\x07"
 REGISTRY = {"topics": "orders*", "registry": "http://registry.test/"}
 
 
-def batch(*values: bytes | None, producer: ProducerFields = NO_PRODUCER) -> bytes:
-    return encode_batch([Record(timestamp=1, value=value) for value in values], producer=producer)
+def batch(
+    *values: bytes | None, producer: ProducerFields = NO_PRODUCER, codec: Codec = Codec.NONE
+) -> bytes:
+    records = [Record(timestamp=1, value=value) for value in values]
+    return encode_batch(records, producer=producer, codec=codec)
 
 
 def produce(topic: str, *batches: bytes, acks: int = 1) -> ProduceRequest:
