@@ -11,7 +11,6 @@ import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.run import no_fault
 from trio_kafka.world.world import Crashed
 
 SCENARIO = pathlib.Path(__file__).with_name("scenario.py")
@@ -124,7 +123,7 @@ def test_any_call_on_a_disk_fails_when_it_is_told_to(call):
         }
         with pytest.raises(OSError, match="told to"):
             calls[call]()
-        universe.fault = no_fault
+        universe.fault = universe.faults
         return root.names(), file.size
 
     assert run_simulated(main) == (["f"], 3)
@@ -153,7 +152,7 @@ def test_a_told_reset_reaches_both_ends():
         universe.fault = fault_on("send", ConnectionResetError(errno.ECONNRESET, "told to"))
         with pytest.raises(ConnectionResetError, match="told to"):
             near.send(b"x")
-        universe.fault = no_fault
+        universe.fault = universe.faults
         await far.wait_readable()
         with pytest.raises(ConnectionResetError):
             far.receive_into(bytearray(1))

@@ -14,13 +14,7 @@ import trio
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
-
-Verdict = float | OSError | None
-
-
-def no_fault(machine: str, call: str, target: str) -> Verdict:  # noqa: ARG001 - a rule's signature
-    """Let every call pass: the default rule."""
-    return None
+from trio_kafka.world.simulated.faults import CallFaults, Verdict
 
 
 class SimulatedRun:
@@ -28,8 +22,9 @@ class SimulatedRun:
 
     fault: asked before each call at the seam with machine, call and target (a path or an address):
         an OSError is raised by the call (a ConnectionError also resets the connection), a number
-        is seconds that the call takes (World's own clock only), None lets it pass.
-    cuts: pairs of machines whose link is cut; what is sent meanwhile arrives once it is healed.
+        is seconds that the call takes (World's own clock only), None lets it pass. The default asks
+        `faults`, the rules.
+    cuts: pairs of machines, source and target, between which nothing arrives until it is healed.
     latency: seconds one way. room: bytes in flight and unread in one direction of a connection.
     moody: also simulate what is legal and rare: lost packets, cold and short reads, short sends,
         spurious wakes.
@@ -53,8 +48,9 @@ class SimulatedRun:
         self.network_chance = self.chance("network")
         self.disk_chance = self.chance("disk")
         self.time_chance = self.chance("time")
-        self.fault: Callable[[str, str, str], Verdict] = no_fault
-        self.cuts: set[frozenset[str]] = set()
+        self.faults = CallFaults(self.chance("faults"))
+        self.fault: Callable[[str, str, str], Verdict] = self.faults
+        self.cuts: set[tuple[str, str]] = set()
         self.machines: dict[str, Any] = {}
         self.trace: list[str] = []
         self.digest = 0
@@ -67,16 +63,33 @@ class SimulatedRun:
         """Return a new stream of random numbers for a purpose, decided by the seed."""
         return Random(f"{purpose}/{self.seed}")
 
-    def cut(self, one: str, other: str) -> None:
-        """Cut the link between two machines."""
-        self.cuts.add(frozenset((one, other)))
+    def cut(self, one: str, other: str, *, one_way: bool = False) -> None:
+        """Cut the link between two machines. one_way: only what `one` sends."""
+        self.cuts.add((one, other))
+        if not one_way:
+            self.cuts.add((other, one))
 
     def heal(self, one: str, other: str) -> None:
         """Undo `cut`; what was sent meanwhile arrives within 0.2 s."""
-        self.cuts.discard(frozenset((one, other)))
+        self.cuts -= {(one, other), (other, one)}
 
-    def linked(self, one: str, other: str) -> bool:
-        return frozenset((one, other)) not in self.cuts
+    def linked(self, source: str, target: str) -> bool:
+        """Return whether packets of `source` reach `target`."""
+        return (source, target) not in self.cuts
+
+    def half_open(self, one: str, other: str) -> int:
+        """Make the connections between two machines half-open, and return their number.
+
+        As after a firewall has forgotten them: what either end sends is lost, and no end is told.
+        An end that sends learns of it after 15 min, as on Linux. New connections work.
+        """
+        found = 0
+        for socket in list(self.machines[one].sockets if one in self.machines else ()):
+            if socket.other.world.name == other and not socket.lost:
+                socket.lose()
+                found += 1
+        self.note(one, "half_open", other, found)
+        return found
 
     def at(self, when: float, act: Callable[[], None]) -> None:
         """Call `act` at a time of Trio's clock; calls for one time are made in order."""

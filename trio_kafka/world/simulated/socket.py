@@ -25,6 +25,7 @@ from trio_kafka.world.simulated.run import Machine
 
 _RETRANSMISSION_S: Final = 0.2
 _HOLD_S: Final = 0.2  # how long the kernel holds bytes sent with MSG_MORE
+_GIVE_UP_S: Final = 924.6  # unanswered retransmissions: Linux, tcp_retries2=15
 
 
 class EdgeReceiver(Protocol):
@@ -65,6 +66,7 @@ class MemorySocket:
         self._shut = False  # this end sends no more
         self._reset = False
         self.gone = False  # this end's machine has forgotten it
+        self.lost = False  # half-open: nothing arrives any more
         self.closed = False
         world.sockets[self] = None
 
@@ -190,13 +192,23 @@ class MemorySocket:
 
     def _deliver(self, act: "Callable[[MemorySocket], None]") -> None:
         universe, other = self.world.universe, self.other
-        if not universe.linked(self.world.name, other.world.name):
+        if self.lost:
+            universe.at(trio.current_time() + _GIVE_UP_S, self._give_up)
+        elif not universe.linked(self.world.name, other.world.name):
             again = max(self._last_arrival, trio.current_time() + _RETRANSMISSION_S)
             universe.at(again, lambda: self._deliver(act))
         elif not other.gone:
             act(other)
         elif not self.gone and not universe.machines[other.world.name].dark:
             self.die(silent=True, told=True)  # reset by a machine that lost it
+
+    def lose(self) -> None:
+        """Make the connection half-open."""
+        self.lost = self.other.lost = True
+
+    def _give_up(self) -> None:
+        if not self.gone:
+            self.die(silent=True, told=True)
 
     def _edge(self) -> None:
         self._changed.unpark_all()

@@ -5,12 +5,13 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 from trio_kafka.world.scheduling import simulate
 from trio_kafka.world.simulated.disk import DirectoryNode
 from trio_kafka.world.simulated.run import SimulatedRun
-from trio_kafka.world.simulated.world import SimulatedWorld
+from trio_kafka.world.simulated.world import SimulatedClock, SimulatedWorld
 
 T = TypeVar("T")
 
@@ -20,9 +21,12 @@ class Universe(SimulatedRun):
 
     machines: dict[str, SimulatedWorld]
 
-    def run(self, main: "Callable[[Universe], Awaitable[T]]") -> T:
-        """Run `main(self)` in virtual time, decided by the seed. Raises Deadlock if all wait."""
-        return simulate(self.seed, partial(main, self))
+    def run(self, main: "Callable[[Universe], Awaitable[T]]", limit_s: float = inf) -> T:
+        """Run `main(self)` in virtual time, decided by the seed.
+
+        Raises Deadlock if all tasks wait, or after `limit_s` of virtual time.
+        """
+        return simulate(self.seed, partial(main, self), limit_s)
 
     def machine(self, name: str) -> SimulatedWorld:
         """Start a new life of a machine, on what its disk has kept."""
@@ -30,5 +34,9 @@ class Universe(SimulatedRun):
         if before is not None and before.alive:
             raise ValueError(f"machine {name} is alive: want a crash first")
         disk = before.disk if before else DirectoryNode()
-        self.machines[name] = SimulatedWorld(self, name, disk, before.life + 1 if before else 0)
-        return self.machines[name]
+        clock = before.clock if before else SimulatedClock()
+        life = before.life + 1 if before else 0
+        made = self.machines[name] = SimulatedWorld(self, name, disk, life, clock)
+        if before is not None:
+            made.capacity = before.capacity
+        return made

@@ -24,14 +24,28 @@ _PLENTY: Final = 1 << 40
 
 
 class SimulatedClock:
-    """Wall time and elapsed time are those of the run."""
+    """Clock of a machine. Elapsed time is that of the run; wall time may drift and step."""
 
     def __init__(self) -> None:
         self.elapsed = trio.current_time
         self.waits = None  # time passes only in waits
+        self._ahead = 0.0
+        self._rate = 0.0
+        self._since = 0.0
 
     def wall(self) -> float:
-        return EPOCH + trio.current_time()
+        now = trio.current_time()
+        return EPOCH + now + self._ahead + self._rate * (now - self._since)
+
+    def drift(self, rate: float) -> None:
+        """Let wall time gain `rate` seconds in a second from now on; negative: lose them."""
+        now = trio.current_time()
+        self._ahead += self._rate * (now - self._since)
+        self._rate, self._since = rate, now
+
+    def step(self, seconds: float) -> None:
+        """Move wall time, as a correction by NTP does. seconds: may be negative."""
+        self._ahead += seconds
 
 
 class SimulatedWorld:
@@ -43,7 +57,14 @@ class SimulatedWorld:
 
     simulated = True
 
-    def __init__(self, universe: SimulatedRun, name: str, disk: DirectoryNode, life: int) -> None:
+    def __init__(
+        self,
+        universe: SimulatedRun,
+        name: str,
+        disk: DirectoryNode,
+        life: int,
+        clock: SimulatedClock,
+    ) -> None:
         self.universe = universe
         self.name = name
         self.disk = disk
@@ -51,7 +72,7 @@ class SimulatedWorld:
         self.alive = True
         self.dark = False
         self.capacity: int | None = None
-        self.clock = SimulatedClock()
+        self.clock = clock
         self.descriptors = Descriptors()
         self.network = SimulatedNetwork(self)
         self.random = universe.chance(f"{name}/{life}")
