@@ -154,6 +154,14 @@ class Consumer:
         self._committed.update(due)
         return True
 
+    async def committed(self) -> dict[TopicPartition, int]:
+        """Return the committed offsets of the consumer's partitions; -1: none. Errors as `poll`."""
+        if self.group is None:
+            raise ValueError("no group: nothing is committed")
+        group = self.group
+        given = list(self.partitions or self.positions)
+        return await self.link.retry(lambda: self._find(group, given), self.within_s)
+
     async def _assigned(self) -> None:
         """Join the group and find the positions, as far as necessary."""
         if self.membership is not None:

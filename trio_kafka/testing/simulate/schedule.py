@@ -20,12 +20,17 @@ MOST_S: Final = 3600.0
 
 @frozen(kw_only=True)
 class Argument:
-    """Argument of a kind of fault: a number within bounds, or one of some texts."""
+    """Argument of a kind of fault: a number within bounds, one of some texts, or a pattern.
+
+    usual, usual_texts, weights: for values that the seed draws.
+    """
 
     name: str
     low: float = 0.0
     high: float = 0.0
     choices: tuple[str, ...] = ()
+    weights: tuple[int, ...] | None = None
+    usual_texts: tuple[str, ...] = ()
     whole: bool = False
     usual: tuple[float, float] = (0.0, 0.0)
 
@@ -34,6 +39,9 @@ class Argument:
         if self.choices:
             if value not in self.choices:
                 raise ValueError(f"{kind}: {self.name}={value!r}, want one of {self.choices}")
+        elif self.usual_texts:
+            if not isinstance(value, str) or not value:
+                raise ValueError(f"{kind}: {self.name}={value!r}, want a pattern such as '*.log'")
         elif isinstance(value, bool) or not isinstance(value, int if self.whole else int | float):
             raise ValueError(f"{kind}: {self.name}={value!r}, want a number")
         elif not self.low <= value <= self.high:
@@ -41,8 +49,8 @@ class Argument:
 
     def draw(self, chance: Random) -> Any:
         """Return a usual value."""
-        if self.choices:
-            return chance.choice(self.choices)
+        if self.choices or self.usual_texts:
+            return chance.choices(self.choices or self.usual_texts, self.weights)[0]
         if self.whole:
             return chance.randint(round(self.usual[0]), round(self.usual[1]))
         return round(chance.uniform(*self.usual), 3)
@@ -59,6 +67,17 @@ _KEPT: Final = Argument(name="kept", high=1.0, usual=(0.0, 1.0))
 KINDS: Final[Mapping[str, Mapping[str, tuple[Argument, ...]]]] = {
     "crashes": {
         "lose_power": (_KEPT, _DOWN),
+        "lose_power_at": (
+            Argument(
+                name="call",
+                choices=("append", "sync", "sync_directory", "create"),
+                weights=(2, 4, 1, 1),
+            ),
+            Argument(name="target", usual_texts=("*", "*.log")),
+            Argument(name="after", high=10_000, whole=True, usual=(0, 30)),
+            _KEPT,
+            _DOWN,
+        ),
         "kill": (_DOWN,),
         "stop": (_DOWN,),
     },

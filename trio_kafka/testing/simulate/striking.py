@@ -53,6 +53,15 @@ class Chaos:
         await self.kafka.lose_power(kept)
         await self._start_again(down_s)
 
+    async def lose_power_at(
+        self, call: str, target: str, after: int, kept: float, down_s: float
+    ) -> None:
+        rule = CallFault(
+            machine=NAME, call=call, target=target, after=after, times=1, power_loss=kept
+        )
+        await self.universe.faults.add(rule).wait()
+        await self._start_again(down_s)
+
     async def kill(self, down_s: float) -> None:
         await self.kafka.kill()
         await self._start_again(down_s)

@@ -10,11 +10,20 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from random import Random
 
+import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
 
-Verdict = float | OSError | None
+
+@frozen
+class PowerLoss:
+    """The machine loses its power before the call. kept: see `disk`."""
+
+    kept: float
+
+
+Verdict = float | OSError | PowerLoss | None
 
 
 @frozen(kw_only=True)
@@ -23,8 +32,9 @@ class CallFault:
 
     machine, call, target: patterns as for file names. call: `append`, `sync`, `create`, `send`,
         `receive`, ...; target: a path or an address.
-    error: name of an errno, such as EIO, which the call raises. A connection is also reset by
-        ECONNRESET. delay_s: least and greatest time that the call takes instead.
+    error: name of an errno, such as EIO, which the call raises; ECONNRESET also resets the
+        connection. delay_s: least and greatest time that the call takes. power_loss: the machine
+        loses its power; probability that a write that was not synced survives. One of the three.
     after: matching calls that pass first. every: then each nth one gets the fault. times: number
         of faults; None: no limit. probability: of each.
     """
@@ -33,18 +43,20 @@ class CallFault:
     call: str = "*"
     target: str = "*"
     error: str | None = None
-    delay_s: tuple[float, float] = (0.0, 0.0)
+    delay_s: tuple[float, float] | None = None
+    power_loss: float | None = None
     after: int = 0
     every: int = 1
     times: int | None = None
     probability: float = 1.0
 
     def __attrs_post_init__(self) -> None:
-        if (self.error is None) == (self.delay_s[1] <= 0):
-            raise ValueError("want either an error or a delay")
+        verdicts = [self.error, self.delay_s, self.power_loss]
+        if sum(one is not None for one in verdicts) != 1:
+            raise ValueError("want one of error, delay_s and power_loss")
         if self.error is not None and not hasattr(errno, self.error):
             raise ValueError(f"error={self.error!r}: want the name of an errno, such as EIO")
-        if not 0 <= self.delay_s[0] <= self.delay_s[1]:
+        if self.delay_s is not None and not 0 <= self.delay_s[0] <= self.delay_s[1]:
             raise ValueError(f"delay_s={self.delay_s}: want a least and a greatest time")
         if self.every < 1 or self.after < 0 or not 0 <= self.probability <= 1:
             raise ValueError("want every >= 1, after >= 0, and a probability of 0 to 1")
@@ -57,9 +69,11 @@ class CallFault:
         )
 
     def verdict(self, chance: Random, target: str) -> Verdict:
-        if self.error is None:
+        if self.delay_s is not None:
             return chance.uniform(*self.delay_s)
-        number = getattr(errno, self.error)
+        if self.power_loss is not None:
+            return PowerLoss(self.power_loss)
+        number = getattr(errno, self.error or "EIO")
         return OSError(number, os.strerror(number), target)
 
 
@@ -71,6 +85,7 @@ class ActiveFault:
     _remove: Callable[["ActiveFault"], None] = field(repr=False)
     seen: int = 0
     hits: int = 0
+    _changed: trio.Event = field(factory=trio.Event, repr=False)
 
     def strikes(self, chance: Random) -> bool:
         """Return whether the matching call that was just counted gets the fault."""
@@ -80,6 +95,17 @@ class ActiveFault:
         if (self.seen - rule.after - 1) % rule.every:
             return False
         return rule.probability >= 1 or chance.random() < rule.probability
+
+    def hit(self) -> None:
+        """Count a fault."""
+        self.hits += 1
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    async def wait(self, hits: int = 1) -> None:
+        """Wait for so many faults in all."""
+        while self.hits < hits:
+            await self._changed.wait()
 
     def remove(self) -> None:
         """End the rule. Idempotent."""
@@ -114,6 +140,6 @@ class CallFaults:
             if one.rule.matches(machine, call, target):
                 one.seen += 1
                 if found is None and one.strikes(self._chance):
-                    one.hits += 1
+                    one.hit()
                     found = one.rule.verdict(self._chance, target)
         return found

@@ -13,6 +13,7 @@ from trio_kafka.world.protocols import check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.child import Program, SimulatedChild, start_child
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
+from trio_kafka.world.simulated.faults import PowerLoss
 from trio_kafka.world.simulated.network import MemoryListener, SimulatedNetwork
 from trio_kafka.world.simulated.run import SimulatedRun
 from trio_kafka.world.simulated.socket import MemorySocket
@@ -100,6 +101,9 @@ class SimulatedWorld:
         self.check()
         self.universe.note(self.name, call, target, data)
         verdict = self.universe.fault(self.name, call, target)
+        if isinstance(verdict, PowerLoss):
+            self.crash(kept=verdict.kept)
+            raise Crashed
         if isinstance(verdict, OSError):
             raise verdict
         return verdict or 0.0
