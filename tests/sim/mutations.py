@@ -20,6 +20,7 @@ from trio_kafka.log.recovery import partition as recovery
 from trio_kafka.log.recovery import segment_loader, verify
 from trio_kafka.log.recovery.segment_loader import SegmentLoader
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.world.protocols import File
@@ -105,9 +106,18 @@ def keep_the_torn_tail() -> AbstractContextManager[None]:
     return replaced(verify, "check_crc", lambda *_: None)
 
 
-def keep_segments_behind_a_hole() -> AbstractContextManager[None]:
-    """Recovery: segments behind a torn one stay."""
-    return replaced(SegmentLoader, "_continues", lambda _loader, _base, _end: True)
+def leave_the_torn_tail() -> AbstractContextManager[None]:
+    """Recovery: a segment is not cut after its last whole batch."""
+    return replaced(SegmentFile, "truncate", lambda *_: None)
+
+
+def leave_dropped_segments() -> AbstractContextManager[None]:
+    """Recovery: the files of segments behind a torn one stay."""
+
+    async def drop_nothing(*_: Any) -> None:
+        await trio.lowlevel.checkpoint()
+
+    return replaced(segment_loader, "drop_segment", drop_nothing)
 
 
 def cut_too_much() -> AbstractContextManager[None]:
@@ -124,18 +134,6 @@ def cut_too_much() -> AbstractContextManager[None]:
         return last[2]
 
     return replaced(segment_loader, "check_segment", check_less)
-
-
-def trust_sealed_segments() -> AbstractContextManager[None]:
-    """Recovery: sealed segments above the recovery point are not read."""
-    load = SegmentLoader.load
-
-    async def load_trusting(loader: SegmentLoader, bases: list[int]) -> None:
-        point, loader.known.recovery_point = loader.known.recovery_point, 1 << 62
-        await load(loader, bases)
-        loader.known.recovery_point = point
-
-    return replaced(SegmentLoader, "load", load_trusting)
 
 
 def forget_producers() -> AbstractContextManager[None]:
@@ -259,9 +257,9 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     scan_past_the_batch,
     repeat_an_offset,
     keep_the_torn_tail,
-    keep_segments_behind_a_hole,
+    leave_the_torn_tail,
+    leave_dropped_segments,
     cut_too_much,
-    trust_sealed_segments,
     forget_producers,
     skip_the_replay,
     accept_duplicates,
@@ -275,4 +273,3 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     keep_the_room_secret,
     answer_commits_early,
 )
-NAMES: Final = {one.__name__: one for one in MUTATIONS}

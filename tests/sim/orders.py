@@ -25,7 +25,7 @@ ALL: Final = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
 BATCHES: Final = 6
 SOON_S: Final = 1.5  # a calm broker answers sooner
 SETTINGS: Final = {
-    "log.roll.ms": "400",
+    "log.roll.ms": "150",
     "num.io.threads": "2",
     "num.network.threads": "1",
     "queued.max.requests": "1",
@@ -65,13 +65,17 @@ async def orders(
     elif end == "restart":
         await sim.kafka.restart()
     await read_anywhere(sim, everywhere=end == "restart")
-    await sim.check()
+    log = await sim.check()
+    for at, records in log.items():
+        assert list(records) == list(range(len(records))), f"{at} has gaps"
     return planned
 
 
 def draw_faults(chance: Random) -> Schedule:
     """Return some faults of all kinds, and a power loss while batches are being written."""
     faults = draw_schedule(chance, KINDS, within_s=2.0, most=3)
+    if chance.random() < 0.5:
+        faults.append((0.0, "slow_disk", 0.2, 2.0))
     for begin_s in (0.0, 1.0)[: chance.randint(1, 2)]:
         kept, down_s = chance.choice((0.0, 0.3, 0.7)), chance.uniform(0.05, 0.5)
         after = chance.randrange(12)

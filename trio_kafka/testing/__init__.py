@@ -3,6 +3,8 @@
 __all__ = [
     "asgi",
     "broker",
+    "checkers",
+    "clients",
     "direct",
     "fault_rules",
     "faults",
@@ -13,5 +15,6 @@ __all__ = [
     "processes",
     "sample_apis",
     "scripted_client",
+    "simulate",
     "simulation",
 ]

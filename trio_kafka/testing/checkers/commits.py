@@ -33,8 +33,8 @@ def excess_commits(history: History) -> list[Violation]:
             end = read.get((one.group, one.at), 0)
             if one.offset > end:
                 text = (
-                    f"{one.consumer} of group {one.group} committed offset {one.offset} of {one.at};"
-                    f" the group had read up to {end}"
+                    f"{one.consumer} of group {one.group} committed offset {one.offset} of"
+                    f" {one.at}; the group had read up to {end}"
                 )
                 found.append(Violation("committed unread", one.at, (end, one.offset), text))
                 read[one.group, one.at] = one.offset  # once

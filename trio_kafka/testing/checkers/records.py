@@ -6,6 +6,7 @@ time. Durability across a power loss needs `flush.messages=1` or a second replic
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
+from itertools import pairwise
 from typing import Final
 
 from trio_kafka.model import TopicPartition
@@ -98,7 +99,7 @@ def _disordered_sends(history: History) -> list[Violation]:
     found = []
     for (producer, at), rows in acknowledged.items():
         rows.sort(key=lambda row: row[0])
-        for (_, earlier), (_, later) in zip(rows, rows[1:], strict=False):
+        for (_, earlier), (_, later) in pairwise(rows):
             if later.offset <= earlier.offset:
                 text = (
                     f"{producer} sent {shown(earlier.record)} before {shown(later.record)} to {at};"

@@ -229,9 +229,7 @@ class Consumer:
                 found[TopicPartition(topic.name, row.partition_index)] = row.committed_offset
         if self.history is not None:
             for at, offset in found.items():
-                self.history.commit_found(
-                    group, at.topic, at.partition, offset=offset, since=since
-                )
+                self.history.commit_found(group, at.topic, at.partition, offset=offset, since=since)
         return found
 
     async def _commit(self, group: str, due: Mapping[TopicPartition, int]) -> None:
@@ -262,9 +260,7 @@ class Consumer:
                 failed = failed or row.error_code
                 at = TopicPartition(topic.name, row.partition_index)
                 if not row.error_code and self.history is not None:
-                    self.history.committed(
-                        self.name, group, at.topic, at.partition, offset=due[at]
-                    )
+                    self.history.committed(self.name, group, at.topic, at.partition, offset=due[at])
         check(failed)
 
 

@@ -89,6 +89,10 @@ async def _run(
         simulation = await set_up(universe, nursery, settings)
         try:
             return await test(simulation)
+        except Exception as error:
+            for schedule in simulation.schedules:
+                only_leaf(error).add_note(f"faults: {schedule}")
+            raise
         finally:
             # At once: a test that is over has no use for an orderly stop.
             simulation.kafka.world.crash(power=False)
@@ -139,10 +143,12 @@ def simulate(
             raise TypeError(f"{test!r} is not an async function: want `async def test(sim)`")
         signature = inspect.signature(test)
         first, *others = signature.parameters.values()
+        names = [one.name for one in others]
 
         @wraps(test)
         def run(*args: Any, **kwargs: Any) -> None:
-            runs.run(partial(_call, test, first.name, args, kwargs), test.__qualname__)
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+            runs.run(partial(_call, test, first.name, given), test.__qualname__)
 
         # pytest and hypothesis read this signature, and must not look through the wrapper.
         vars(run)["__signature__"] = signature.replace(parameters=others, return_annotation=None)
@@ -155,8 +161,7 @@ def simulate(
 async def _call(
     test: Callable[..., Awaitable[T]],
     name: str,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    given: Mapping[str, Any],
     simulation: Simulation,
 ) -> T:
-    return await test(*args, **{name: simulation}, **kwargs)
+    return await test(**{name: simulation}, **given)

@@ -96,6 +96,13 @@ class SimulatedKafka:
             self.starts += 1
             self._nursery.start_soon(self._run, self._life, name=f"{NAME}/{self.starts}")
 
+    async def wait_down(self) -> None:
+        """Wait until nothing of a life that has crashed is left."""
+        await trio.lowlevel.checkpoint()
+        life = self._life
+        if life is not None and not life.world.alive:
+            await life.over.wait()
+
     async def start(self) -> None:
         """Start, and wait until the broker serves, in this life or in a later one."""
         await trio.lowlevel.checkpoint()

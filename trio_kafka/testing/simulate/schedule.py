@@ -139,5 +139,3 @@ def draw_schedule(
         at_s = round(chance.uniform(0, within_s), 3)
         faults.append((at_s, kind, *(one.draw(chance) for one in ARGUMENTS[kind])))
     return check_schedule(faults)
-
-

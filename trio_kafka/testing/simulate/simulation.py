@@ -11,8 +11,8 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers import History, check_history
-from trio_kafka.testing.clients import Consumer, Producer
-from trio_kafka.testing.simulate.kafka import CLIENTS, NAME, SimulatedKafka
+from trio_kafka.testing.clients import Consumer, Fetched, Producer
+from trio_kafka.testing.simulate.kafka import CLIENTS, SimulatedKafka
 from trio_kafka.testing.simulate.schedule import Fault, Schedule, check_schedule, draw_schedule
 from trio_kafka.testing.simulate.striking import Chaos
 from trio_kafka.world.simulated import SimulatedWorld, Universe
@@ -24,6 +24,7 @@ class Simulation:
 
     kafka: the broker, which serves when the test begins. history: of all clients of this run.
     chance: random numbers for the test itself. clients: the machine of the clients.
+    schedules: faults of the `chaos` blocks so far.
     """
 
     universe: Universe
@@ -31,6 +32,7 @@ class Simulation:
     history: History = field(factory=History, init=False)
     chance: Random = field(init=False)
     clients: SimulatedWorld = field(init=False)
+    schedules: list[Schedule] = field(factory=list, init=False)
     _names: dict[str, int] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -91,6 +93,7 @@ class Simulation:
             planned = draw_schedule(chance, chosen, within_s=within_s, most=most)
         else:
             planned = check_schedule(schedule)
+        self.schedules.append(planned)
         chaos = Chaos(self.universe, self.kafka)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(chaos.run, planned, name="chaos")
@@ -106,8 +109,8 @@ class Simulation:
         self,
         topics: Collection[str] = (),
         starts: Mapping[TopicPartition, int] | None = None,
-    ) -> None:
-        """Hold the history of this run against the log. Stop the clients before.
+    ) -> dict[TopicPartition, dict[int, Fetched]]:
+        """Hold the history of this run against the log, and return the log. Stop the clients before.
 
         topics: only these; none: all. starts: see `lost_records`.
         Raises BrokenGuaranteeError.
@@ -116,6 +119,7 @@ class Simulation:
         log = await self.kafka.log(*topics)
         values = {at: {n: one.value for n, one in rows.items()} for at, rows in log.items()}
         check_history(self.history, values, starts or {})
+        return log
 
 
 async def set_up(
@@ -126,12 +130,3 @@ async def set_up(
     kafka = SimulatedKafka(universe, nursery, settings=settings)
     await kafka.start()
     return Simulation(universe, kafka)
-
-
-async def tear_down(simulation: Simulation) -> None:
-    """End the broker at once: a test that is over has no use for an orderly stop."""
-    simulation.kafka.supervised = False
-    await simulation.kafka.kill()
-
-
-__all__ = ["NAME", "Simulation", "set_up", "tear_down"]

@@ -72,6 +72,7 @@ class Chaos:
 
     async def _start_again(self, down_s: float) -> None:
         await trio.sleep(down_s)
+        await self.kafka.wait_down()
         self.kafka.start_soon()
 
     # Links

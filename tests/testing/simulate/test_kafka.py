@@ -1,0 +1,93 @@
+"""The broker of a simulation, over its lives."""
+
+import pytest
+import trio
+
+from trio_kafka.errors import LogDirError
+from trio_kafka.testing.clients.errors import AnswerError
+from trio_kafka.testing.simulate import run_seed, simulate
+from trio_kafka.world.simulated.faults import CallFault
+
+
+@pytest.mark.slow
+@simulate(seeds=2)
+async def test_what_was_acknowledged_outlives_every_end(sim):
+    kafka = sim.kafka
+    await kafka.create_topic("t")
+    async with sim.producer() as producer:
+        for number, end in enumerate((kafka.stop, kafka.kill, kafka.lose_power)):
+            await producer.send("t", b"%d" % number)
+            await end()
+            assert not kafka.up
+            await end()  # it is down already
+            await kafka.start()
+            await kafka.start()  # it is up already
+
+    assert await kafka.records("t") == [b"0", b"1", b"2"]
+    assert kafka.starts == 4
+    await kafka.restart()
+    assert kafka.starts == 5
+    await sim.check()
+
+
+@simulate(seeds=2)
+async def test_a_start_that_is_cut_short_by_a_crash_is_made_again(sim):
+    await sim.kafka.kill()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sim.kafka.start)
+        await trio.sleep(0.1)
+        await sim.kafka.lose_power()
+
+    assert sim.kafka.up
+    assert sim.kafka.starts == 3
+
+
+@simulate(seeds=2)
+async def test_a_stop_during_the_start_ends_it(sim):
+    await sim.kafka.kill()
+    sim.kafka.start_soon()
+    await sim.kafka.stop()
+
+    assert not sim.kafka.up
+
+
+@simulate(seeds=1)
+async def test_a_topic_may_be_created_twice_and_a_wrong_one_is_refused(sim):
+    await sim.kafka.create_topic("t", 2)
+    await sim.kafka.create_topic("t", 2)
+    assert len(await sim.kafka.log()) == 2
+
+    with pytest.raises(AnswerError, match="INVALID_TOPIC_EXCEPTION"):
+        await sim.kafka.create_topic("/")
+
+
+def break_disk(sim):
+    sim.universe.faults.add(CallFault(machine="kafka", call="append", error="EIO", times=1))
+
+
+@simulate(seeds=2)
+async def test_a_supervised_broker_starts_again_when_its_disk_has_failed(sim):
+    await sim.kafka.create_topic("t")
+    sim.kafka.supervised = True
+    break_disk(sim)
+
+    async with sim.producer() as producer:
+        assert await producer.send("t", b"x") == 0
+
+    assert sim.kafka.starts == 2
+
+
+def test_otherwise_its_failure_is_that_of_the_test():
+    async def fail(sim):
+        await sim.kafka.create_topic("t")
+        break_disk(sim)
+        async with sim.producer() as producer:
+            await producer.send("t", b"x")
+
+    with pytest.raises(LogDirError, match="/data/__cluster_metadata-0: .*Input/output"):
+        run_seed(fail, 0)
+
+
+@simulate(seeds=1, settings={"log.dirs": "/a,/b"})
+async def test_settings_are_those_of_the_decorator(sim):
+    assert [str(path) for path in sim.kafka.broker.config.log_dirs] == ["/a", "/b"]
