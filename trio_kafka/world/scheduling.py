@@ -77,7 +77,10 @@ def simulate(seed: object, main: Callable[[], Awaitable[T]], limit_s: float = in
 
 
 def _waiting_tasks(task: trio.lowlevel.Task, indent: str) -> list[str]:
-    """Return name and place of `task`, and indented those below; place: last frame outside of Trio."""
+    """Return name and place of `task`, and indented those of the tasks below.
+
+    The place is the last frame outside of Trio.
+    """
     place = ""
     for frame, line in task.iter_await_frames():
         if not frame.f_globals.get("__name__", "").startswith("trio."):

@@ -57,10 +57,8 @@ def test_a_commit_without_an_answer_may_be_found_or_not(history):
 
     assert find(history, 4) == []
     assert find(history, 6) == []
-    assert find(history, 5) == [
-        "the coordinator returned offset 5 of t-0 for group g; the last acknowledged commit is 4,"
-        " [6] may have taken effect"
-    ]
+    [text] = find(history, 5)
+    assert text.endswith("the last acknowledged commit is 4, [6] may have taken effect")
 
 
 def test_a_commit_that_was_answered_after_the_question_may_be_found_or_not(history):

@@ -84,7 +84,7 @@ def test_otherwise_its_failure_is_that_of_the_test():
         async with sim.producer() as producer:
             await producer.send("t", b"x")
 
-    with pytest.raises(LogDirError, match="/data/__cluster_metadata-0: .*Input/output"):
+    with pytest.raises(LogDirError, match=r"/data/__cluster_metadata-0: .*Input/output"):
         run_seed(fail, 0)
 
 

@@ -110,9 +110,9 @@ class Simulation:
         topics: Collection[str] = (),
         starts: Mapping[TopicPartition, int] | None = None,
     ) -> dict[TopicPartition, dict[int, Fetched]]:
-        """Hold the history of this run against the log, and return the log. Stop the clients before.
+        """Hold the history of this run against the log, and return the log.
 
-        topics: only these; none: all. starts: see `lost_records`.
+        Stop the clients before. topics: only these; none: all. starts: see `lost_records`.
         Raises BrokenGuaranteeError.
         """
         await self.heal()
