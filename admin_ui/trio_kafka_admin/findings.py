@@ -90,21 +90,21 @@ def findings(before: TreeSnapshot | None, after: TreeSnapshot) -> list[Finding]:
 def full_channel(place: Place) -> str | None:
     bound, depth = place.number("bound"), place.number("depth")
     if place.now.kind == "channel" and 0 < bound <= depth:
-        return f"{place.name} is full: {depth:.0f} of {bound:.0f}"
+        return f"{place.name} is full: {depth:.0f} of {bound:.0f} items"
     return None
 
 
 def late_channel(place: Place) -> str | None:
     oldest_s = place.number("oldest_s")
     if place.now.kind == "channel" and oldest_s > _LATE_S:
-        return f"the oldest of {place.name} has waited for {oldest_s:.1f} s"
+        return f"the oldest item of {place.name} has waited for {oldest_s:.1f} s"
     return None
 
 
 def spent_limiter(place: Place) -> str | None:
     tokens, waiting = place.number("tokens"), place.number("waiting")
     if place.now.kind == "limiter" and waiting and place.number("borrowed") >= tokens:
-        return f"all {tokens:.0f} of {place.name} are taken, and {waiting:.0f} wait"
+        return f"all {tokens:.0f} tokens of {place.name} are taken, and {waiting:.0f} tasks wait"
     return None
 
 
@@ -117,14 +117,14 @@ def failed_plugin(place: Place) -> str | None:
 def failed_job(place: Place) -> str | None:
     error = place["last_error"]
     if place.now.kind == "job" and error:
-        return f"the job {place.now.name} failed the last time: {error}"
+        return f"job {place.now.name} failed in its last run: {error}"
     return None
 
 
 def dropped(place: Place) -> str | None:
     lost = place.grown("dropped")
     if place.now.kind == "channel" and lost > 0:
-        return f"{place.name} had no room for {lost:.0f}, which are lost"
+        return f"{place.name} was full: {lost:.0f} items were dropped"
     return None
 
 
@@ -133,7 +133,7 @@ def busy_loop(place: Place) -> str | None:
         return None
     percent = 100 * place.grown("busy_s") / place.seconds
     if percent > _BUSY_PERCENT:
-        return f"the loop of {place.path[-2]} is rarely idle: it is busy for {percent:.0f} %"
+        return f"the loop of {place.path[-2]} is busy for {percent:.0f} % of the time"
     return None
 
 
@@ -141,7 +141,7 @@ def blocked_loop(place: Place) -> str | None:
     if place.path[-1] == "watchdog" and place.grown("blocks") > 0:
         who = place["last_plugin"] or place["last_task"]
         held_ms = place.number("last_ms")
-        return f"{who} held the loop for {held_ms:.0f} ms, at {place['last_where']}"
+        return f"{who} blocked the loop for {held_ms:.0f} ms, at {place['last_where']}"
     return None
 
 
@@ -207,7 +207,7 @@ def lagging_group(place: Place) -> str | None:
     if grown > 0:
         change = f"{grown:,.0f} more than {place.seconds:.0f} s ago"
     elif not grown and members and lag >= _STUCK_LAG:
-        change = f"as {place.seconds:.0f} s ago"
+        change = f"unchanged for {place.seconds:.0f} s"
     else:
         return None
     empty = "" if members else ", and has no members"

@@ -5,7 +5,7 @@ from math import inf
 
 import trio
 
-from trio_kafka.broker import Broker, running_broker
+from trio_kafka.broker import Broker, RunningBroker
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
 from trio_kafka.controller.topics import NewTopic
@@ -32,7 +32,7 @@ def logs_of(world: SimulatedWorld, config: BrokerConfig) -> LogManager:
     return LogManager(world, config.directories, Node("broker", "broker"))
 
 
-async def fill(broker: Broker, topic: str = "t", partitions: int = 3) -> None:
+async def fill(broker: RunningBroker, topic: str = "t", partitions: int = 3) -> None:
     """A topic with one record in each partition."""
     made = await broker.controller.create_topics([NewTopic(name=topic, partitions=partitions)])
     assert not isinstance(made[topic], Exception), made
@@ -40,7 +40,7 @@ async def fill(broker: Broker, topic: str = "t", partitions: int = 3) -> None:
         produce(broker, topic, number)
 
 
-def produce(broker: Broker, topic: str = "t", number: int = 0) -> None:
+def produce(broker: RunningBroker, topic: str = "t", number: int = 0) -> None:
     """One record more."""
     batch = memoryview(bytearray(encode_batch([Record(value=b"value")])))
     append(broker.replicas.partition(topic, number), batch, acks=1)
@@ -50,7 +50,7 @@ async def live_once(world: SimulatedWorld, config: BrokerConfig, *, clean: bool)
     """A first life, with a topic; the machine for the next one, after a stop or kill -9."""
 
     async def life(world: SimulatedWorld) -> None:
-        async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await fill(broker)
             await write_checkpoints(broker.logs)
             if not clean:
@@ -60,7 +60,7 @@ async def live_once(world: SimulatedWorld, config: BrokerConfig, *, clean: bool)
     return world.universe.machine(world.name)
 
 
-def names_below(broker: Broker) -> list[str]:
+def names_below(broker: RunningBroker) -> list[str]:
     """All nodes of its tree."""
     return [node.name for _, node in broker.node.walk()]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.broker.kit import APIS, config_of, live_once
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.run import check_descriptors
 from trio_kafka.log.manager.log_manager import LogManager
@@ -18,7 +18,7 @@ async def test_a_start_with_too_few_descriptors_names_the_limit_and_the_number_w
     world.descriptors.limit = SMALLEST - 1
 
     with pytest.raises(StartError, match=r"is 63, a broker needs at least 64"):
-        async with running_broker(config, world, apis=APIS):
+        async with Broker(config, world, apis=APIS):
             pass
 
 
@@ -29,7 +29,7 @@ async def test_a_start_with_just_enough_descriptors_has_all_partitions(
     world = await live_once(world, config, clean=True)
     world.descriptors.limit = SMALLEST
 
-    async with running_broker(config, world, apis=APIS) as broker:
+    async with Broker(config, world, apis=APIS) as broker:
         logs: LogManager = broker.logs
         assert len(logs.logs) == PARTITIONS
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.broker.kit import APIS, config_of, content_of, live_once, logs_of
-from trio_kafka.broker import StartError, running_broker
+from trio_kafka.broker import Broker, StartError
 from trio_kafka.broker.main import format_directories, format_in
 from trio_kafka.broker.storage import open_storage
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
@@ -64,7 +64,7 @@ async def test_a_lost_metadata_directory_is_not_made_anew(world, autojump_clock)
 async def test_an_empty_directory_joins_formatted_ones(world, autojump_clock) -> None:
     await format_once(world, config_of(log_dirs="/a"), cluster_id="mine")
 
-    async with running_broker(config_of(log_dirs="/a,/b"), world, apis=APIS):
+    async with Broker(config_of(log_dirs="/a,/b"), world, apis=APIS):
         pass
 
     assert (await read_meta_properties(world.directory("/b"))).cluster_id == "mine"
@@ -99,7 +99,7 @@ async def test_a_formatting_cut_off_after_the_identity_is_finished(world, autoju
         await metadata.unlink(name)
     logs.abandon()
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         assert broker.storage.identity == storage.identity
 
 

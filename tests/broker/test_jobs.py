@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import sync
@@ -16,7 +16,7 @@ from trio_kafka.world.simulated import SimulatedWorld
 
 async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
     config = config_of({"log.retention.ms": "1000", "log.retention.check.interval.ms": "10000"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         log = broker.replicas.partition("t", 0).local_log()
         roll(log)
@@ -28,7 +28,7 @@ async def test_old_segments_go_at_the_check(world, autojump_clock) -> None:
 
 async def test_recovery_points_are_written_down_now_and_then(world, autojump_clock) -> None:
     config = config_of({"log.flush.offset.checkpoint.interval.ms": "60000"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         await trio.sleep(100)
 
@@ -45,7 +45,7 @@ async def test_start_offsets_have_an_interval_of_their_own(world, autojump_clock
             "log.flush.start.offset.checkpoint.interval.ms": "60000",
         }
     )
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         await trio.sleep(40)  # the first run follows the start
         broker.replicas.partition("t", 0).local_log().set_start_offset(1)
@@ -79,7 +79,7 @@ async def test_each_checkpoint_is_written_at_its_own_interval(
 ) -> None:
     late = dict.fromkeys(CHECKPOINTS, "60000000")
     config = config_of({**late, "log.initial.task.delay.ms": "1000", setting: "10000"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await trio.sleep(5)
         await fill(broker, partitions=1)
         log = broker.replicas.partition("t", 0).local_log()
@@ -98,7 +98,7 @@ async def test_high_watermarks_are_written_every_5_s_and_only_if_one_has_moved(
 ) -> None:
     name = "replication-offset-checkpoint"
     seen: list[str] = []
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         await trio.sleep(6)
         assert content_of(world, "/data", name) == b"0\n1\nt 0 1\n"
@@ -118,7 +118,7 @@ async def test_a_checkpoint_whose_interval_is_0_is_written_once(world, autojump_
     config = config_of(
         {"log.flush.offset.checkpoint.interval.ms": "0", "log.initial.task.delay.ms": "30000"}
     )
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await trio.sleep(100)
         figures = {node.name: node.figures() for _, node in broker.node.walk()}
     job = figures["kafka-recovery-point-checkpoint"]
@@ -129,7 +129,7 @@ async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) ->
     config = config_of(
         {"producer.id.expiration.ms": "60000", "producer.id.expiration.check.interval.ms": "10000"}
     )
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         partition = broker.replicas.partition("t", 0)
         now = int(world.clock.wall() * 1000)
@@ -145,7 +145,7 @@ async def test_producers_that_are_silent_are_forgotten(world, autojump_clock) ->
 
 async def test_how_long_producers_are_kept_may_change_meanwhile(world, autojump_clock) -> None:
     config = config_of({"producer.id.expiration.check.interval.ms": "10000"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         partition = broker.replicas.partition("t", 0)
         records = [Record(timestamp=int(world.clock.wall() * 1000), value=b"value")]
@@ -164,7 +164,7 @@ async def test_how_long_producers_are_kept_may_change_meanwhile(world, autojump_
 
 async def test_logs_are_synced_by_time_where_that_is_set(world, autojump_clock) -> None:
     config = config_of({"log.flush.scheduler.interval.ms": "1000", "log.flush.interval.ms": "5000"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         log = broker.replicas.partition("t", 0).local_log()
         await trio.sleep(3)
@@ -183,7 +183,7 @@ async def test_the_files_of_a_deleted_topic_go_after_the_delay_and_nothing_ticks
     def left() -> list[str]:
         return [name for name in world.directory("/data").names() if name.startswith("t-")]
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=2)
         await broker.controller.delete_topics(["t"])
         await trio.sleep(50)
@@ -202,13 +202,13 @@ async def test_a_start_gives_files_of_deleted_topics_the_delay_that_was_set_mean
     def left() -> list[str]:
         return [name for name in world.directory("/data").names() if name.startswith("t-")]
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker, partitions=1)
         change = ConfigChange("log.segment.delete.delay.ms", Operation.SET, "5000")
         await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
         await broker.controller.delete_topics(["t"])
     assert [name.endswith("-delete") for name in left()] == [True]
 
-    async with running_broker(config, world, apis=APIS):
+    async with Broker(config, world, apis=APIS):
         await trio.sleep(100)
         assert left() == []

@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, fill
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.controller.brokers import HeartbeatAnswer
@@ -38,7 +38,7 @@ def lifecycle_of(controller) -> Lifecycle:
 async def test_it_is_registered_unfenced_and_at_the_end_leads_nothing(
     world, autojump_clock
 ) -> None:
-    async with running_broker(
+    async with Broker(
         config_of({"broker.rack": "r1"}), world, format_if_empty=True, apis=APIS
     ) as broker:
         await fill(broker)
@@ -58,7 +58,7 @@ async def test_it_is_registered_unfenced_and_at_the_end_leads_nothing(
 
 
 async def test_a_broker_of_another_cluster_is_refused(world, autojump_clock) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         stranger = Lifecycle(
             7,
             b"i" * 16,
@@ -77,7 +77,7 @@ async def test_a_broker_of_another_cluster_is_refused(world, autojump_clock) -> 
 async def test_a_registration_that_takes_too_long_is_told_with_its_setting(
     world, autojump_clock
 ) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         image = broker.metadata.image
         late = Lifecycle(7, b"i" * 16, broker.controller, MetadataCache(image), Node("", "part"))
 

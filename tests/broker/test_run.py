@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, live_once, names_below
-from trio_kafka.broker import Broker, StartError, run, running_broker
+from trio_kafka.broker import Broker, RunningBroker, StartError, run
 from trio_kafka.requests.registry import InstalledApiError, Registry
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.simulated.file import SimulatedFile
@@ -30,7 +30,7 @@ def lingering(files: list[SimulatedFile]) -> list[str]:
 
 
 async def test_it_serves_while_the_block_runs(world, files, autojump_clock) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         assert broker.lifecycle.state == "running"
         assert set(broker.tasks.running) >= {"raft", "planes", "replication"}
         assert {"start", "snapshot-generator", "replica-manager"} <= set(names_below(broker))
@@ -43,7 +43,7 @@ async def test_it_serves_while_the_block_runs(world, files, autojump_clock) -> N
 
 
 async def test_the_order_of_start_and_stop_is_that_of_the_design(world, autojump_clock) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         pass
 
     assert list(broker.start.durations) == [
@@ -85,14 +85,14 @@ class Steps(trio.abc.Instrument):
             self.scope.cancel()
 
 
-async def start_cut_off(world, config, steps: int) -> Broker | None:
+async def start_cut_off(world, config, steps: int) -> RunningBroker | None:
     """The broker if `steps` were enough to start it."""
     broker = None
     with trio.CancelScope() as scope:
         instrument = Steps(scope, steps)
         trio.lowlevel.add_instrument(instrument)
         try:
-            async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+            async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
                 pass
         finally:
             trio.lowlevel.remove_instrument(instrument)
@@ -112,7 +112,7 @@ async def test_a_first_start_cancelled_anywhere_gives_back_locks_and_files(
         broker = await start_cut_off(world, config, steps)
         assert (world.locks, lingering(files)) == ({}, []), steps
         # What a start that was cut off has left is good enough for the next one.
-        async with running_broker(config, world, format_if_empty=True, apis=APIS):
+        async with Broker(config, world, format_if_empty=True, apis=APIS):
             lives += 1
         steps += size(13, 1)
     assert lives > 10
@@ -146,6 +146,6 @@ async def test_a_plugin_that_cannot_be_used_is_told_before_anything_is_touched(
     with pytest.raises(
         StartError, match="an API of an installed plugin cannot be used: entry point mine"
     ):
-        async with running_broker(config_of(), world, format_if_empty=True):
+        async with Broker(config_of(), world, format_if_empty=True):
             pass
     assert world.locks == {}

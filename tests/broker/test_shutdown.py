@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, live_once
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.errors import ErrorCode, InvariantError, LogDirError
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
@@ -53,7 +53,7 @@ async def test_parked_long_polls_are_answered_and_not_cut(
 
     config = config_of({"controlled.shutdown.enable": controlled})
     async with trio.open_nursery() as nursery:
-        async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await fill(broker)
             for _ in range(100):
                 await nursery.start(poll, broker.endpoint)
@@ -71,7 +71,7 @@ async def test_a_long_poll_that_comes_while_the_broker_stops_holds_nothing_up(
     world, autojump_clock, after_ms: float
 ) -> None:
     config = config_of({"controlled.shutdown.enable": "false"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         clients = [await connect(world.network, broker.endpoint) for _ in range(20)]
         for client in clients:
@@ -89,9 +89,7 @@ async def test_clients_that_never_read_take_no_more_than_the_deadline(
     world, autojump_clock
 ) -> None:
     async with trio.open_nursery() as nursery:
-        async with running_broker(
-            config_of(), world, format_if_empty=True, apis=APIS, stop_s=2
-        ) as broker:
+        async with Broker(config_of(), world, format_if_empty=True, apis=APIS, stop_s=2) as broker:
             await fill(broker)
             for _ in range(3):
                 nursery.start_soon(ask_for_ever, world, broker.endpoint)
@@ -109,14 +107,14 @@ async def test_a_clean_stop_is_marked_with_the_epoch_and_the_next_start_reads_no
     world, autojump_clock
 ) -> None:
     config = config_of()
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         epoch = broker.lifecycle.epoch
         assert not broker.logs.directories[0].clean
 
     marker = json.loads(content_of(world, "/data", CLEAN))
     assert marker == {"version": 0, "brokerEpoch": epoch}
-    async with running_broker(config, world, apis=APIS) as broker:
+    async with Broker(config, world, apis=APIS) as broker:
         assert broker.logs.directories[0].clean
         assert broker.lifecycle.epoch > epoch
         # One more as the broker gave up its leadership, one more as it took it again.
@@ -131,14 +129,14 @@ async def test_after_a_crash_nothing_is_marked_and_the_logs_are_recovered(
     world = await live_once(world, config, clean=False)
 
     assert not world.directory("/data").exists(CLEAN)
-    async with running_broker(config, world, apis=APIS) as broker:
+    async with Broker(config, world, apis=APIS) as broker:
         assert not broker.logs.directories[0].clean
         assert broker.replicas.partition("t", 0).local_log().end_offset == 1
 
 
 async def test_cancelled_the_broker_ends_at_once_and_unmarked(world, autojump_clock) -> None:
     with trio.CancelScope() as scope:
-        async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
             scope.cancel()
             await trio.sleep_forever()
 
@@ -148,7 +146,7 @@ async def test_cancelled_the_broker_ends_at_once_and_unmarked(world, autojump_cl
 
 async def test_a_block_that_raises_has_its_broker_stopped_in_order(world, autojump_clock) -> None:
     with pytest.raises(ZeroDivisionError):
-        async with running_broker(config_of(), world, format_if_empty=True, apis=APIS):
+        async with Broker(config_of(), world, format_if_empty=True, apis=APIS):
             raise ZeroDivisionError
 
     assert world.directory("/data").exists(CLEAN)
@@ -159,9 +157,7 @@ async def test_a_broken_invariant_stops_in_order_and_leaves_recovery_to_the_next
 ) -> None:
     async with trio.open_nursery() as nursery:
         with pytest.raises(InvariantError, match="never"):
-            async with running_broker(
-                config_of(), world, format_if_empty=True, apis=APIS
-            ) as broker:
+            async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
                 await fill(broker)
                 client = await connect(world.network, broker.endpoint)
                 nursery.start_soon(client.ask, long_poll(), VERSION)
@@ -180,7 +176,7 @@ async def test_a_metadata_log_that_fails_stops_the_broker_and_spares_the_others(
     config = config_of({"log.dirs": "/a,/b"})
 
     with pytest.raises(LogDirError, match="/a"):
-        async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await fill(broker, partitions=4)
             world.universe.fault = fault_on("sync", BROKEN, "__cluster_metadata-0")
             await fill(broker, "more")
@@ -196,7 +192,7 @@ async def test_a_metadata_log_that_cannot_be_closed_is_told(world, autojump_cloc
     config = config_of({"metadata.log.dir": "/m", "controlled.shutdown.enable": "false"})
 
     with pytest.raises(LogDirError, match="/m"):
-        async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await trio.sleep(1)
             world.universe.fault = fault_on("create", BROKEN, "__cluster_metadata-0")
 
@@ -210,7 +206,7 @@ async def test_without_controlled_shutdown_partitions_keep_their_leader(
     world, autojump_clock
 ) -> None:
     config = config_of({"controlled.shutdown.enable": "false"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         before = broker.raft.next_offset
 

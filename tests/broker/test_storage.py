@@ -6,7 +6,7 @@ import os
 import pytest
 
 from tests.broker.kit import APIS, config_of, content_of, live_once, logs_of
-from trio_kafka.broker import StartError, running_broker
+from trio_kafka.broker import Broker, StartError
 from trio_kafka.broker.storage import open_storage
 from trio_kafka.log.manager.meta_properties import read_meta_properties
 from trio_kafka.testing.simulation import fault_on
@@ -16,7 +16,7 @@ async def refused(world, config, *, format_if_empty: bool = False) -> str:
     """Why the broker does not start; nothing stays locked."""
     held = dict(world.locks)
     with pytest.raises(StartError) as caught:
-        async with running_broker(config, world, format_if_empty=format_if_empty, apis=APIS):
+        async with Broker(config, world, format_if_empty=format_if_empty, apis=APIS):
             pytest.fail("it started")
     assert world.locks == held
     return str(caught.value)
@@ -156,7 +156,7 @@ async def test_the_metadata_log_may_live_apart(world, autojump_clock) -> None:
     config = config_of({"log.dirs": "/a,/b", "metadata.log.dir": "/m"})
 
     world = await live_once(world, config, clean=True)
-    async with running_broker(config, world, apis=APIS) as broker:
+    async with Broker(config, world, apis=APIS) as broker:
         assert "t" in broker.metadata.image.topics
 
     paths = ("/a", "/b", "/m")

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from tests.broker.kit import APIS, config_of
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.cli.embedded import banner, embedded_settings, print_addresses, print_banner
 from trio_kafka.config.properties import Given
 from trio_kafka.testing.processes import ask_api_versions, unused_port
@@ -62,7 +62,7 @@ async def test_the_banner_says_which_usual_port_was_taken(autojump_clock) -> Non
         "plugin.http.listeners": Given("http://127.0.0.1:0", "--embedded"),
     }
     config = attrs.evolve(config_of(), given=given)
-    async with running_broker(
+    async with Broker(
         config, simulated_world(), format_if_empty=True, apis=APIS, plugins=(http,)
     ) as broker:
         lines = banner(broker).splitlines()
@@ -72,7 +72,7 @@ async def test_the_banner_says_which_usual_port_was_taken(autojump_clock) -> Non
 
 
 async def test_json_has_every_address(autojump_clock, capsys) -> None:
-    async with running_broker(
+    async with Broker(
         config_of(),
         simulated_world(),
         format_if_empty=True,
@@ -88,7 +88,7 @@ async def test_json_has_every_address(autojump_clock, capsys) -> None:
 
 
 async def test_the_banner_says_where_and_how(autojump_clock, capsys) -> None:
-    async with running_broker(
+    async with Broker(
         config_of(), simulated_world(), format_if_empty=True, apis=APIS, plugins=()
     ) as broker:
         print_banner(broker)
@@ -107,7 +107,7 @@ async def test_where_there_is_http_the_banner_says_what_to_ask_and_where_to_look
 ) -> None:
     plugins = (http, metrics, admin)
     config = config_of({"plugin.admin.path": "/ui"})
-    async with running_broker(
+    async with Broker(
         config, simulated_world(), format_if_empty=True, apis=APIS, plugins=plugins
     ) as broker:
         [line, address] = banner(broker).splitlines()[3:]

@@ -13,7 +13,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.plugin_host.packages import GREETER, WAIT_AT_IMPORT, Gate, change, write, write_greeter
-from trio_kafka.broker import Broker, collector
+from trio_kafka.broker import RunningBroker, collector
 from trio_kafka.plugin_host.guard import PluginError, TooSoonError
 from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.testing.asgi import ask
@@ -179,7 +179,7 @@ async def test_modules_go_with_the_last_plugin_of_theirs(
     assert private_names() == set()
 
 
-def things_of(broker: Broker) -> list[object]:
+def things_of(broker: RunningBroker) -> list[object]:
     """The modules of the present generation, and what is in them."""
     hosted = broker.plugins.find("greeter")
     assert hosted.plugin is not None
@@ -192,7 +192,7 @@ def private_names() -> set[str]:
     return {name for name in sys.modules if name.startswith("greeter@")}
 
 
-async def wait_past(broker: Broker) -> None:
+async def wait_past(broker: RunningBroker) -> None:
     with trio.fail_after(30):
         while any(not one.ended.is_set() for one in broker.plugins.find("greeter").past):
             await trio.sleep(0.1)

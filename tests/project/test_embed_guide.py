@@ -1,4 +1,4 @@
-"""docs/how-to/embed.md: its program runs, its test passes."""
+"""docs/how-to/embed.md: its programs run, its test passes."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from tests.project.tree import ROOT
 
 GUIDE = (ROOT / "docs" / "how-to" / "embed.md").read_text()
-PROGRAM, TEST = (
+PROGRAM, THREADED, TEST = (
     dedent(block)
     for block in re.findall(r"^ *```python\n(.*?)^ *```$", GUIDE, re.MULTILINE | re.DOTALL)
 )
@@ -33,6 +33,12 @@ def test_its_program_serves_and_stops_in_order(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"a broker serves at 127\.0\.0\.1:\d+\n", done.stdout)
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_its_broker_in_a_thread_serves(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(THREADED, {})
+
+    assert re.fullmatch(r"127\.0\.0\.1:\d+\n\[b'one', b'two'\]\n", capsys.readouterr().out)
 
 
 def test_its_test_passes() -> None:

@@ -35,7 +35,7 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 ASK = """
 import sys, trio
 from trio.testing import MockClock
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.config.load import broker_config
 from trio_kafka.testing.scripted_client import connected, frame
 from trio_kafka.testing.simulation import simulated_world
@@ -48,7 +48,7 @@ def messages():
 async def main():
     world, config = simulated_world(), broker_config(SETTINGS)
     async with (
-        running_broker(config, world, format_if_empty=True) as broker,
+        Broker(config, world, format_if_empty=True) as broker,
         connected(world, broker.endpoint) as client,
     ):
         print(*messages())

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from tests.sim.clients import BROKER, Clients
 from tests.sim.ledger import Ledger
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
 from trio_kafka.replication.queued_appends import QueuedAppends
@@ -78,7 +78,7 @@ async def live(world: SimulatedWorld, clients: Load, end: End, config: BrokerCon
                 nursery.start_soon(lurk, name="fate")
 
         enter("start")
-        async with running_broker(config, world, format_if_empty=True, stop_s=5.0):
+        async with Broker(config, world, format_if_empty=True, stop_s=5.0):
             await clients.settle()
             nursery.start_soon(clients.run, name="clients")
             enter("serve")

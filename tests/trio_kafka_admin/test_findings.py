@@ -18,14 +18,19 @@ def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapsho
 @pytest.mark.parametrize(
     ("path", "kind", "figures", "words"),
     [
-        ("p/requests", "channel", {"depth": 500, "bound": 500}, "p/requests is full: 500 of 500"),
+        (
+            "p/requests",
+            "channel",
+            {"depth": 500, "bound": 500},
+            "p/requests is full: 500 of 500 items",
+        ),
         ("p/requests", "channel", {"depth": 499, "bound": 500}, None),
         ("p/responses", "channel", {"depth": 9, "bound": None}, None),
         (
             "p/requests",
             "channel",
             {"depth": 1, "bound": 5, "oldest_s": 5.25},
-            "the oldest of p/requests has waited for 5.2 s",
+            "the oldest item of p/requests has waited for 5.2 s",
         ),
         ("p/requests", "channel", {"depth": 1, "bound": 5, "oldest_s": 4.9}, None),
         ("replica-manager/Fetch", "purgatory", {"waiting": 1, "oldest_s": 60.0}, None),
@@ -33,7 +38,7 @@ def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapsho
             "p/num.io.threads",
             "limiter",
             {"tokens": 8, "borrowed": 8, "waiting": 3},
-            "all 8 of p/num.io.threads are taken, and 3 wait",
+            "all 8 tokens of p/num.io.threads are taken, and 3 tasks wait",
         ),
         ("p/num.io.threads", "limiter", {"tokens": 8, "borrowed": 8, "waiting": 0}, None),
         ("p/num.io.threads", "limiter", {"tokens": 8, "borrowed": 7, "waiting": 1}, None),
@@ -48,7 +53,7 @@ def look(path: str, kind: str, figures: Figures, at: float = 0.0) -> TreeSnapsho
             "scheduler/retention",
             "job",
             {"last_error": "OSError: full"},
-            "the job retention failed the last time: OSError: full",
+            "job retention failed in its last run: OSError: full",
         ),
         ("scheduler/retention", "job", {"last_error": None}, None),
         (
@@ -99,7 +104,7 @@ def test_a_rule_tells_what_is_so_now(
             "channel",
             {"dropped": 1},
             {"dropped": 4},
-            "request-log had no room for 3, which are lost",
+            "request-log was full: 3 items were dropped",
         ),
         ("request-log", "channel", {"dropped": 4}, {"dropped": 4}, None),
         ("replica-manager/Fetch", "purgatory", {"dropped": 1}, {"dropped": 4}, None),
@@ -108,7 +113,7 @@ def test_a_rule_tells_what_is_so_now(
             "part",
             {"busy_s": 1.0},
             {"busy_s": 2.9},
-            "the loop of plane data is rarely idle: it is busy for 95 %",
+            "the loop of plane data is busy for 95 % of the time",
         ),
         ("plane data/turn", "part", {"busy_s": 1.0}, {"busy_s": 2.8}, None),
         (
@@ -122,14 +127,14 @@ def test_a_rule_tells_what_is_so_now(
                 "last_plugin": "echo",
                 "last_where": "echo.py:12",
             },
-            "echo held the loop for 812 ms, at echo.py:12",
+            "echo blocked the loop for 812 ms, at echo.py:12",
         ),
         (
             "watchdog",
             "part",
             {"blocks": 1},
             {"blocks": 2, "last_ms": 600.0, "last_task": "reader", "last_where": "a.py:1"},
-            "reader held the loop for 600 ms, at a.py:1",
+            "reader blocked the loop for 600 ms, at a.py:1",
         ),
         ("watchdog", "part", {"blocks": 2}, {"blocks": 2, "last_ms": 812.4}, None),
     ],
@@ -165,7 +170,7 @@ def test_odd_figures_of_one_node_hide_no_finding_of_others(kind: str, figures: F
 
     found = findings(TreeSnapshot(0.0, nodes), TreeSnapshot(1.0, nodes))
 
-    assert "p/requests is full: 5 of 5" in [one.words for one in found]
+    assert "p/requests is full: 5 of 5 items" in [one.words for one in found]
 
 
 async def test_queues_of_plugins_and_processors_are_looked_at(autojump_clock: MockClock) -> None:
@@ -207,7 +212,7 @@ async def test_an_idle_broker_has_no_findings(autojump_clock: MockClock) -> None
         (
             {"lag": 256_363, "members": 2},
             {"lag": 256_363, "members": 2},
-            "group g lags by 256,363 records, as 2 s ago",
+            "group g lags by 256,363 records, unchanged for 2 s",
         ),
         ({"lag": 256_363, "members": 2}, {"lag": 256_362, "members": 2}, None),
         ({"lag": 256_363, "members": 0}, {"lag": 256_363, "members": 0}, None),

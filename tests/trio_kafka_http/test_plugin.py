@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.trio_kafka_http.kit import broken, endless, hello, http_client, slow
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.embedded import banner
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Plugin, PluginContext, plugin
@@ -31,7 +31,7 @@ async def apps(context: PluginContext[object]) -> AsyncIterator[None]:
     yield
 
 
-def address_of(broker: Broker) -> Endpoint:
+def address_of(broker: RunningBroker) -> Endpoint:
     (name,) = [
         node.name
         for _, node in broker.node.walk()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Family, Plugin
 from trio_kafka.testing.asgi import Answer, ask
@@ -70,7 +70,7 @@ def written(name: str, labels: Iterable[tuple[str, str]]) -> str:
     return f"{name}{{{inside}}}" if inside else name
 
 
-def address_of(broker: Broker) -> Endpoint:
+def address_of(broker: RunningBroker) -> Endpoint:
     """Where HTTP is served."""
     names = (node.name for _, node in broker.node.walk() if node.kind == "listener")
     (name,) = (name for name in names if name.startswith("http://"))

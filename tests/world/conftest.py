@@ -1,4 +1,4 @@
-"""Both worlds behind one fixture, so that one suite holds them to one contract."""
+"""All worlds behind one fixture, so that one suite holds them to one contract."""
 
 import os
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import trio
 from attrs import define, field
 
 from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.in_memory import InMemoryWorld
 from trio_kafka.world.protocols import Directory, File, Listener, Selector, Socket
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import Universe
@@ -91,7 +92,7 @@ class Worlds:
         return received
 
 
-@pytest.fixture(params=["real", "simulated"])
+@pytest.fixture(params=["real", "in memory", "simulated"])
 def clock(request) -> SkippingClock:
     """Asked for by every test, so that pytest-trio gives it to `trio.run`."""
     return SkippingClock(virtual=request.param == "simulated")
@@ -109,6 +110,16 @@ async def worlds(clock, request, tmp_path):
             path=path,
             host="127.0.0.1",
             chill=chill_real,
+        )
+    elif request.node.callspec.params["clock"] == "in memory":
+        memory = InMemoryWorld(clock)
+        found = Worlds(
+            here=memory,
+            there=memory,
+            root=memory.directory(str(tmp_path), create=True),
+            path=str(tmp_path),  # programs need a real directory
+            host="127.0.0.1",
+            chill=lambda file, position=0: file.chill(position),
         )
     else:
         universe = Universe(0)

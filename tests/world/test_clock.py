@@ -146,7 +146,7 @@ def test_only_one_task_advances_the_clock_and_a_cancelled_one_lets_go():
             with clock.working():  # keeps the first one waiting
                 nursery.start_soon(clock.advance, 10)
                 await trio.sleep(0.001)
-                with pytest.raises(RuntimeError, match="being advanced"):
+                with pytest.raises(RuntimeError, match="being moved"):
                     await clock.advance(1)
                 nursery.cancel_scope.cancel()
         return await clock.advance(1)
@@ -196,3 +196,75 @@ def test_a_wait_of_the_thread_is_counted():
 
 def test_virtual_time_passes_only_where_somebody_waits():
     assert SkippingClock(virtual=True).waits is None
+
+
+def test_a_busy_loop_does_not_keep_the_clock_from_moving():
+    clock, met = SkippingClock(), []
+
+    async def ticks():
+        while True:
+            await trio.sleep(60)
+            for _ in range(100):  # a woken task that takes its time is waited for
+                await trio.lowlevel.checkpoint()
+            met.append(trio.current_time())
+
+    async def busy():
+        while True:
+            await trio.lowlevel.checkpoint()
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ticks)
+            nursery.start_soon(busy)
+            await trio.lowlevel.checkpoint()
+            began = trio.current_time()
+            await clock.advance(3600)
+            nursery.cancel_scope.cancel()
+            return [round((one - began) / 60) for one in met]
+
+    assert trio.run(main, clock=clock) == list(range(1, 60))
+
+
+def test_tasks_that_a_woken_task_wakes_are_waited_for_while_the_loop_is_busy():
+    clock, met = SkippingClock(), []
+
+    async def relay(receive):
+        async for at in receive:
+            for _ in range(50):
+                await trio.lowlevel.checkpoint()
+            met.append((at, trio.current_time()))
+
+    async def ticks(send):
+        while True:
+            await trio.sleep(60)
+            await send.send(trio.current_time())
+
+    async def busy():
+        while True:
+            await trio.lowlevel.checkpoint()
+
+    async def main():
+        send, receive = trio.open_memory_channel(0)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(relay, receive)
+            nursery.start_soon(ticks, send)
+            nursery.start_soon(busy)
+            await clock.advance(610)
+            nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=clock)
+    assert len(met) == 10
+    assert all(done - at < 30 for at, done in met)
+
+
+def test_skips_are_told_before_a_task_notices_them():
+    clock, told = SkippingClock(), []
+
+    async def main():
+        clock.skips.append(told.append)
+        await clock.advance(90)
+        with pytest.raises(ValueError, match="by -1 s"):
+            await clock.advance(-1)
+
+    trio.run(main, clock=clock)
+    assert sum(told) == pytest.approx(90, abs=1)

@@ -6,10 +6,10 @@ from typing import Final
 
 import trio
 
-from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.broker.exit_status import ENDED_AT_ONCE, STOPPED, exit_status_of
-from trio_kafka.broker.run import running_broker
+from trio_kafka.broker.run import Broker
+from trio_kafka.broker.running_broker import RunningBroker
 from trio_kafka.broker.signals import stop_signals
 from trio_kafka.broker.storage import open_storage
 from trio_kafka.config.broker import BrokerConfig
@@ -29,7 +29,7 @@ def serve(
     config: BrokerConfig,
     *,
     format_if_empty: bool,
-    ready: Callable[[Broker], None] | None = None,
+    ready: Callable[[RunningBroker], None] | None = None,
 ) -> int:
     """Run a broker until SIGTERM or SIGINT and return the exit status; a second signal ends it at
     once.
@@ -42,7 +42,7 @@ def serve(
     async def run() -> int:
         async with stop_signals() as stop:
             with stop.starting:
-                async with running_broker(
+                async with Broker(
                     config,
                     RealWorld(clock, descriptors=limit),
                     format_if_empty=format_if_empty,

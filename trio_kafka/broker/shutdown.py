@@ -9,12 +9,12 @@ from typing import Final
 
 import trio
 
-from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.parts.connections import LIMITS
 from trio_kafka.broker.parts.groups import GROUPS
 from trio_kafka.broker.parts.plugins import PLUGINS
 from trio_kafka.broker.parts.quorum import LOG, WRITERS, lost_by
 from trio_kafka.broker.parts.request_log import REQUEST_LOG
+from trio_kafka.broker.running_broker import RunningBroker
 from trio_kafka.broker.startup.serving import PLANES
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
@@ -37,7 +37,7 @@ _SHARES: Final = {
 }
 
 
-async def stop_broker(broker: Broker, deadline_s: float) -> None:
+async def stop_broker(broker: RunningBroker, deadline_s: float) -> None:
     """Stop the broker in order within `deadline_s`, unless a disk does not respond.
 
     After the failure of a part other than a plugin (`broker.tasks.failure`), leaders do not move,
@@ -67,18 +67,18 @@ async def stop_broker(broker: Broker, deadline_s: float) -> None:
     _logger.info("broker stopped", node=broker.config.node_id, took_ms=broker.stop.total_ms)
 
 
-def _is_broken(broker: Broker) -> bool:
+def _is_broken(broker: RunningBroker) -> bool:
     """Return True if a part that the stop needs has failed; plugins do not count."""
     return not isinstance(broker.tasks.failure, PluginError | None)
 
 
-def _log_failure(broker: Broker) -> None:
+def _log_failure(broker: RunningBroker) -> None:
     failure = broker.tasks.failure
     if failure is not None:
         _logger.error("stopping because a part failed", reason=f"{failure!r}")
 
 
-async def _leave(broker: Broker) -> None:
+async def _leave(broker: RunningBroker) -> None:
     """Move leaders, or give up partitions, while this broker still serves."""
     broker.lifecycle.leave()
     if not broker.config.controlled_shutdown_enable or _is_broken(broker):
@@ -93,7 +93,7 @@ async def _leave(broker: Broker) -> None:
             _logger.warning("controlled shutdown incomplete, this broker still leads partitions")
 
 
-async def _drain(broker: Broker) -> None:
+async def _drain(broker: RunningBroker) -> None:
     """Answer requests in flight; parked requests are answered with what is there."""
     broker.replicas.fetch.close()
     broker.groups.stop()
@@ -105,14 +105,14 @@ async def _drain(broker: Broker) -> None:
                 nursery.start_soon(plane.drain, deadline, name=f"drain-{plane.name}")
 
 
-async def _stop_handlers(broker: Broker) -> None:
+async def _stop_handlers(broker: RunningBroker) -> None:
     """Write pending lines of the request log, then stop its writer and the handlers."""
     with trio.move_on_after(_REQUEST_LOG_S):
         await broker.request_log.drain()
     await broker.tasks.stop(REQUEST_LOG, PLANES, LIMITS, "auto-topic-creation")
 
 
-async def _stop_plugins(broker: Broker) -> None:
+async def _stop_plugins(broker: RunningBroker) -> None:
     """Stop plugins in order while handlers still run for their last requests."""
     await broker.plugins.stop()
     if left := broker.plugins.abandoned:
@@ -122,7 +122,7 @@ async def _stop_plugins(broker: Broker) -> None:
         await broker.tasks.stop(PLUGINS)
 
 
-async def _close_produce(broker: Broker) -> None:
+async def _close_produce(broker: RunningBroker) -> None:
     """Wait for queued appends of slow directories for half of the time left."""
     left_s = trio.current_effective_deadline() - trio.current_time()
     try:
@@ -132,7 +132,7 @@ async def _close_produce(broker: Broker) -> None:
         broker.replicas.produce.close()
 
 
-async def _close_logs(broker: Broker) -> None:
+async def _close_logs(broker: RunningBroker) -> None:
     """Close the logs, the metadata log first: no write may follow the clean-shutdown marker."""
     await broker.tasks.stop(LOG, "log-manager")
     if _is_broken(broker) and not isinstance(broker.tasks.failure, LogDirError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, Final
 
-from trio_kafka.broker import Broker
+from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.load import Layer
 from trio_kafka.config.properties import Given
@@ -37,7 +37,7 @@ def embedded_settings(port: int = _PORT, http_port: int = _HTTP_PORT) -> Layer:
     return found
 
 
-def banner(broker: Broker) -> str:
+def banner(broker: RunningBroker) -> str:
     """Return where the broker is, and how to talk to it."""
     at = broker.bootstrap
     lines = [
@@ -57,12 +57,12 @@ def banner(broker: Broker) -> str:
     return "\n".join(lines)
 
 
-def print_banner(broker: Broker) -> None:
+def print_banner(broker: RunningBroker) -> None:
     """Print the banner at once: a program may be waiting for it at a pipe."""
     print(banner(broker), flush=True)
 
 
-def addresses(broker: Broker) -> dict[str, Any]:
+def addresses(broker: RunningBroker) -> dict[str, Any]:
     """Return the addresses of a broker for JSON."""
     http, ui = _http_addresses(broker), _path_of_ui(broker)
     return {
@@ -74,12 +74,12 @@ def addresses(broker: Broker) -> dict[str, Any]:
     }
 
 
-def print_addresses(broker: Broker) -> None:
+def print_addresses(broker: RunningBroker) -> None:
     """Print the addresses as JSON, at once."""
     print_json_line(addresses(broker))
 
 
-def _replaced_ports(broker: Broker) -> Iterator[str]:
+def _replaced_ports(broker: RunningBroker) -> Iterator[str]:
     """Yield a line for each usual port that was taken."""
     given = broker.config.given
     for name, port, what in (("listeners", _PORT, "Kafka"), (_HTTP, _HTTP_PORT, "HTTP")):
@@ -94,13 +94,13 @@ def _why_no_http() -> str:
     return f"set {_HTTP}=http://{_HOST}:{_HTTP_PORT} to have one"
 
 
-def _http_addresses(broker: Broker) -> list[str]:
+def _http_addresses(broker: RunningBroker) -> list[str]:
     """Return the addresses of the HTTP plane, a plugin whose listeners stand in the tree."""
     nodes = (node for _, node in broker.node.walk() if node.kind == "listener")
     return [node.name for node in nodes if node.name.startswith("http://")]
 
 
-def _path_of_ui(broker: Broker) -> str | None:
+def _path_of_ui(broker: RunningBroker) -> str | None:
     """Return where the admin UI is mounted, if it is."""
     return next((one.path for one in broker.plugins.dependencies.mounts if one.owner == _UI), None)
 

@@ -66,6 +66,12 @@ class KeyedTimers:
         timer = self._timers.at(deadline, partial(self._due, key))
         self._by_key[key] = _KeyedTimer(deadline, timer)
 
+    def postpone(self, seconds: float, chosen: Callable[[TimerKey], bool]) -> None:
+        """Put off the timers of chosen keys."""
+        for key, known in self._by_key.items():
+            if chosen(key):
+                known.deadline += seconds
+
     def cancel(self, key: TimerKey) -> None:
         """Cancel the timer of a key, also one that has fired and is not claimed. Idempotent."""
         self._fired.pop(key, None)

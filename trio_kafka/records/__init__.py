@@ -7,6 +7,7 @@ __all__ = [
     "control",
     "file_range",
     "header",
+    "partitioner",
     "recompress",
     "record_checks",
     "record_scan",

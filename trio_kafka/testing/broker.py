@@ -12,7 +12,7 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.attributes import define
-from trio_kafka.broker import Broker, running_broker
+from trio_kafka.broker import Broker, RunningBroker
 from trio_kafka.config.load import load, options
 from trio_kafka.model import TopicId
 from trio_kafka.plugin_host.declaration import Plugin
@@ -41,7 +41,7 @@ class ServedBroker:
     Responses on one connection come in order: use `connect` for concurrent requests.
     """
 
-    broker: Broker
+    broker: RunningBroker
     client: ScriptedClient
 
     async def ask(self, request: object, version: int | None = None) -> Any:
@@ -98,12 +98,12 @@ async def served_broker(
     settings: texts by Kafka's names. Defaults are one listener on a free loopback port and the data
     directory `DATA`; set `log.dirs` in the real world.
     apis: None: the installed ones. plugins: only these; None: the installed ones.
-    Raises ConfigError, and whatever `running_broker` raises.
+    Raises ConfigError, and whatever `Broker` raises.
     """
     given = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": DATA, **(settings or {})}
     config = load(options(f"{name}={text}" for name, text in given.items())).config
     async with (
-        running_broker(config, world, format_if_empty=True, apis=apis, plugins=plugins) as broker,
+        Broker(config, world, format_if_empty=True, apis=apis, plugins=plugins) as broker,
         connected(world, broker.endpoint) as client,
     ):
         yield ServedBroker(broker=broker, client=client)

@@ -3,6 +3,7 @@
 __all__ = [
     "clock",
     "descriptors",
+    "in_memory",
     "protocols",
     "real",
     "scheduling",

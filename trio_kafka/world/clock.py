@@ -15,6 +15,7 @@ from typing import Final
 import trio
 
 EPOCH: Final = 1_700_000_000.0  # start of virtual wall time
+SERVED: Final = 5  # passes of the loop
 _INF: Final = float("inf")
 
 
@@ -27,14 +28,55 @@ def waits_of_thread() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
-class _Steps(trio.abc.Instrument):
-    """Notes whether any task has run."""
+class _Woken(trio.abc.Instrument):
+    """Tasks that the last step of `advance` woke, and those that they woke, until they wait again.
 
-    def __init__(self) -> None:
+    any: whether a task has run since it was last reset.
+    busy: called while clients keep the loop busy and none of these tasks runs: Trio does not ask
+        its clock while a task can run. SERVED passes of the loop serve sockets before.
+    """
+
+    def __init__(self, busy: Callable[[], None]) -> None:
         self.any = False
+        self._busy = busy
+        self._tasks: set[trio.lowlevel.Task] = set()
+        self._is_step = False  # a task runs
+        self._is_woken = False  # it is one of these
+        self._is_after_skip = False
+        self._passes = 0
 
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002 - Trio's
-        self.any = True
+    def skipped(self) -> None:
+        """Note that time was skipped: what is scheduled next was woken by it, or by a socket."""
+        self._is_after_skip = True
+        self._passes = 0
+
+    def clear(self) -> None:
+        """Forget all tasks."""
+        self._tasks.clear()
+        self.any = self._is_after_skip = False
+        self._passes = 0
+
+    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
+        if self._is_woken if self._is_step else self._is_after_skip:
+            self._tasks.add(task)
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.any = self._is_step = True
+        self._is_after_skip = False
+        self._is_woken = task in self._tasks
+        self._tasks.discard(task)
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002 - Trio's
+        self._is_step = False
+
+    def before_io_wait(self, timeout: float) -> None:
+        if timeout > 0 or self._tasks:
+            self._passes = 0
+            return
+        self._passes += 1
+        if self._passes > SERVED:
+            self._passes = 0
+            self._busy()
 
 
 class SkippingClock(trio.abc.Clock):
@@ -47,12 +89,14 @@ class SkippingClock(trio.abc.Clock):
     waits: see `protocols.Clock`; None in virtual time.
     stuck: called when no task can run and there is no deadline up to `limit`; None: Trio waits for
         I/O.
+    skips: called with the seconds of each skip, before a task notices it.
     in_flight: calls in threads and processes. While there are any, no time is skipped.
     """
 
     def __init__(self, *, virtual: bool = False, limit: float = _INF) -> None:
         self.skipped = 0.0
         self.in_flight = 0
+        self.skips: list[Callable[[float], None]] = []
         self.stuck: Callable[[], None] | None = None
         self.wall: Callable[[], float]
         self.elapsed: Callable[[], float]
@@ -64,7 +108,7 @@ class SkippingClock(trio.abc.Clock):
         self._goal = limit if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
         self._advancing: trio.lowlevel.Task | None = None
-        self._ran = _Steps()
+        self._woken = _Woken(self._step_while_busy)
 
     def _virtual_wall(self) -> float:
         return EPOCH + self.skipped
@@ -83,8 +127,8 @@ class SkippingClock(trio.abc.Clock):
         now = self.current_time()
         if deadline <= now or self.in_flight:
             return deadline - now
-        if self._ran.any:  # during `advance`: sockets may have something to read
-            self._ran.any = False
+        if self._woken.any:  # during `advance`: sockets may have something to read
+            self._woken.any = False
             return 0.0
         target = min(deadline, self._goal)
         if now < target < _INF and not (self.stuck and deadline == _INF):
@@ -92,14 +136,32 @@ class SkippingClock(trio.abc.Clock):
             self._steps += deadline <= self._goal
             return 0.0
         if self._advancing:  # at the goal, and all tasks wait again
-            self._goal = -_INF
-            trio.lowlevel.reschedule(self._advancing)
-            self._advancing = None
+            self._arrive(self._advancing)
             return 0.0
         if self.stuck:
             self.stuck()
             return 0.0
         return deadline - now
+
+    def _arrive(self, advancing: trio.lowlevel.Task) -> None:
+        """End `advance`."""
+        self._goal = -_INF
+        self._advancing = None
+        trio.lowlevel.reschedule(advancing)
+
+    def _step_while_busy(self) -> None:
+        """Skip to the next deadline although tasks can run, unless a thread works."""
+        advancing = self._advancing
+        if advancing is None or self.in_flight:
+            return
+        now = self.current_time()
+        if now >= self._goal:
+            self._arrive(advancing)
+            return
+        deadline = now + trio.lowlevel.current_statistics().seconds_to_next_deadline
+        if deadline > now:
+            self.skip(min(deadline, self._goal) - now)
+            self._steps += deadline <= self._goal
 
     def skip(self, seconds: float) -> None:
         """Move the clock at once, as a slow synchronous call does in virtual time."""
@@ -109,18 +171,25 @@ class SkippingClock(trio.abc.Clock):
         self.skipped += seconds
         while seconds and self.current_time() <= before:  # rounded away
             self.skipped += ulp(before)
+        self._woken.skipped()
+        for call in self.skips:
+            call(self.current_time() - before)
 
     async def advance(self, seconds: float) -> int:
-        """Skip `seconds`, one deadline at a time, until no task can run and no thread works.
+        """Skip `seconds`, one deadline at a time; woken tasks wait again before the next one.
 
-        Sockets are served between the steps. Returns the number of steps. One call at a time.
+        Sockets are served between the steps, and clients may keep the loop busy all the time. No
+        step is taken while a thread works. Returns the number of steps.
+        Raises ValueError for a time below 0, RuntimeError if another call is in progress.
         """
+        if seconds < 0:
+            raise ValueError(f"cannot move the clock by {seconds} s: want 0 or more")
         if self._read is None:
             before = self._steps
             await trio.sleep(seconds)
             return self._steps - before
         if self._advancing:
-            raise RuntimeError("clock is being advanced: wait for the other call to end")
+            raise RuntimeError("the clock is being moved: wait for the other call to end")
         self._goal, self._steps = self.current_time() + seconds, 0
         self._advancing = trio.lowlevel.current_task()
 
@@ -128,12 +197,12 @@ class SkippingClock(trio.abc.Clock):
             self._goal, self._advancing = -_INF, None
             return trio.lowlevel.Abort.SUCCEEDED
 
-        trio.lowlevel.add_instrument(self._ran)
+        trio.lowlevel.add_instrument(self._woken)
         try:
             await trio.lowlevel.wait_task_rescheduled(abort)
         finally:
-            trio.lowlevel.remove_instrument(self._ran)
-            self._ran.any = False
+            trio.lowlevel.remove_instrument(self._woken)
+            self._woken.clear()
         return self._steps
 
     @contextmanager

@@ -234,7 +234,10 @@ class Child(Protocol):
 
 
 class Lease(Protocol):
-    """Keeps bytes of a file readable, and its descriptor open, until released."""
+    """Keeps bytes of a file readable, and its descriptor open, until released.
+
+    key: descriptor; -1: the file is in memory, and the lease is a `MemoryLease`.
+    """
 
     @property
     def key(self) -> int: ...
@@ -249,6 +252,13 @@ class Lease(Protocol):
 
     def release(self) -> None:
         """Release. Idempotent. The last release of a closed file closes its descriptor."""
+
+
+class MemoryLease(Lease, Protocol):
+    """Lease on a file in memory."""
+
+    def content(self, start: int, limit: int) -> bytes:
+        """Return up to `limit` bytes of the range, without waiting."""
 
 
 class File(Protocol):

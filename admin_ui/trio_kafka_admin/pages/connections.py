@@ -70,7 +70,7 @@ _COLUMNS: Final = (
 def show(data: Data, place: Place) -> Iterator[Html]:
     del place
     rows, key = data["connections"], itemgetter("listener", "peer")
-    yield from table("connections", _COLUMNS, rows, key=key, empty="Nobody is connected.")
+    yield from table("connections", _COLUMNS, rows, key=key, empty="No client is connected.")
     left_out = data["total"] - len(data["connections"])
     if left_out:
         yield tag("p", text(f"{left_out} more: narrow the filter, or use ?limit="))

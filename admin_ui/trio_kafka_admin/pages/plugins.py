@@ -42,7 +42,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         words("policy", "policy", "its policy on failure"),
         figures("order", "order"),
         words("doc", "what it does"),
-        Column(head="gives", show=lambda row: shown(" ".join(row["contributions"]))),
+        Column(head="contributes", show=lambda row: shown(" ".join(row["contributions"]))),
         Column(head="settings", show=_settings),
     )
     empty = "No plugin is installed."

@@ -13,14 +13,13 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.records.batch import BatchBody, Record, encode_batch
+from trio_kafka.records.partitioner import partition_of
 from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import check_format, encode
 
 MOST: Final = 2000  # most records of a request
 _STEP: Final = 32  # records per step: about 0.3 ms
 _ACKS: Final = {"all": -1, -1: -1, 1: 1}
-_MASK: Final = 0xFFFFFFFF
-_M: Final = 0x5BD1E995
 
 
 async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]:
@@ -112,22 +111,7 @@ def _partition(one: Mapping[str, Any], key: bytes | None, count: int, without_ke
             found = f"partition {wanted!r}: there are {count}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, found)
         return int(wanted)
-    return without_key if key is None else (murmur2(key) & 0x7FFFFFFF) % count
-
-
-def murmur2(data: bytes) -> int:
-    """Return the unsigned 32-bit hash by which Kafka's Java producer chooses partitions."""
-    size = len(data)
-    h = 0x9747B28C ^ size
-    whole = size & ~3
-    for at in range(0, whole, 4):
-        k = int.from_bytes(data[at : at + 4], "little") * _M & _MASK
-        k = (k ^ k >> 24) * _M & _MASK
-        h = (h * _M & _MASK) ^ k
-    if size > whole:
-        h = (h ^ int.from_bytes(data[whole:], "little")) * _M & _MASK
-    h = (h ^ h >> 13) * _M & _MASK
-    return h ^ h >> 15
+    return without_key if key is None else partition_of(key, count)
 
 
 def _bad(message: str) -> KafkaError:

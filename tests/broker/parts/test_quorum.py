@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, fill
-from trio_kafka.broker import StartError, running_broker
+from trio_kafka.broker import Broker, StartError
 from trio_kafka.broker.parts.quorum import on_disk
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import InvariantError, LogDirError
@@ -39,7 +39,7 @@ async def test_enough_bytes_of_metadata_are_put_into_a_snapshot_that_the_next_st
             "metadata.max.retention.bytes": "60000",
         }
     )
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         for number in range(150):
             await broker.controller.create_topics([NewTopic(name=f"t{number}")])
         await trio.sleep(1)
@@ -49,7 +49,7 @@ async def test_enough_bytes_of_metadata_are_put_into_a_snapshot_that_the_next_st
         assert 0 < len(snapshots(world)) < written - 1  # the oldest are gone, and that of format
         assert not world.directory(METADATA).exists(BOOTSTRAP.name)
 
-    async with running_broker(config, world, apis=APIS) as broker:
+    async with Broker(config, world, apis=APIS) as broker:
         assert len(broker.metadata.image.topics) == 150
 
 
@@ -58,7 +58,7 @@ async def test_few_records_are_put_into_a_snapshot_after_the_interval(
 ) -> None:
     config = config_of({"metadata.log.max.snapshot.interval.ms": "60000"})
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         await trio.sleep(50)
         assert snapshots(world) == []
@@ -72,7 +72,7 @@ async def test_a_snapshot_that_cannot_be_written_ends_the_broker(world, autojump
     config = config_of({"metadata.log.max.snapshot.interval.ms": "1000"})
 
     with pytest.raises(LogDirError, match="/data"):
-        async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
             await fill(broker)
             world.universe.fault = fault_on("create", BROKEN, ".checkpoint.part")
             await trio.sleep_forever()
@@ -81,7 +81,7 @@ async def test_a_snapshot_that_cannot_be_written_ends_the_broker(world, autojump
 
 
 async def test_no_voters_but_this_node_are_supported(world, autojump_clock) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         one = broker.raft.store.voters.voters[0]
     directory = world.directory(METADATA)
     await directory.unlink(BOOTSTRAP.name)
@@ -98,7 +98,7 @@ async def test_no_voters_but_this_node_are_supported(world, autojump_clock) -> N
     with pytest.raises(
         StartError, match=r"^/data: found the voters \[1, 2\], this node is 1: only a "
     ):
-        async with running_broker(config_of(), world, apis=APIS):
+        async with Broker(config_of(), world, apis=APIS):
             pytest.fail("it started")
     assert world.locks == {}
 
@@ -131,7 +131,7 @@ async def test_what_is_no_error_of_the_disk_goes_through(world) -> None:
 
 
 async def test_the_controller_tells_what_it_supports(world, autojump_clock) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         (me,) = broker.metadata.image.controllers.values()
 
     assert (me.id, me.features) == (NodeId(1), SUPPORTED)

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import trio
 
 from tests.broker.kit import APIS, config_of
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.broker.parts.topic_creation import MOST, TopicCreation, creator, internal_topics
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
@@ -80,7 +80,7 @@ async def test_more_names_than_are_bounded_are_dropped() -> None:
 
 async def test_the_controller_creates_with_the_brokers_defaults(world, autojump_clock) -> None:
     config = config_of({"num.partitions": "3"})
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         create = creator(broker.controller, {})
 
         assert await create(["t"]) == {"t": None}
@@ -92,7 +92,7 @@ async def test_the_offsets_topic_is_created_as_kafka_creates_it(world, autojump_
     config = config_of(
         {"offsets.topic.num.partitions": "7", "offsets.topic.segment.bytes": "1048576"}
     )
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         create = creator(broker.controller, internal_topics(broker.config))
 
         assert await create([CONSUMER_OFFSETS]) == {CONSUMER_OFFSETS: None}

@@ -7,7 +7,7 @@ import trio
 
 from tests.broker.kit import APIS, config_of, names_below
 from tests.network.echoing import waiting
-from trio_kafka.broker import StartError, running_broker
+from trio_kafka.broker import Broker, StartError
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
@@ -31,7 +31,7 @@ async def test_a_taken_address_is_told_with_its_listener(world, autojump_clock) 
     )
 
     with pytest.raises(StartError) as caught:
-        async with running_broker(config, world, format_if_empty=True, apis=APIS):
+        async with Broker(config, world, format_if_empty=True, apis=APIS):
             pytest.fail("it started")
 
     reason = str(caught.value)
@@ -49,7 +49,7 @@ async def test_every_listener_serves(world, autojump_clock) -> None:
         }
     )
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         assert list(broker.endpoints) == ["ONE", "TWO"]
         for address in broker.endpoints.values():
             async with connected(world, address) as client:
@@ -63,7 +63,7 @@ async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
         {"num.io.threads": "3", "queued.max.requests": "7", "num.network.threads": "2"}
     )
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         figures = {node.name: node.figures() for _, node in broker.node.walk()}
         assert figures["request-handlers"]["size"] == 3
         assert len(broker.plane.processors) == 2
@@ -74,7 +74,7 @@ async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
 
 
 async def test_the_tree_counts_why_connections_were_closed(world, autojump_clock) -> None:
-    async with running_broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         socket = await world.network.connect(broker.endpoint.host, broker.endpoint.port)
         socket.send(b"GET / HTTP/1.1\r\n")
         await socket.wait_readable()
@@ -121,7 +121,7 @@ async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_p
     own = {"background.threads": "3", "metadata.log.dir": str(tmp_path / "metadata")}
     config = config_of(own, log_dirs=",".join(map(str, paths)))
 
-    async with running_broker(
+    async with Broker(
         config, RealWorld(SkippingClock()), format_if_empty=True, apis=APIS
     ) as broker:
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, live_once
-from trio_kafka.broker import StartError, running_broker
+from trio_kafka.broker import Broker, StartError
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.testing.simulation import fault_on
 
@@ -35,11 +35,11 @@ async def test_a_directory_that_is_offline_at_start_costs_its_partitions_only(
     world, autojump_clock
 ) -> None:
     world = await live_once(world, THREE, clean=True)
-    async with running_broker(THREE, world, apis=APIS) as broker:
+    async with Broker(THREE, world, apis=APIS) as broker:
         (lost,) = directories_of(broker)["/b"]
     world.universe.fault = fault_on("lock", BROKEN, "/b")
 
-    async with running_broker(THREE, world, apis=APIS) as broker:
+    async with Broker(THREE, world, apis=APIS) as broker:
         states = [state_of(broker, number) for number in range(3)]
         assert len(broker.metadata.image.brokers[1].log_dirs) == 2
 
@@ -50,7 +50,7 @@ async def test_a_directory_that_is_offline_at_start_costs_its_partitions_only(
 async def test_a_directory_that_fails_while_the_broker_runs_costs_its_partitions_only(
     world, autojump_clock
 ) -> None:
-    async with running_broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
         await fill(broker)
         (lost,) = directories_of(broker)["/b"]
         world.universe.fault = fault_on("sync", BROKEN, "/b/t-")
@@ -71,7 +71,7 @@ async def test_a_directory_that_fails_while_the_broker_runs_costs_its_partitions
 
 async def test_the_broker_ends_with_the_directory_of_its_metadata(world, autojump_clock) -> None:
     with pytest.raises(LogDirError, match="/a"):
-        async with running_broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
             broker.logs.directories[0].fail(LogDirError("/a", "torn out"))
             await trio.sleep_forever()
 
@@ -80,7 +80,7 @@ async def test_the_broker_ends_with_its_last_data_directory(world, autojump_cloc
     config = config_of({"log.dirs": "/a,/b", "metadata.log.dir": "/m"})
 
     with pytest.raises(LogDirError, match="/b"):
-        async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
             broker.logs.directories[0].fail(LogDirError("/a", "torn out"))
             await trio.sleep(1)
             assert broker.tasks.failure is None
@@ -98,7 +98,7 @@ async def test_one_topics_partition_in_two_directories_is_refused(world, autojum
         copy.create("partition.metadata").append([known])
 
     with pytest.raises(StartError, match=r"^t-0 is in /\w/t-0 and in /\w/t-0: remove one of them$"):
-        async with running_broker(config, world, apis=APIS):
+        async with Broker(config, world, apis=APIS):
             pytest.fail("it started")
     assert world.locks == {}
 
@@ -113,14 +113,14 @@ async def test_a_metadata_log_that_is_damaged_is_told(world, autojump_clock) -> 
     with pytest.raises(
         StartError, match=r"^log directory /a: it has no __cluster_metadata-0: format the directory"
     ):
-        async with running_broker(THREE, world, apis=APIS):
+        async with Broker(THREE, world, apis=APIS):
             pytest.fail("it started")
 
 
 async def test_a_host_that_is_not_given_is_this_machines_name(world, autojump_clock) -> None:
     config = config_of({"listeners": "PLAINTEXT://:0"})
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         (told,) = broker.metadata.image.brokers[1].endpoints
         assert told.host == await world.network.host_name()
         assert told.port == broker.endpoint.port
@@ -128,7 +128,7 @@ async def test_a_host_that_is_not_given_is_this_machines_name(world, autojump_cl
 
 
 async def test_nothing_is_accepted_before_the_broker_is_unfenced(world, autojump_clock) -> None:
-    async with running_broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
         trace = [line.split(" ", 3)[2:] for line in world.universe.trace]
         assert not broker.metadata.image.brokers[1].fenced
 

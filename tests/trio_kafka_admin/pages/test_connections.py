@@ -40,7 +40,7 @@ async def test_of_many_those_that_are_asked_for_are_shown(autojump_clock: MockCl
             rows = (await ui.json(f"/admin/api/connections?of={wanted}"))["connections"]
             assert len(rows) == len(found)
         page = await ui.page("/admin/connections?of=nobody%22%3E")
-        assert page.one("main").text == "Nobody is connected."
+        assert page.one("main").text == "No client is connected."
         assert page.one("input", name="of").attributes["value"] == 'nobody">'
 
 

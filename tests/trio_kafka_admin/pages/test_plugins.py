@@ -39,8 +39,10 @@ async def test_every_plugin_is_shown_with_what_it_gives(autojump_clock: MockCloc
         rows = {one["plugin"]: one for one in table_of(page, "plugins")}
 
         assert rows["guard"]["what it does"] == "Guards <something>."
-        assert (rows["guard"]["state"], rows["guard"]["gives"]) == ("ready", DASH)
-        assert rows["admin"]["gives"].startswith("mount:/admin page:connections page:overview")
+        assert (rows["guard"]["state"], rows["guard"]["contributes"]) == ("ready", DASH)
+        assert rows["admin"]["contributes"].startswith(
+            "mount:/admin page:connections page:overview"
+        )
         link = page.one("a", href="/admin/tree?path=plugins%2Fguard")
         below = await ui.page(link.attributes["href"] or "")
         assert below.one("div", id="tree").all("a")[0].text == "guard"

@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from tests.requests.request_log.test_sinks import values
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
-from trio_kafka_builtin.rest_gateway.produce import MOST, murmur2
+from trio_kafka_builtin.rest_gateway.produce import MOST
 
 
 async def test_each_record_is_told_its_partition_and_offset(autojump_clock: MockClock) -> None:
@@ -49,20 +49,6 @@ async def test_without_a_partition_a_key_chooses_and_equal_keys_stay_together(
 
     assert len({one["partition"] for one in keyed}) == 1
     assert len({one["partition"] for one in spread}) > 4
-
-
-@pytest.mark.parametrize(
-    ("data", "hashed"),
-    [
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"abc", 479470107),
-    ],
-)
-def test_the_hash_is_that_of_kafkas_java_client(data: bytes, hashed: int) -> None:
-    assert murmur2(data) == hashed % (1 << 32)
 
 
 async def test_many_records_are_told_each_and_too_many_refused(autojump_clock: MockClock) -> None:

@@ -6,7 +6,6 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.broker.broker import Broker
 from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.dynamic_listeners import DynamicListeners
 from trio_kafka.broker.errors import StartError, storage_error
@@ -27,6 +26,7 @@ from trio_kafka.broker.parts.quotas import start_quotas
 from trio_kafka.broker.parts.request_log import start_request_log
 from trio_kafka.broker.parts.topic_creation import make_topic_creation
 from trio_kafka.broker.parts.watchdog import start_watchdog
+from trio_kafka.broker.running_broker import RunningBroker
 from trio_kafka.broker.settings import settings_of_topic
 from trio_kafka.broker.startup.serving import (
     bind_planes,
@@ -73,7 +73,7 @@ class Startup:
     _raft: RaftDriver | None = field(default=None, init=False)
     _replicas: ReplicaManager | None = field(default=None, init=False)
 
-    async def run(self) -> Broker:
+    async def run(self) -> RunningBroker:
         """Run all steps. Raises StartError, KafkaError, LogDirError."""
         context = self.context
         steps = StepTimings("start", context.world.clock.elapsed, context.node)
@@ -146,7 +146,7 @@ class Startup:
         for one in parts.planes:
             one.open()
         lifecycle.serve()
-        return Broker(
+        return RunningBroker(
             context=context,
             parts=parts,
             storage=storage,

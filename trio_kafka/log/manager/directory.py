@@ -82,6 +82,7 @@ class LogDirectory:
         self.properties: MetaProperties | None = None
         self._durable: dict[str, dict[TopicPartition, int]] = {name: {} for name in _INSTEAD}
         self._known = self._durable
+        self._written: set[str] = set()  # checkpoints of this life
         self._malformed: set[str] = set()
         self._writing = trio.Lock()
         # Further offsets for the checkpoint of recovery points, from the owner of a log that has
@@ -193,7 +194,10 @@ class LogDirectory:
             await trio.lowlevel.checkpoint()
         if name == RECOVERY_POINTS:
             offsets |= self.durable_elsewhere()
+        if name in self._written and offsets == self._durable[name]:
+            return  # an idle broker syncs nothing
         await write_offsets(self.root, name, offsets)
+        self._written.add(name)
         self._durable[name] = offsets
 
     async def write_start_offsets(self) -> None:

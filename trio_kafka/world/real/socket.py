@@ -3,13 +3,16 @@
 import os
 import socket
 import struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Buffer, Lease, RangeCutError
+
+if TYPE_CHECKING:
+    from trio_kafka.world.protocols import MemoryLease
 
 _MORE: Final = socket.MSG_MORE
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
@@ -48,6 +51,8 @@ class RealSocket:
     def send_file_range(self, lease: Lease, start: int, limit: int) -> int:
         if lease.cut:
             raise RangeCutError
+        if lease.key < 0:  # a file in memory
+            return self._send(cast("MemoryLease", lease).content(start, limit))
         sent = os.sendfile(self.key, lease.key, start, min(limit, lease.end - start))
         if sent == 0:  # another program has cut the file
             raise RangeCutError

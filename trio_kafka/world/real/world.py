@@ -12,7 +12,7 @@ from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.memory import discard, new_buffer
-from trio_kafka.world.protocols import Child
+from trio_kafka.world.protocols import Child, Directory
 from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.network import RealNetwork
@@ -51,7 +51,7 @@ class RealWorld:
     def discard(self, buffer: memoryview) -> None:
         discard(buffer)
 
-    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> RealDirectory:
+    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         if create:
             make_directories(path)
         volume = Volume(self.clock, threads, descriptors=self.descriptors)

@@ -9,7 +9,7 @@ import trio
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
-from trio_kafka.world.simulated.run import Machine
+from trio_kafka.world.simulated.run import DiskMachine
 
 
 class SimulatedLease:
@@ -41,7 +41,7 @@ class SimulatedLease:
 class SimulatedFile:
     """See `protocols.File`."""
 
-    def __init__(self, world: Machine, node: FileNode, path: str, writes: Writes) -> None:
+    def __init__(self, world: DiskMachine, node: FileNode, path: str, writes: Writes) -> None:
         self._world = world
         self._node = node
         self._path = path

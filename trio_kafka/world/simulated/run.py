@@ -123,24 +123,24 @@ class SimulatedRun:
         self.trace.append(line)
 
 
-class Machine(Protocol):
-    """A simulated machine, as its files, sockets and processes see it. See `SimulatedWorld`.
+class DiskRun(Protocol):
+    """What a disk needs to know of a run. See `SimulatedRun`."""
 
-    listeners: by host and port. locks: by path. sockets, children: those that are open or running.
-    started: children so far.
-    """
+    moody: bool
+    nowait: bool
+    disk_chance: Random
 
-    universe: SimulatedRun
-    name: str
+
+class DiskMachine(Protocol):
+    """A machine, as its files see it. locks: by path. alive: no file is closed after a crash."""
+
+    @property
+    def universe(self) -> DiskRun: ...
+    @property
+    def descriptors(self) -> Descriptors: ...
+
     alive: bool
-    dark: bool
-    descriptors: Descriptors
-    listeners: dict[tuple[str, int], Any]
     locks: dict[str, object]
-    sockets: dict[Any, None]
-    children: dict[Any, None]
-    programs: dict[str, Any]
-    started: int
 
     def call(self, call: str, target: str, data: object = None) -> None:
         """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
@@ -156,6 +156,25 @@ class Machine(Protocol):
 
     def free_space(self) -> int:
         """Return how many bytes files may still grow by."""
+
+
+class Machine(DiskMachine, Protocol):
+    """A simulated machine, as its files, sockets and processes see it. See `SimulatedWorld`.
+
+    listeners: by host and port. sockets, children: those that are open or running.
+    started: children so far.
+    """
+
+    @property
+    def universe(self) -> SimulatedRun: ...
+
+    name: str
+    dark: bool
+    listeners: dict[tuple[str, int], Any]
+    sockets: dict[Any, None]
+    children: dict[Any, None]
+    programs: dict[str, Any]
+    started: int
 
     def take_key(self) -> int:
         """Return the lowest free number, as for descriptors of a system."""

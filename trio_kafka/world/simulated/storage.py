@@ -17,7 +17,7 @@ from trio_kafka.world.simulated.disk import (
     Unlink,
 )
 from trio_kafka.world.simulated.file import SimulatedFile
-from trio_kafka.world.simulated.run import Machine
+from trio_kafka.world.simulated.run import DiskMachine
 
 
 def _error(number: int, path: str) -> OSError:
@@ -38,7 +38,7 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
 class SimulatedDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(self, world: Machine, node: DirectoryNode, path: str, writes: Writes) -> None:
+    def __init__(self, world: DiskMachine, node: DirectoryNode, path: str, writes: Writes) -> None:
         self.path = path
         self._world = world
         self._node = node

@@ -30,7 +30,7 @@ from trio_kafka.world.world import World
 
 
 @define(eq=False, kw_only=True)
-class Broker:
+class RunningBroker:
     """A started broker. parts: what handlers use.
 
     advertised: the addresses that clients are told, by listener name.

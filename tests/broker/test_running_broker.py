@@ -1,5 +1,5 @@
 from tests.broker.kit import APIS, config_of
-from trio_kafka.broker import running_broker
+from trio_kafka.broker import Broker
 from trio_kafka.model import Endpoint
 
 
@@ -8,7 +8,7 @@ async def test_clients_are_given_what_is_advertised_and_not_what_is_bound(
 ) -> None:
     config = config_of({"advertised.listeners": "PLAINTEXT://[::1]:29092"})
 
-    async with running_broker(config, world, format_if_empty=True, apis=APIS) as broker:
+    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
         assert broker.bootstrap == "[::1]:29092"
         assert broker.endpoint == broker.endpoints["PLAINTEXT"] != Endpoint("::1", 29092)
         assert broker.world is world

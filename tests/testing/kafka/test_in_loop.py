@@ -1,0 +1,127 @@
+"""The broker's clock is moved, and states are waited for."""
+
+import threading
+
+import pytest
+import trio
+
+from tests.testing.kafka.kit import consumer
+from trio_kafka.testing.kafka.in_loop import ClockError, NotReachedError, kafka_in_loop
+from trio_kafka.testing.kafka.machines import MemoryMachine, SimulatedMachine
+from trio_kafka.testing.kafka.threaded import running_broker
+from trio_kafka.testing.kafka.values import Record
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.simulated import Universe
+
+WEEK_H = 7 * 24
+
+
+def test_a_week_deletes_records_of_a_week_and_an_older_broker_keeps_serving():
+    with running_broker() as kafka:
+        kafka.create_topic("orders", configs={"retention.ms": str(WEEK_H * 3_600_000)})
+        kafka.create_topic("kept", configs={"retention.ms": "-1"})
+        for topic in ("orders", "kept"):
+            kafka.produce(topic, b"old")
+        kafka.advance(hours=WEEK_H - 1)
+        assert [one.text for one in kafka.records("orders")] == ["old"]
+        assert kafka.advance(hours=2) > 20
+        assert kafka.records("orders") == []
+        assert kafka.topic("orders").offsets == {0: (1, 1)}
+        assert [one.text for one in kafka.records("kept")] == ["old"]
+        kafka.produce("orders", b"new")
+        assert [one.text for one in kafka.records("orders")] == ["new"]
+
+
+def test_committed_offsets_of_an_empty_group_expire():
+    with running_broker({"offsets.retention.minutes": "60"}, topics=["orders"]) as kafka:
+        client = consumer(kafka)
+        kafka.produce("orders", b"a")
+        client.consume(1, timeout=10)
+        client.commit(asynchronous=False)
+        client.close()
+        kafka.wait_for_group("g", state="Empty")
+        kafka.advance(minutes=59)
+        assert kafka.group("g").offsets == {("orders", 0): 1}
+        kafka.advance(minutes=12)
+        assert kafka.group("g").offsets == {}
+
+
+def test_segments_roll_by_age():
+    with running_broker() as kafka:
+        kafka.create_topic("t", configs={"segment.ms": "3600000"})
+        kafka.produce("t", b"a")
+        kafka.advance(hours=2)
+        kafka.produce("t", b"b")
+        (log,) = [one for one in kafka.broker.logs.logs if one.partition.topic == "t"]
+        assert [segment.base_offset for segment in log.segments] == [0, 1]
+
+
+def test_time_stamps_of_the_broker_are_those_of_the_moved_clock():
+    with running_broker() as kafka:
+        kafka.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
+        (before,) = kafka.produce("t", b"a")
+        kafka.advance(hours=1)
+        (after,) = kafka.produce("t", Record(value=b"b", timestamp_ms=1))
+        assert 3_600_000 <= after.timestamp_ms - before.timestamp_ms < 3_660_000
+
+
+def test_the_clock_moves_although_clients_keep_the_loop_busy():
+    with running_broker(topics=["t"]) as kafka:
+        ended = threading.Event()
+
+        async def always_runnable():
+            while not ended.is_set():
+                await trio.lowlevel.checkpoint()
+
+        busy = threading.Thread(target=kafka.thread.call, args=(always_runnable,))
+        busy.start()
+        try:
+            assert kafka.advance(hours=6) > 60
+        finally:
+            ended.set()
+            busy.join()
+
+
+def test_periodic_jobs_run_as_often_as_they_would_have():
+    def runs(broker) -> int:
+        (node,) = [one for _, one in broker.node.walk() if one.name == "kafka-log-retention"]
+        return node.figures()["runs"]
+
+    with running_broker() as kafka:
+        before = kafka.look(runs)
+        kafka.advance(hours=1)
+        assert kafka.look(runs) - before == pytest.approx(12, abs=1)
+
+
+def test_a_clock_does_not_go_backwards():
+    with running_broker() as kafka, pytest.raises(ValueError, match="by -60 s: want 0 or more"):
+        kafka.advance(minutes=-1)
+
+
+def test_a_loop_with_another_clock_says_what_to_use(tmp_path):
+    async def main():
+        machine = MemoryMachine(SkippingClock())
+        async with kafka_in_loop(machine) as kafka:
+            with pytest.raises(ClockError, match=r"SystemClock.*use running_broker\(\)"):
+                await kafka.advance(hours=1)
+
+    trio.run(main)
+
+
+def test_virtual_time_moves_in_the_simulated_world():
+    async def main(universe: Universe):
+        async with kafka_in_loop(SimulatedMachine(universe), topics=["t"]) as kafka:
+            await kafka.produce("t", b"a")
+            await kafka.advance(hours=WEEK_H + 1)
+            return await kafka.records("t")
+
+    assert Universe(1).run(main) == []
+
+
+def test_what_is_not_reached_says_what_there_was(kafka):
+    kafka.produce("orders", b"x")
+    assert len(kafka.wait_for_records("orders", 1)) == 1
+    with pytest.raises(NotReachedError, match=r"orders has 1 records, not 2, after 0\.01 s"):
+        kafka.wait_for_records("orders", 2, limit_s=0.01)
+    with pytest.raises(NotReachedError, match="a full moon: not reached"):
+        kafka.wait_until(lambda: False, what="a full moon", limit_s=0.01)

@@ -1,0 +1,65 @@
+"""Lives of a broker: stops, kills, power losses, restarts."""
+
+import threading
+
+import pytest
+
+from tests.testing.kafka.kit import consumer, values
+from trio_kafka.testing.kafka.life import NotRunningError
+from trio_kafka.testing.kafka.threaded import running_broker
+
+
+def test_records_survive_restarts_and_kills_and_the_address_stays(kafka):
+    address = kafka.bootstrap
+    kafka.produce("orders", b"a")
+    kafka.restart()
+    kafka.kill()
+    assert not kafka.is_running
+    kafka.start()
+    assert kafka.bootstrap == address
+    assert values(kafka.records("orders")) == [b"a"]
+
+
+def test_a_power_loss_takes_what_was_not_synced():
+    with running_broker({"log.flush.interval.messages": "1"}) as kafka:
+        kafka.produce("synced", b"a")
+        kafka.kill(power=True)
+        kafka.start()
+        assert values(kafka.records("synced")) == [b"a"]
+    with running_broker(topics=["unsynced"]) as kafka:
+        kafka.produce("unsynced", b"a" * 2000)
+        kafka.kill(power=True)
+        kafka.start()
+        assert kafka.records("unsynced") == []
+
+
+def test_a_client_that_is_connected_goes_on_after_a_kill(kafka):
+    client = consumer(kafka)
+    try:
+        kafka.produce("orders", b"before")
+        assert [one.value() for one in client.consume(1, timeout=10)] == [b"before"]
+        kafka.kill()
+        kafka.start()
+        kafka.produce("orders", b"after")
+        assert [one.value() for one in client.consume(1, timeout=10)] == [b"after"]
+    finally:
+        client.close()
+
+
+def test_a_stopped_broker_says_so(kafka):
+    kafka.stop()
+    for call in (kafka.topics, kafka.stop, kafka.kill):
+        with pytest.raises(NotRunningError, match="call start"):
+            call()
+    kafka.start()
+    with pytest.raises(RuntimeError, match="running already"):
+        kafka.start()
+
+
+def test_a_start_that_fails_raises_and_leaves_no_thread():
+    before = set(threading.enumerate())
+    with running_broker() as kafka:
+        port = int(kafka.bootstrap.rpartition(":")[2])
+        with pytest.raises(Exception, match="in use"), running_broker(port=port):
+            pass
+    assert [one.name for one in set(threading.enumerate()) - before if "Trio" not in one.name] == []

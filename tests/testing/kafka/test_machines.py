@@ -1,0 +1,17 @@
+"""What a machine keeps."""
+
+import pytest
+
+from tests.testing.kafka.kit import values
+from trio_kafka.testing.kafka.threaded import running_broker
+
+
+def test_files_in_a_directory_outlive_the_broker(tmp_path):
+    with running_broker(directory=str(tmp_path)) as kafka:
+        kafka.produce("orders", b"a")
+        with pytest.raises(ValueError, match="only files in memory lose power"):
+            kafka.kill(power=True)
+        kafka.kill()
+        kafka.start()
+    with running_broker(directory=str(tmp_path)) as kafka:
+        assert values(kafka.records("orders")) == [b"a"]

@@ -1,0 +1,273 @@
+"""A Kafka broker under test, driven from its own Trio loop."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import trio
+
+from trio_kafka.broker import RunningBroker
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import TopicImage
+from trio_kafka.testing.kafka.groups import describe_group, list_groups
+from trio_kafka.testing.kafka.hold import clients_held, lost_members
+from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
+from trio_kafka.testing.kafka.machines import Machine
+from trio_kafka.testing.kafka.records import produce, read_records
+from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
+from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
+from trio_kafka.world.clock import SkippingClock
+
+T = TypeVar("T")
+_LOOK_S = 0.005
+_LIMIT_S = 10.0
+_HELD_S = 10.0  # a longer move of the clock keeps clients alive
+
+
+class NotReachedError(AssertionError):
+    """A state that a test waited for was not reached in time; the message says what there was."""
+
+
+class ClockError(RuntimeError):
+    """The clock of this loop cannot be moved; the message names the remedy."""
+
+
+class KafkaInLoop:
+    """A broker under test: its state, its lives, its time. Use `kafka_in_loop`.
+
+    Methods raise KafkaError with Kafka's code where a request fails, and NotRunningError while the
+    broker is stopped or killed.
+    """
+
+    def __init__(self, lives: Lives) -> None:
+        self._lives = lives
+
+    @property
+    def broker(self) -> RunningBroker:
+        """The running broker. Raises NotRunningError."""
+        return self._lives.broker
+
+    @property
+    def is_running(self) -> bool:
+        return self._lives.is_running
+
+    @property
+    def bootstrap(self) -> str:
+        """Address for clients, as host:port; the same after a restart. Raises NotRunningError."""
+        return self.broker.bootstrap
+
+    async def look(self, read: Callable[[RunningBroker], T]) -> T:
+        """Return what a plain function reads from the running broker, called in its loop."""
+        await trio.lowlevel.checkpoint()
+        return read(self.broker)
+
+    # --- life
+
+    async def start(self) -> None:
+        """Start the broker again, on its files and its port. Raises StartError."""
+        await self._lives.start()
+
+    async def stop(self) -> None:
+        """Stop the broker in order; what it stored stays."""
+        await self._lives.stop()
+
+    async def kill(self, *, power: bool = False) -> None:
+        """End the broker at once, as `kill -9` does; what it had written stays.
+
+        power: as a power loss: what was not synced to disk is lost. Only with files in memory.
+        """
+        await self._lives.kill(power=power)
+
+    async def restart(self) -> None:
+        """Stop the broker in order and start it again."""
+        await self.stop()
+        await self.start()
+
+    # --- time
+
+    async def advance(
+        self,
+        *,
+        seconds: float = 0,
+        minutes: float = 0,
+        hours: float = 0,
+        hold: bool | None = None,
+    ) -> int:
+        """Move the broker's clock, wall and monotonic, one deadline at a time.
+
+        Tasks that a deadline wakes run, and threads finish, before the next one. Returns the
+        number of deadlines that were met. Clients stay connected; their own clocks do not move.
+        hold: keep connections and the sessions of connected members alive, although they are
+            silent meanwhile. None: for more than 10 s.
+        Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
+        """
+        clock = trio.lowlevel.current_clock()
+        if not isinstance(clock, SkippingClock):
+            raise ClockError(
+                f"the clock of this loop is a {type(clock).__name__}, which cannot be moved: use"
+                " running_broker() or the fixture kafka, or trio.run(..., clock=SkippingClock())"
+            )
+        total = seconds + 60 * minutes + 3600 * hours
+        if not self.is_running or not (total > _HELD_S if hold is None else hold):
+            return await clock.advance(total)
+        broker = self.broker
+        with clients_held(broker, clock, await lost_members(broker)):
+            return await clock.advance(total)
+
+    # --- topics and records
+
+    async def create_topic(
+        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic; it has leaders when this returns."""
+        await create_topic(self.broker, name, partitions, configs or {})
+        await self.wait_until(lambda: _has_leaders(self._topic(name)), what=f"leaders of {name}")
+
+    async def delete_topic(self, name: str) -> None:
+        await delete_topic(self.broker, name)
+
+    async def topics(self) -> list[str]:
+        """Return the names of all topics but Kafka's internal ones, sorted."""
+        await trio.lowlevel.checkpoint()
+        return sorted(name for name in self.broker.metadata.image.topics if name[:2] != "__")
+
+    async def topic(self, name: str) -> Topic:
+        """Return a topic with the offsets of its partitions."""
+        return await describe_topic(self.broker, self._topic(name))
+
+    async def produce(self, topic: str, *records: Record | Bytes) -> list[StoredRecord]:
+        """Append records, and return them as stored. A bytes, str or None is a value.
+
+        A topic that does not exist is created with `num.partitions`.
+        """
+        if find_topic(self.broker, topic) is None:
+            await self.create_topic(topic, self.broker.config.num_partitions)
+        return await produce(self.broker, self._topic(topic), records)
+
+    async def records(
+        self, topic: str, *, partition: int | None = None, start: int | None = None
+    ) -> list[StoredRecord]:
+        """Return the records that consumers can read, by partition and offset.
+
+        partition: None: all. start: first offset; None: the first of each partition.
+        """
+        found = self._topic(topic)
+        wanted: Iterable[int] = found.partitions if partition is None else [partition]
+        return await read_records(self.broker, found, wanted, start)
+
+    # --- groups
+
+    async def groups(self) -> list[Group]:
+        """Return all groups, sorted by id."""
+        return await list_groups(self.broker)
+
+    async def group(self, group_id: str) -> Group:
+        """Return a group; one that does not exist has the state Dead."""
+        return await describe_group(self.broker, group_id)
+
+    # --- waiting
+
+    async def wait_until(
+        self,
+        condition: Callable[[], bool] | Callable[[], Awaitable[bool]],
+        *,
+        what: str = "the condition",
+        limit_s: float = _LIMIT_S,
+    ) -> None:
+        """Wait until a condition holds, asked every 5 ms. It may await methods of this broker.
+
+        Raises NotReachedError after `limit_s`.
+        """
+        with trio.move_on_after(limit_s):
+            while True:
+                found = condition()
+                if found if isinstance(found, bool) else await found:
+                    return
+                await trio.sleep(_LOOK_S)
+        raise NotReachedError(f"{what}: not reached within {limit_s:g} s")
+
+    async def wait_for_group(
+        self,
+        group_id: str,
+        *,
+        state: str | None = None,
+        members: int | None = None,
+        lag: int | None = None,
+        limit_s: float = _LIMIT_S,
+    ) -> Group:
+        """Wait until a group has a state, a number of members, a total lag of at most `lag`.
+
+        Raises NotReachedError, with the group as it is then.
+        """
+        found = Group(group_id=group_id, state="unknown")
+
+        async def reached() -> bool:
+            nonlocal found
+            found = await self.group(group_id)
+            return (
+                (state is None or found.state == state)
+                and (members is None or len(found.members) == members)
+                and (lag is None or (bool(found.lag) and sum(found.lag.values()) <= lag))
+            )
+
+        try:
+            await self.wait_until(reached, limit_s=limit_s)
+        except NotReachedError:
+            wanted = {"state": state, "members": members, "lag": lag}
+            asked = ", ".join(
+                f"{key} {value}" for key, value in wanted.items() if value is not None
+            )
+            raise NotReachedError(f"{asked}: not reached within {limit_s:g} s: {found}") from None
+        return found
+
+    async def wait_for_records(
+        self, topic: str, count: int, *, limit_s: float = _LIMIT_S
+    ) -> list[StoredRecord]:
+        """Wait until a topic has at least `count` records, and return them.
+
+        Raises NotReachedError, with the number of records.
+        """
+        found: list[StoredRecord] = []
+
+        async def reached() -> bool:
+            nonlocal found
+            if find_topic(self.broker, topic) is not None:
+                found = await self.records(topic)
+            return len(found) >= count
+
+        try:
+            await self.wait_until(reached, limit_s=limit_s)
+        except NotReachedError:
+            raise NotReachedError(
+                f"{topic} has {len(found)} records, not {count}, after {limit_s:g} s"
+            ) from None
+        return found
+
+    def _topic(self, name: str) -> TopicImage:
+        found = find_topic(self.broker, name)
+        if found is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
+        return found
+
+
+def _has_leaders(topic: TopicImage) -> bool:
+    return all(one.leader >= 0 for one in topic.partitions.values())
+
+
+@asynccontextmanager
+async def kafka_in_loop(
+    machine: Machine,
+    how: LifeSettings | None = None,
+    topics: Mapping[str, int] | Iterable[str] = (),
+) -> AsyncIterator[KafkaInLoop]:
+    """Run a broker on a machine for the block.
+
+    topics: created at the start: names, or names with numbers of partitions.
+    Raises StartError, ConfigError. A failure of the broker cancels the block and is raised.
+    """
+    async with running_lives(machine, how or LifeSettings()) as lives:
+        kafka = KafkaInLoop(lives)
+        counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
+        for name, partitions in counts.items():
+            await kafka.create_topic(name, partitions)
+        yield kafka

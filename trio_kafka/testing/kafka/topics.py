@@ -1,0 +1,73 @@
+"""Topics of a broker under test: create, delete, look at."""
+
+from collections.abc import Mapping
+
+from trio_kafka.broker import RunningBroker
+from trio_kafka.metadata.image import TopicImage
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from trio_kafka.testing.kafka.ask import ask, check
+from trio_kafka.testing.kafka.values import Topic
+
+_EARLIEST, _LATEST = -2, -1
+_TIMEOUT_MS = 30_000
+
+
+async def create_topic(
+    broker: RunningBroker, name: str, partitions: int, configs: Mapping[str, str]
+) -> None:
+    """Create a topic. Raises KafkaError."""
+    given = [CreatableTopicConfig(key, value) for key, value in configs.items()]
+    topic = CreatableTopic(name, partitions, 1, configs=given)
+    answer = await ask(broker, CreateTopicsRequest([topic], timeout_ms=_TIMEOUT_MS))
+    (made,) = answer.topics
+    check(made.error_code, f"{name}: {made.error_message}")
+
+
+async def delete_topic(broker: RunningBroker, name: str) -> None:
+    """Delete a topic. Raises KafkaError."""
+    topic = DeleteTopicState(name=name)
+    answer = await ask(broker, DeleteTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS))
+    (done,) = answer.responses
+    check(done.error_code, f"{name}: {done.error_message}")
+
+
+def find_topic(broker: RunningBroker, name: str) -> TopicImage | None:
+    """Return a topic as the broker knows it."""
+    return broker.metadata.image.topics.get(name)
+
+
+async def describe_topic(broker: RunningBroker, image: TopicImage) -> Topic:
+    """Return a topic with its offsets."""
+    firsts = await first_offsets(broker, image)
+    ends = await _offsets(broker, image, _LATEST)
+    return Topic(
+        name=image.name,
+        partitions=len(image.partitions),
+        offsets={number: (firsts[number], ends[number]) for number in sorted(ends)},
+    )
+
+
+async def first_offsets(broker: RunningBroker, image: TopicImage) -> dict[int, int]:
+    """Return the first offset of each partition."""
+    return await _offsets(broker, image, _EARLIEST)
+
+
+async def _offsets(broker: RunningBroker, image: TopicImage, time: int) -> dict[int, int]:
+    asked = [
+        ListOffsetsPartition(partition_index=number, timestamp=time) for number in image.partitions
+    ]
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(image.name, asked)])
+    (topic,) = (await ask(broker, request)).topics
+    for one in topic.partitions:
+        check(one.error_code, f"{image.name}-{one.partition_index}")
+    return {one.partition_index: one.offset for one in topic.partitions}

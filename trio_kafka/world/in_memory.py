@@ -1,0 +1,142 @@
+"""World of a real machine whose files are in memory: real sockets, threads and processes.
+
+The disk is that of the simulated world, without its waits. It outlives the world: a second world
+on the same disk is a restart. Files take twice their size, as unsynced bytes are kept for
+`lose_power`; there are no descriptors, and responses are copied instead of sent by the kernel.
+"""
+
+import os
+import time
+from collections.abc import Callable, Generator
+from random import Random
+from typing import Any, Final, TypeVar
+
+import trio
+
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.descriptors import Descriptors
+from trio_kafka.world.protocols import Directory
+from trio_kafka.world.real.clock import MachineClock
+from trio_kafka.world.real.world import RealWorld
+from trio_kafka.world.recent_writes import Writes
+from trio_kafka.world.simulated.disk import DirectoryNode, Link
+from trio_kafka.world.simulated.run import Verdict, no_fault
+from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
+from trio_kafka.world.world import Crashed
+
+T = TypeVar("T")
+_PLENTY: Final = 1 << 40
+
+
+class _Calm:
+    """Run in which a disk does nothing rare."""
+
+    moody = False
+    nowait = True
+    disk_chance = Random(0)
+
+
+class MemoryDisk:
+    """Files in memory, in one life of a machine.
+
+    alive: False after a crash. capacity: bytes; None: unbounded.
+    fault: asked before each call, as that of a simulated run: with the name "memory", the call and
+        the path. An OSError is raised by the call, a number is seconds that it takes.
+    """
+
+    def __init__(self, root: DirectoryNode | None = None) -> None:
+        self.root = DirectoryNode() if root is None else root
+        self.universe = _Calm()
+        self.descriptors = Descriptors()
+        self.locks: dict[str, object] = {}
+        self.capacity: int | None = None
+        self.fault: Callable[[str, str, str], Verdict] = no_fault
+        self.alive = True
+
+    def next_life(self) -> "MemoryDisk":
+        """Return the same files without locks, for a restart; calls on this disk raise Crashed."""
+        self.alive = False
+        disk = MemoryDisk(self.root)
+        disk.capacity, disk.fault = self.capacity, self.fault
+        return disk
+
+    def crash(self) -> None:
+        """End this life: each call raises Crashed, so that no clean-up acts on the files."""
+        self.alive = False
+
+    def lose_power(self, chance: Random, kept: float = 0.5) -> None:
+        """Lose bytes and names that were not synced. kept: see `simulated.disk`."""
+        self.alive = False
+        self.root.lose_power(chance, kept)
+
+    def directory(self, path: str, *, create: bool) -> Directory:
+        """Open a directory; see `World.directory`."""
+        self.check()
+        node = self.root
+        for name in [part for part in path.split("/") if part]:
+            if create and name not in node.names:
+                node.change(Link(name, DirectoryNode()))
+                node.sync(node.changes)
+            node = find_directory(node, name)
+        return SimulatedDirectory(self, node, path.rstrip("/"), Writes())
+
+    # --- the machine of the files
+
+    def check(self) -> None:
+        if not self.alive:
+            raise Crashed
+
+    def call(self, call: str, target: str, data: object = None) -> None:
+        if seconds := self._judge(call, target, data):
+            time.sleep(seconds)  # a disk that blocks the loop does just that
+
+    async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
+        await trio.sleep(self._judge(call, target, data))
+        self.check()
+
+    def _judge(self, call: str, target: str, data: object) -> float:
+        del data
+        self.check()
+        verdict = self.fault("memory", call, target)
+        if isinstance(verdict, OSError):
+            raise verdict
+        return verdict or 0.0
+
+    async def pause(self, least: float, most: float) -> None:
+        del least, most  # memory needs no time
+        await trio.lowlevel.checkpoint()
+        self.check()
+
+    def free_space(self) -> int:
+        return _PLENTY if self.capacity is None else max(self.capacity - self.root.size, 0)
+
+
+class InMemoryWorld(RealWorld):
+    """See `world.World`. disk: None: an empty one."""
+
+    def __init__(
+        self,
+        clock: MachineClock | SkippingClock | None = None,
+        *,
+        disk: MemoryDisk | None = None,
+        descriptors: int | None = None,
+    ) -> None:
+        super().__init__(clock, descriptors=descriptors)
+        self.disk = disk or MemoryDisk()
+
+    def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
+        del threads  # nothing waits
+        return self.disk.directory(os.path.abspath(path), create=create)
+
+    async def run_in_process(
+        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+    ) -> T:
+        """Run the job in this process: another one does not have the files."""
+        steps = job(self.directory(path), *args)
+        while True:
+            await trio.lowlevel.checkpoint()
+            try:
+                next(steps)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
