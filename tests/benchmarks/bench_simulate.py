@@ -22,7 +22,7 @@ async def crash(sim: Simulation) -> None:
     async with sim.producer() as producer:
         for number in range(10):
             await producer.send("orders", b"%d" % number, partition=number % 2)
-    await sim.kafka.lose_power(0.5)
+    await sim.lives.kill(power=True, kept=0.5)
     await sim.kafka.start()
     async with sim.consumer("orders", group="g") as consumer:
         read = 0

@@ -172,7 +172,7 @@ async def be_prompt(sim: Simulation) -> None:
 async def be_crowded(sim: Simulation) -> None:
     """Ask from many connections in one moment: the request channel is full for a while."""
     sim.universe.latency = 0.0
-    links = [Link(world=sim.clients, bootstrap=sim.kafka.address, client_id="c") for _ in range(6)]
+    links = [Link(world=sim.clients, bootstrap=sim.lives.address, client_id="c") for _ in range(6)]
 
     async def ask(link: Link) -> None:
         for _ in range(2):

@@ -38,7 +38,7 @@ async def test_a_poll_ends_when_a_record_comes(sim):
     async with sim.consumer(partitions=[T0], start=LATEST) as consumer:
         await consumer.poll(0.0)
         begin = trio.current_time()
-        async with trio.open_nursery() as nursery, sim.producer() as producer:
+        async with sim.producer() as producer, trio.open_nursery() as nursery:
             nursery.start_soon(producer.send, "t", b"new")
 
             (found,) = await consumer.poll(60.0)
@@ -82,7 +82,7 @@ async def test_a_member_continues_at_the_committed_offset(sim):
         assert await first.commit()
         assert await first.commit()  # nothing is due
         await first.close()
-    await sim.kafka.lose_power(0.0)
+    await sim.lives.kill(power=True, kept=0.0)
     await sim.kafka.start()
 
     async with sim.consumer("t", group="g") as second:

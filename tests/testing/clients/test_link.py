@@ -11,7 +11,7 @@ from trio_kafka.testing.simulate import simulate
 
 
 def link_of(sim, **options):
-    return Link(world=sim.clients, bootstrap=sim.kafka.address, client_id="c", **options)
+    return Link(world=sim.clients, bootstrap=sim.lives.address, client_id="c", **options)
 
 
 @simulate(seeds=2)
@@ -30,7 +30,7 @@ async def test_after_a_failure_the_next_request_has_a_new_connection(sim):
 @simulate(seeds=2)
 async def test_a_request_has_its_time_and_a_machine_that_is_down_does_not_hold_it(sim):
     link = link_of(sim, request_s=2.0)
-    await sim.kafka.lose_power()
+    await sim.lives.kill(power=True)
     begin = trio.current_time()
 
     with pytest.raises((TimeoutError, trio.TooSlowError)):

@@ -17,7 +17,7 @@ async def test_batches_get_offsets_in_order_and_the_history_knows_them(sim):
         offsets = [await producer.send("t", b"a", b"b", partition=1) for _ in range(2)]
 
     assert offsets == [0, 2]
-    assert await sim.kafka.records("t") == [b"a", b"b", b"a", b"b"]
+    assert await sim.values("t") == [b"a", b"b", b"a", b"b"]
     assert [one.offset for one in sim.history.of(Acknowledged)] == [0, 1, 2, 3]
     assert {one.idempotent for one in sim.history.of(Sent)} == {True}
 
@@ -34,7 +34,7 @@ async def test_an_idempotent_batch_whose_answer_is_lost_is_appended_once(sim):
             await trio.sleep(3)
             sim.universe.heal("kafka", "clients")
 
-    assert await sim.kafka.records("t") == [b"first", b"second"]
+    assert await sim.values("t") == [b"first", b"second"]
     await sim.check()
 
 
@@ -49,7 +49,7 @@ async def test_without_idempotence_it_may_be_appended_twice(sim):
             await trio.sleep(2)
             sim.universe.heal("kafka", "clients")
 
-    assert (await sim.kafka.records("t")).count(b"second") > 1
+    assert (await sim.values("t")).count(b"second") > 1
     await sim.check()
 
 
@@ -86,7 +86,7 @@ async def test_without_acks_a_batch_is_sent_and_no_answer_is_read(sim):
         assert await producer.send("t", b"x") == -1
         await trio.sleep(0.5)
 
-    assert await sim.kafka.records("t") == [b"x"]
+    assert await sim.values("t") == [b"x"]
 
 
 @simulate(seeds=1)
@@ -96,7 +96,7 @@ async def test_tasks_may_share_a_producer(sim):
         for number in range(5):
             nursery.start_soon(producer.send, "t", b"%d" % number)
 
-    assert sorted(await sim.kafka.records("t")) == [b"0", b"1", b"2", b"3", b"4"]
+    assert sorted(await sim.values("t")) == [b"0", b"1", b"2", b"3", b"4"]
     await sim.check()
 
 

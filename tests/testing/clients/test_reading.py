@@ -15,7 +15,7 @@ async def test_a_log_is_read_from_start_to_end_across_segments(sim):
         for number in range(20):
             await producer.send("t", b"%d" % number, b".")
 
-    log = await sim.kafka.log()
+    log = await sim.log()
 
     assert list(log) == [TopicPartition("empty", 0), TopicPartition("t", 0)]
     assert list(log[TopicPartition("t", 0)]) == list(range(40))
@@ -31,7 +31,7 @@ async def test_a_start_above_zero_is_respected(sim):
     log = sim.kafka.broker.replicas.partition("t", 0).local_log()
     log.set_start_offset(3)
 
-    assert list((await sim.kafka.log("t"))[TopicPartition("t", 0)]) == [3]
+    assert list((await sim.log("t"))[TopicPartition("t", 0)]) == [3]
 
 
 async def test_the_clients_work_on_real_sockets_too(tmp_path):

@@ -23,7 +23,7 @@ def _no_replay(monkeypatch):
 
 @simulate(seeds=2)
 async def test_a_test_gets_fixtures_beside_the_simulation(sim, tmp_path):
-    assert sim.kafka.up
+    assert sim.kafka.is_running
     assert isinstance(tmp_path, Path)
 
 

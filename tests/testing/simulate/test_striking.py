@@ -43,7 +43,7 @@ def test_every_kind_has_an_example_and_a_method():
 @simulate(seeds=2)
 async def test_clients_survive_each_fault_and_nothing_is_lost(sim, kind):
     await sim.kafka.create_topic("t")
-    before = sim.clients.clock.wall() - sim.kafka.world.clock.wall()
+    before = sim.clients.clock.wall() - sim.lives.world.clock.wall()
     async with sim.producer(request_s=2.0) as producer, sim.consumer("t", group="g") as consumer:
         async with sim.chaos([(0.1, kind, *EXAMPLES[kind])]) as planned:
             for number in range(8):
@@ -60,7 +60,7 @@ async def test_clients_survive_each_fault_and_nothing_is_lost(sim, kind):
     trace = "\n".join(sim.universe.trace)
     assert f" chaos chaos {kind} " in trace
     assert SEEN.get(kind, "") in trace
-    drifted = abs(sim.clients.clock.wall() - sim.kafka.world.clock.wall() - before) > 0.01
+    drifted = abs(sim.clients.clock.wall() - sim.lives.world.clock.wall() - before) > 0.01
     assert drifted == kind.endswith("_clock")
     assert sim.universe.cuts == set()
     assert sim.universe.faults.rules == []

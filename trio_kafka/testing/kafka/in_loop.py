@@ -11,7 +11,7 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.testing.kafka.groups import describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clients_held, lost_members
-from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
+from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
@@ -39,7 +39,7 @@ class KafkaInLoop:
     broker is stopped or killed.
     """
 
-    def __init__(self, lives: Lives) -> None:
+    def __init__(self, lives: Lifecycle) -> None:
         self._lives = lives
 
     @property

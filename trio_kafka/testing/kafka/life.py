@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 from attrs import field
@@ -54,6 +54,20 @@ class Life:
     scope: trio.CancelScope
     stopping: trio.Event = field(factory=trio.Event)
     ended: trio.Event = field(factory=trio.Event)
+
+
+class Lifecycle(Protocol):
+    """Start and end of a broker under test; see `Lives`."""
+
+    @property
+    def is_running(self) -> bool: ...
+    @property
+    def broker(self) -> RunningBroker:
+        """The running broker. Raises NotRunningError."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def kill(self, *, power: bool = False) -> None: ...
 
 
 class Lives:

@@ -95,7 +95,7 @@ async def _run(
             raise
         finally:
             # At once: a test that is over has no use for an orderly stop.
-            simulation.kafka.world.crash(power=False)
+            simulation.lives.world.crash(power=False)
             nursery.cancel_scope.cancel()
     raise AssertionError("unreachable: the block returns or raises")
 

@@ -11,8 +11,9 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers import History, check_history
-from trio_kafka.testing.clients import Consumer, Fetched, Producer
-from trio_kafka.testing.simulate.kafka import CLIENTS, SimulatedKafka
+from trio_kafka.testing.clients import Consumer, Fetched, Producer, read_log
+from trio_kafka.testing.kafka.in_loop import KafkaInLoop
+from trio_kafka.testing.simulate.lives import CLIENTS, SimulatedLives
 from trio_kafka.testing.simulate.schedule import Fault, Schedule, check_schedule, draw_schedule
 from trio_kafka.testing.simulate.striking import Chaos
 from trio_kafka.world.simulated import SimulatedWorld, Universe
@@ -22,13 +23,15 @@ from trio_kafka.world.simulated import SimulatedWorld, Universe
 class Simulation:
     """One run of a test.
 
-    kafka: the broker, which serves when the test begins. history: of all clients of this run.
+    kafka: the broker, which serves when the test begins. lives: its lives, with its machine.
+    history: of all clients of this run.
     chance: random numbers for the test itself. clients: the machine of the clients.
     schedules: faults of the `chaos` blocks so far.
     """
 
     universe: Universe
-    kafka: SimulatedKafka
+    lives: SimulatedLives
+    kafka: KafkaInLoop = field(init=False)
     history: History = field(factory=History, init=False)
     chance: Random = field(init=False)
     clients: SimulatedWorld = field(init=False)
@@ -36,6 +39,7 @@ class Simulation:
     _names: dict[str, int] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.kafka = KafkaInLoop(self.lives)
         self.chance = self.universe.chance("test")
         self.clients = self.universe.machines[CLIENTS]
 
@@ -47,7 +51,7 @@ class Simulation:
         """Return a producer on the machine of the clients. options: fields of `Producer`."""
         return Producer(
             world=self.clients,
-            bootstrap=self.kafka.address,
+            bootstrap=self.lives.address,
             name=name or self._name("producer"),
             history=self.history,
             **options,
@@ -57,7 +61,7 @@ class Simulation:
         """Return a consumer on the machine of the clients. options: fields of `Consumer`."""
         return Consumer(
             world=self.clients,
-            bootstrap=self.kafka.address,
+            bootstrap=self.lives.address,
             name=name or self._name("consumer"),
             topics=topics,
             history=self.history,
@@ -94,7 +98,7 @@ class Simulation:
         else:
             planned = check_schedule(schedule)
         self.schedules.append(planned)
-        chaos = Chaos(self.universe, self.kafka)
+        chaos = Chaos(self.universe, self.lives)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(chaos.run, planned, name="chaos")
             yield planned
@@ -103,7 +107,16 @@ class Simulation:
 
     async def heal(self) -> None:
         """End all faults of links, disks and clocks, and start the broker if it is down."""
-        await Chaos(self.universe, self.kafka).heal()
+        await Chaos(self.universe, self.lives).heal()
+
+    async def log(self, *topics: str) -> dict[TopicPartition, dict[int, Fetched]]:
+        """Read topics from start to end, as a client does; without names all but internal ones."""
+        return await read_log(self.clients, self.lives.address, topics or None)
+
+    async def values(self, topic: str) -> list[bytes | None]:
+        """Return the values of a topic as a client reads them, partition by partition."""
+        log = await self.log(topic)
+        return [one.value for records in log.values() for one in records.values()]
 
     async def check(
         self,
@@ -116,7 +129,7 @@ class Simulation:
         Raises BrokenGuaranteeError.
         """
         await self.heal()
-        log = await self.kafka.log(*topics)
+        log = await self.log(*topics)
         values = {at: {n: one.value for n, one in rows.items()} for at, rows in log.items()}
         check_history(self.history, values, starts or {})
         return log
@@ -127,6 +140,6 @@ async def set_up(
 ) -> Simulation:
     """Start the broker of a run in a nursery."""
     universe.machine(CLIENTS)
-    kafka = SimulatedKafka(universe, nursery, settings=settings)
-    await kafka.start()
-    return Simulation(universe, kafka)
+    lives = SimulatedLives(universe, nursery, settings=settings)
+    await lives.start()
+    return Simulation(universe, lives)

@@ -8,7 +8,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.testing.simulate.kafka import CLIENTS, NAME, SimulatedKafka
+from trio_kafka.testing.simulate.lives import CLIENTS, NAME, SimulatedLives
 from trio_kafka.testing.simulate.schedule import Schedule
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.simulated.faults import CallFault
@@ -23,7 +23,7 @@ class Chaos:
     """Faults of a broker, its link to the clients, its disk and its clock."""
 
     universe: Universe
-    kafka: SimulatedKafka
+    lives: SimulatedLives
     _nursery: trio.Nursery | None = field(default=None, init=False)
 
     async def run(self, schedule: Schedule) -> None:
@@ -44,13 +44,13 @@ class Chaos:
         universe.heal(CLIENTS, NAME)
         self._set_capacity(None)
         with trio.fail_after(_PATIENCE_S):
-            await self.kafka.start()
-        self.kafka.supervised = False
+            await self.lives.start()
+        self.lives.supervised = False
 
     # Crashes
 
     async def lose_power(self, kept: float, down_s: float) -> None:
-        await self.kafka.lose_power(kept)
+        await self.lives.kill(power=True, kept=kept)
         await self._start_again(down_s)
 
     async def lose_power_at(
@@ -63,17 +63,17 @@ class Chaos:
         await self._start_again(down_s)
 
     async def kill(self, down_s: float) -> None:
-        await self.kafka.kill()
+        await self.lives.kill()
         await self._start_again(down_s)
 
     async def stop(self, down_s: float) -> None:
-        await self.kafka.stop()
+        await self.lives.stop()
         await self._start_again(down_s)
 
     async def _start_again(self, down_s: float) -> None:
         await trio.sleep(down_s)
-        await self.kafka.wait_down()
-        self.kafka.start_soon()
+        await self.lives.wait_down()
+        self.lives.start_soon()
 
     # Links
 
@@ -113,18 +113,18 @@ class Chaos:
         await self._during(lasts_s, *(rules if delay_s > 0 else ()))
 
     async def fill_disk(self, left_bytes: int, lasts_s: float) -> None:
-        self.kafka.supervised = True
-        self._set_capacity(self.kafka.world.disk.size + left_bytes)
+        self.lives.supervised = True
+        self._set_capacity(self.lives.world.disk.size + left_bytes)
         await trio.sleep(lasts_s)
         self._set_capacity(None)
 
     async def fail_disk(self, call: str, times: int) -> None:
         await trio.lowlevel.checkpoint()
-        self.kafka.supervised = True
+        self.lives.supervised = True
         self.universe.faults.add(CallFault(machine=NAME, call=call, error="EIO", times=times))
 
     def _set_capacity(self, size: int | None) -> None:
-        self.kafka.world.capacity = size
+        self.lives.world.capacity = size
 
     async def _during(self, lasts_s: float, *rules: CallFault) -> None:
         active = [self.universe.faults.add(rule) for rule in rules]
@@ -138,8 +138,8 @@ class Chaos:
 
     async def drift_clock(self, rate: float) -> None:
         await trio.lowlevel.checkpoint()
-        self.kafka.world.clock.drift(rate)
+        self.lives.world.clock.drift(rate)
 
     async def step_clock(self, seconds: float) -> None:
         await trio.lowlevel.checkpoint()
-        self.kafka.world.clock.step(seconds)
+        self.lives.world.clock.step(seconds)

@@ -1,10 +1,12 @@
 """The broker of a simulation, over its lives."""
 
+from functools import partial
+
 import pytest
 import trio
 
 from trio_kafka.errors import LogDirError
-from trio_kafka.testing.clients.errors import AnswerError
+from trio_kafka.testing.kafka.life import NotRunningError
 from trio_kafka.testing.simulate import run_seed, simulate
 from trio_kafka.world.simulated.faults import CallFault
 
@@ -12,21 +14,23 @@ from trio_kafka.world.simulated.faults import CallFault
 @pytest.mark.slow
 @simulate(seeds=2)
 async def test_what_was_acknowledged_outlives_every_end(sim):
-    kafka = sim.kafka
+    kafka, lives = sim.kafka, sim.lives
     await kafka.create_topic("t")
     async with sim.producer() as producer:
-        for number, end in enumerate((kafka.stop, kafka.kill, kafka.lose_power)):
+        for number, end in enumerate((lives.stop, lives.kill, partial(lives.kill, power=True))):
             await producer.send("t", b"%d" % number)
             await end()
-            assert not kafka.up
+            assert not kafka.is_running
+            with pytest.raises(NotRunningError, match=r"call start\(\) first"):
+                await kafka.topics()
             await end()  # it is down already
             await kafka.start()
             await kafka.start()  # it is up already
 
-    assert await kafka.records("t") == [b"0", b"1", b"2"]
-    assert kafka.starts == 4
+    assert await sim.values("t") == [b"0", b"1", b"2"]
+    assert lives.starts == 4
     await kafka.restart()
-    assert kafka.starts == 5
+    assert lives.starts == 5
     await sim.check()
 
 
@@ -36,29 +40,30 @@ async def test_a_start_that_is_cut_short_by_a_crash_is_made_again(sim):
     async with trio.open_nursery() as nursery:
         nursery.start_soon(sim.kafka.start)
         await trio.sleep(0.1)
-        await sim.kafka.lose_power()
+        await sim.lives.kill(power=True)
 
-    assert sim.kafka.up
-    assert sim.kafka.starts == 3
+    assert sim.kafka.is_running
+    assert sim.lives.starts == 3
 
 
 @simulate(seeds=2)
 async def test_a_stop_during_the_start_ends_it(sim):
     await sim.kafka.kill()
-    sim.kafka.start_soon()
+    sim.lives.start_soon()
     await sim.kafka.stop()
 
-    assert not sim.kafka.up
+    assert not sim.kafka.is_running
 
 
 @simulate(seeds=1)
-async def test_a_topic_may_be_created_twice_and_a_wrong_one_is_refused(sim):
+async def test_what_the_broker_holds_is_seen_from_within_and_by_clients(sim):
     await sim.kafka.create_topic("t", 2)
-    await sim.kafka.create_topic("t", 2)
-    assert len(await sim.kafka.log()) == 2
+    await sim.kafka.produce("t", b"x")
 
-    with pytest.raises(AnswerError, match="INVALID_TOPIC_EXCEPTION"):
-        await sim.kafka.create_topic("/")
+    assert await sim.kafka.topics() == ["t"]
+    assert [one.value for one in await sim.kafka.records("t")] == [b"x"]
+    assert await sim.values("t") == [b"x"]
+    assert len(await sim.log("t")) == 2
 
 
 def break_disk(sim):
@@ -68,13 +73,13 @@ def break_disk(sim):
 @simulate(seeds=2)
 async def test_a_supervised_broker_starts_again_when_its_disk_has_failed(sim):
     await sim.kafka.create_topic("t")
-    sim.kafka.supervised = True
+    sim.lives.supervised = True
     break_disk(sim)
 
     async with sim.producer() as producer:
         assert await producer.send("t", b"x") == 0
 
-    assert sim.kafka.starts == 2
+    assert sim.lives.starts == 2
 
 
 def test_otherwise_its_failure_is_that_of_the_test():

@@ -1,4 +1,4 @@
-"""A broker on a simulated machine, over all its lives."""
+"""Lives of the broker of a simulation: it may crash at any time, also while it starts or stops."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,29 +7,22 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.broker import Broker, StartError, running_broker
+from trio_kafka.broker import Broker, RunningBroker, StartError
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
-from trio_kafka.errors import ErrorCode, LogDirError, leaves
-from trio_kafka.model import Endpoint, TopicPartition
-from trio_kafka.protocol.messages.k19_create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
-from trio_kafka.testing.clients.errors import check
-from trio_kafka.testing.clients.link import Link
-from trio_kafka.testing.clients.reading import Fetched, read_log
+from trio_kafka.errors import LogDirError, leaves
+from trio_kafka.model import Endpoint
+from trio_kafka.testing.kafka.life import QUICK, NotRunningError
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 from trio_kafka.world.world import Crashed
 
 NAME: Final = "kafka"
 ADDRESS: Final = Endpoint(NAME, 9092)
 CLIENTS: Final = "clients"  # the machine of the clients
-_CREATE_TOPICS: Final = 7
 _AGAIN_S: Final = 0.5  # a supervisor starts a failed broker again after so long
-# An acknowledged record is on the disk, segments and snapshots are small, and groups are quick.
+# An acknowledged record is on the disk; segments and snapshots are small.
 SETTINGS: Final = {
+    **QUICK,
     "listeners": f"PLAINTEXT://{ADDRESS}",
     "log.dirs": "/data",
     "log.flush.interval.messages": "1",
@@ -40,8 +33,6 @@ SETTINGS: Final = {
     "log.flush.offset.checkpoint.interval.ms": "400",
     "metadata.log.max.record.bytes.between.snapshots": "2000",
     "auto.create.topics.enable": "false",
-    "group.initial.rebalance.delay.ms": "0",
-    "offsets.topic.num.partitions": "1",
 }
 
 
@@ -57,11 +48,10 @@ class _Life:
 
 
 @define(eq=False)
-class SimulatedKafka:
-    """Broker on the machine `kafka` of a universe. Its disk outlives it.
+class SimulatedLives:
+    """Broker on the machine `kafka` of a universe, one life after the other, on one disk.
 
-    settings: texts by Kafka's names, over `SETTINGS`.
-    broker: the running one; None while it starts or is down.
+    settings: texts by Kafka's names, above `SETTINGS`. starts: lives so far.
     supervised: start a broker again that fails because of its disk; otherwise its failure ends the
         run, as every other failure of a broker does.
     """
@@ -70,19 +60,26 @@ class SimulatedKafka:
     _nursery: trio.Nursery
     settings: Mapping[str, str] = field(factory=dict, kw_only=True)
     supervised: bool = field(default=False, init=False)
-    broker: Broker | None = field(default=None, init=False)
     starts: int = field(default=0, init=False)
     address: Endpoint = field(default=ADDRESS, init=False)
     _config: BrokerConfig = field(init=False)
     _life: _Life | None = field(default=None, init=False)
+    _broker: RunningBroker | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._config = broker_config({**SETTINGS, **self.settings})
 
     @property
-    def up(self) -> bool:
-        """Return whether a broker serves."""
-        return self.broker is not None
+    def is_running(self) -> bool:
+        """True while the broker serves."""
+        return self._broker is not None
+
+    @property
+    def broker(self) -> RunningBroker:
+        """The running broker. Raises NotRunningError."""
+        if self._broker is None:
+            raise NotRunningError("the broker is down: call start() first")
+        return self._broker
 
     @property
     def world(self) -> SimulatedWorld:
@@ -106,11 +103,11 @@ class SimulatedKafka:
     async def start(self) -> None:
         """Start, and wait until the broker serves, in this life or in a later one."""
         await trio.lowlevel.checkpoint()
-        while not self.up:
+        while not self.is_running:
             self.start_soon()
             if self._life is not None:
                 await self._life.ready.wait()
-            if not self.up:
+            if not self.is_running:
                 await trio.sleep(_AGAIN_S)
 
     async def stop(self) -> None:
@@ -120,61 +117,18 @@ class SimulatedKafka:
         if life is not None:
             life.stop.set()
             await life.over.wait()
-            if self._life is life:  # it had not started when it was asked to stop
-                await self.kill()
 
-    async def kill(self) -> None:
-        """End it as `kill -9` does: what it has written stays in the page cache."""
-        await self._crash(power=False, kept=1.0)
+    async def kill(self, *, power: bool = False, kept: float = 0.5) -> None:
+        """End it as `kill -9` does, or by a power loss.
 
-    async def lose_power(self, kept: float = 0.5) -> None:
-        """Switch the machine off. kept: probability that a write that was not synced survives."""
-        await self._crash(power=True, kept=kept)
-
-    async def restart(self) -> None:
-        """Stop in order, and start again."""
-        await self.stop()
-        await self.start()
-
-    async def _crash(self, *, power: bool, kept: float) -> None:
+        kept: probability that a write that was not synced survives a power loss.
+        """
         await trio.lowlevel.checkpoint()
         life = self._life
         if life is not None:
             life.world.crash(power=power, kept=kept)
             life.scope.cancel()
             await life.over.wait()
-
-    async def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
-    ) -> None:
-        """Create a topic; succeeds also if there is one of that name."""
-        given = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
-        request = CreateTopicsRequest([CreatableTopic(name, partitions, 1, configs=given)])
-        link = self._link()
-
-        async def attempt() -> None:
-            answer = await link.ask(request, _CREATE_TOPICS)
-            if answer.topics[0].error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                check(answer.topics[0].error_code)
-
-        try:
-            await link.retry(attempt, 60.0)
-        finally:
-            link.close()
-
-    async def log(self, *topics: str) -> dict[TopicPartition, dict[int, Fetched]]:
-        """Read topics from start to end; without names all but internal ones."""
-        world = self.universe.machines[CLIENTS]
-        return await read_log(world, self.address, topics or None)
-
-    async def records(self, topic: str) -> list[bytes | None]:
-        """Return the values of a topic, partition by partition."""
-        log = await self.log(topic)
-        return [one.value for records in log.values() for one in records.values()]
-
-    def _link(self) -> Link:
-        world = self.universe.machines[CLIENTS]
-        return Link(world=world, bootstrap=self.address, client_id="trio-kafka-testing")
 
     async def _run(self, life: _Life) -> None:
         failed = False
@@ -190,7 +144,7 @@ class SimulatedKafka:
             life.world.crash(power=False)
             self.universe.note(NAME, "failed", ", ".join(str(one) for one in leaves(error)))
         finally:
-            self.broker = self._life = None
+            self._broker = self._life = None
             life.ready.set()
             life.over.set()
         if failed:
@@ -200,12 +154,12 @@ class SimulatedKafka:
     async def _serve(self, life: _Life) -> None:
         async with (
             trio.open_nursery(),  # so that all failures come out in a group
-            running_broker(
+            Broker(
                 self._config, life.world, format_if_empty=True, plugins=(), stop_s=5.0
             ) as broker,
         ):
-            self.broker = broker
+            self._broker = broker
             life.ready.set()
             await life.stop.wait()
-            self.broker = None
+            self._broker = None
         life.world.crash(power=False)  # the machine is free for the next life
