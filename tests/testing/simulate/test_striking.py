@@ -64,3 +64,17 @@ async def test_clients_survive_each_fault_and_nothing_is_lost(sim, kind):
     assert drifted == kind.endswith("_clock")
     assert sim.universe.cuts == set()
     assert sim.universe.faults.rules == []
+
+
+@simulate(seeds=4)
+async def test_a_broker_that_is_slow_to_die_is_started_again_too(sim):
+    """A write that a thread has begun ends after the power loss, and after the time to restart."""
+    await sim.kafka.create_topic("t")
+    faults = [(0, "slow_disk", 3.0, 60.0), (0, "lose_power_at", "sync", "*", 1, 0.0, 0.05)]
+    async with sim.producer(request_s=1.0) as producer, sim.chaos(faults):
+        with trio.fail_after(60):
+            await producer.send("t", b"x")
+            while sim.lives.starts < 2:
+                await producer.send("t", b"y")
+
+    await sim.check()
