@@ -169,7 +169,7 @@ def accept_duplicates() -> AbstractContextManager[None]:
     return replaced(ProducerState, "check", check_none)
 
 
-def expire_everyone() -> AbstractContextManager[None]:
+def expire_busy_producers() -> AbstractContextManager[None]:
     """Sequences: producers are forgotten however busy they are."""
     expire = ProducerState.expire
     return replaced(ProducerState, "expire", lambda state, _before: expire(state, 1 << 62))
@@ -219,7 +219,7 @@ def miss_the_deadline() -> AbstractContextManager[None]:
     return replaced(Purgatory, "_expire", expire)
 
 
-def wake_nobody() -> AbstractContextManager[None]:
+def skip_the_wake() -> AbstractContextManager[None]:
     """Channel: a completion does not wake an idle handler."""
 
     def complete(channel: RequestChannel, delayed: Delayed) -> None:
@@ -263,12 +263,12 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     forget_producers,
     skip_the_replay,
     accept_duplicates,
-    expire_everyone,
+    expire_busy_producers,
     answer_a_duplicate_with_the_end,
     mark_one_watcher,
     stay_queued,
     miss_the_deadline,
-    wake_nobody,
+    skip_the_wake,
     drop_a_completion,
     keep_the_room_secret,
     answer_commits_early,

@@ -38,8 +38,12 @@ from trio_kafka.testing.clients.reading import partitions_of
 _FIND, _JOIN, _HEARTBEAT, _LEAVE, _SYNC = 4, 9, 4, 5, 5
 _VERSION: Final = 1  # of the embedded protocol, an int16 before each message
 _PREFIX: Final = _VERSION.to_bytes(2, "big")
-# Answers after which a member joins again. The first two also cost it its id.
-_FORGOTTEN: Final = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
+# Answers after which a member joins again. The first ones also cost it its id.
+_FORGOTTEN: Final = {
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.FENCED_INSTANCE_ID,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+}
 REJOIN: Final = {*_FORGOTTEN, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
 
 
