@@ -12,7 +12,9 @@ from math import inf
 from typing import Final, NoReturn
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import InvariantError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -23,41 +25,26 @@ _log: Final = get_logger(__name__)
 _EARLY: Final = 0.1  # share of its interval by which a job may run early, with another one
 
 
+@define(eq=False)
 class Job:
     """A job, as its owner arms, disarms and cancels it."""
 
-    __slots__ = (
-        "_action",
-        "_due",
-        "_early_s",
-        "_failures",
-        "_interval_s",
-        "_last_error",
-        "_last_run",
-        "_last_s",
-        "_node",
-        "_runs",
-        "_scheduler",
-        "_scope",
-        "name",
-    )
+    _scheduler: "Scheduler"
+    name: str
+    _interval_s: float
+    _early_s: float
+    _action: Action
+    _due: float | None = field(default=None, init=False)
+    _scope: trio.CancelScope | None = field(default=None, init=False)
+    _last_run: float | None = field(default=None, init=False)
+    _last_s: float = field(default=0.0, init=False)
+    _last_error: str | None = field(default=None, init=False)
+    _runs: int = field(default=0, init=False)
+    _failures: int = field(default=0, init=False)
+    _node: Node = field(init=False)
 
-    def __init__(
-        self, scheduler: "Scheduler", name: str, interval_s: float, early_s: float, action: Action
-    ) -> None:
-        self.name = name
-        self._scheduler = scheduler
-        self._interval_s = interval_s
-        self._early_s = early_s
-        self._action = action
-        self._due: float | None = None
-        self._scope: trio.CancelScope | None = None
-        self._last_run: float | None = None
-        self._last_s = 0.0
-        self._last_error: str | None = None
-        self._runs = 0
-        self._failures = 0
-        self._node = scheduler.node.add(name, "job", self._figures)
+    def __attrs_post_init__(self) -> None:
+        self._node = self._scheduler.node.add(self.name, "job", self._figures)
 
     @property
     def armed(self) -> bool:

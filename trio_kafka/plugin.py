@@ -17,9 +17,9 @@ from trio_kafka.config.setting import (
     double,
     password,
     string,
-    texts,
 )
 from trio_kafka.config.setting import int64 as integer
+from trio_kafka.config.setting import string_list as texts
 from trio_kafka.config.trio_settings import check_destination
 from trio_kafka.controller.config_admin import ResourceChanges, check_broker
 from trio_kafka.controller.configs import MOST_SETTINGS
@@ -114,13 +114,13 @@ from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.inspection import InspectedRequest, Selection, inspect_requests
 from trio_kafka.requests.lazy_arrays import lazily, rows_of
-from trio_kafka.requests.loopback.endpoint import RefusedError
+from trio_kafka.requests.loopback import RefusedError
 from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.response_cache import ResponseCache
-from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, counted, in_slices, sorted_in_steps, whole
+from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal, parse_principal

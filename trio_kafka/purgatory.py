@@ -249,11 +249,6 @@ class Purgatory:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    @property
-    def watched(self) -> int:
-        """Number of watched keys."""
-        return len(self.watchers)
-
     def figures(self) -> Figures:
         oldest = next(iter(self._waiting), None)
         return {

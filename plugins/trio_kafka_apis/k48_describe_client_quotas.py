@@ -23,10 +23,10 @@ from trio_kafka.plugin import (
 from trio_kafka.protocol.messages.k48_describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
-    EntityData,
     EntryData,
     ValueData,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 
 
 def say_error(

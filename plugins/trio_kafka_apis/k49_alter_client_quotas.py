@@ -29,10 +29,10 @@ from trio_kafka.plugin import (
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
-    EntityData,
     EntryData,
     EntryResult,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 
 SLICE: Final = 100  # entities in one step
 TYPES: Final = 3  # of entities: users, client ids, addresses

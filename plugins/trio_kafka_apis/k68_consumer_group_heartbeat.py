@@ -25,11 +25,11 @@ from trio_kafka.plugin import (
     client_host,
 )
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
-    Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
 )
+from trio_kafka.protocol.structs.cluster import TopicPartitions
+from trio_kafka.protocol.structs.groups import Assignment
 
 
 @api(ConsumerGroupHeartbeatRequest)

@@ -23,13 +23,12 @@ from trio_kafka.plugin import (
     rows_of,
 )
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
-    Assignment,
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
     Member,
-    TopicPartitions,
 )
+from trio_kafka.protocol.structs.groups import DescribedAssignment, DescribedTopicPartitions
 
 CLASSIC: Final = 0
 CONSUMER: Final = 1
@@ -101,5 +100,5 @@ def _group(told: DescribedConsumerGroup) -> DescribedGroup:
     )
 
 
-def _assignment(topics: Sequence[DescribedTopic]) -> Assignment:
-    return Assignment([TopicPartitions(*topic) for topic in topics])
+def _assignment(topics: Sequence[DescribedTopic]) -> DescribedAssignment:
+    return DescribedAssignment([DescribedTopicPartitions(*topic) for topic in topics])

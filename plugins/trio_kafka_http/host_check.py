@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.security.loopback import is_loopback as is_loopback_address
+from trio_kafka.security.authorizer import is_loopback as is_loopback_address
 
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s/@\[\]:]+))(?::[0-9]{0,5})?")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})

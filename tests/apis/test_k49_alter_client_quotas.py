@@ -10,10 +10,10 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
-    EntityData,
     EntryData,
     OpData,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 

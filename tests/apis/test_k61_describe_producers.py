@@ -4,6 +4,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.apis.kit import NOW_MS, batch, broker, codes, lead_elsewhere, produce, stable
+from tests.log.kit import produced
 from trio_kafka.errors import ErrorCode, LogDirError
 from trio_kafka.protocol.messages.k61_describe_producers import (
     DescribeProducersRequest,
@@ -80,12 +81,9 @@ async def test_an_open_transaction_shows_where_it_began(autojump_clock: MockCloc
         await served.create_topic("t")
         (partition,) = served.broker.replicas.partitions
         assert partition.log is not None
-        partition.log.producers.note(
-            5, 1, 0, 0, first_offset=31, timestamp=NOW_MS, transactional=True
-        )
-        partition.log.producers.note_marker(
-            6, 2, offset=40, timestamp=NOW_MS, coordinator_epoch=3, aborted=False
-        )
+        begun = produced(5, 1, offset=31, timestamp=NOW_MS, transactional=True)
+        partition.log.producers.note(begun)
+        partition.log.producers.note_marker(produced(6, 2, offset=40, timestamp=NOW_MS), 3)
 
         (part,) = await describe(served)
 
@@ -143,9 +141,7 @@ async def test_many_producers_come_all_and_in_order(autojump_clock: MockClock) -
         assert partition.log is not None
         count = 2001
         for number in range(count):
-            partition.log.producers.note(
-                number, 0, 0, 0, first_offset=number, timestamp=NOW_MS, transactional=False
-            )
+            partition.log.producers.note(produced(number, offset=number, timestamp=NOW_MS))
 
         (part,) = await describe(served)
 

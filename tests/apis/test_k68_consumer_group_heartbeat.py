@@ -13,8 +13,8 @@ from trio_kafka.protocol.messages.k57_update_features import FeatureUpdateKey, U
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
 )
+from trio_kafka.protocol.structs.cluster import TopicPartitions
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 

@@ -11,10 +11,8 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from trio_kafka.protocol.messages.k69_consumer_group_describe import (
-    ConsumerGroupDescribeRequest,
-    TopicPartitions,
-)
+from trio_kafka.protocol.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest
+from trio_kafka.protocol.structs.groups import DescribedTopicPartitions
 from trio_kafka.security.operations import NOT_ASKED, OF_GROUP
 
 VERSIONS = stable(ConsumerGroupDescribeRequest)
@@ -37,7 +35,7 @@ async def test_a_group_is_told_with_its_members(autojump_clock: MockClock, versi
         assert (member.member_id, member.instance_id, member.rack_id) == ("m", "i", "r")
         assert (member.member_epoch, member.client_host[0]) == (2, "/")
         assert (member.subscribed_topic_names, member.subscribed_topic_regex) == (["a"], "")
-        told = [TopicPartitions(topic_id, "a", [0, 1])]
+        told = [DescribedTopicPartitions(topic_id, "a", [0, 1])]
         assert member.assignment.topic_partitions == told
         assert member.target_assignment.topic_partitions == told
         assert member.member_type == (1 if version else -1)
@@ -94,7 +92,7 @@ async def test_what_a_member_has_is_told_from_what_it_shall_have(
     )
     assert (moving.group_state, moving.assignment_epoch) == ("Reconciling", 3)
     first, second = sorted(moving.members, key=lambda member: member.member_id)
-    assert first.assignment.topic_partitions == [TopicPartitions(topic_id, "a", [0, 1])]
+    assert first.assignment.topic_partitions == [DescribedTopicPartitions(topic_id, "a", [0, 1])]
     (shall,) = first.target_assignment.topic_partitions
     (other,) = second.target_assignment.topic_partitions
     assert sorted([*shall.partitions, *other.partitions]) == [0, 1]

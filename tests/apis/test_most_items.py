@@ -32,15 +32,12 @@ from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from trio_kafka.protocol.messages.k49_alter_client_quotas import (
-    AlterClientQuotasRequest,
-    EntityData,
-    EntryData,
-)
+from trio_kafka.protocol.messages.k49_alter_client_quotas import AlterClientQuotasRequest, EntryData
 from trio_kafka.protocol.messages.k57_update_features import (
     FeatureUpdateKey,
     UpdateFeaturesRequest,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 
 
 def whole_code(answer: Any) -> int:

@@ -19,6 +19,7 @@ from aiokafka.record.memory_records import MemoryRecords
 from attrs import frozen
 
 from tests.benchmarks.codec import cpu_us
+from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.records.columnar import COLUMNS, decode, encode
 from trio_kafka.records.compression import Codec
@@ -85,7 +86,7 @@ def columns_of(load: Load) -> pa.RecordBatch:
 
 def decode_all(log: bytes, columns: tuple[str, ...] = ASKED) -> int:
     """How many records there are, after they have been columns."""
-    return sum(one.num_rows for one in decode(log, topic="t", partition=0, columns=columns))
+    return sum(one.num_rows for one in decode(log, at=TopicPartition("t", 0), columns=columns))
 
 
 def parse_aiokafka(log: bytes) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.introspect.channels import UNBOUNDED, open_channel
+from trio_kafka.introspect.channels import UNBOUNDED, Channel
 from trio_kafka.introspect.recent_requests import RecentRequests
 from trio_kafka.introspect.request_metrics import RECENT, ApiMetrics
 from trio_kafka.introspect.stamps import NOWHERE, Stamps
@@ -55,13 +55,13 @@ def compare(name: str, counted: Loop, bare: Loop, repetitions: int, times: int =
 
 
 def channels() -> tuple[Loop, Loop]:
-    sender, receiver = open_channel(UNBOUNDED, Node("n", "part"), "c")
+    channel: Channel[object] = Channel(UNBOUNDED, Node("n", "part"), "c")
     send, receive = trio.open_memory_channel[object](float("inf"))
 
     def counted(times: int) -> None:
         for _ in range(times):
-            sender.send_nowait(None)
-            receiver.receive_nowait()
+            channel.send_nowait(None)
+            channel.receive_nowait()
 
     def bare(times: int) -> None:
         for _ in range(times):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from tests.raft.kit import encode_records
 from trio_kafka.broker.collector import long_lived_frozen
 from trio_kafka.metadata.dump import records_of
 from trio_kafka.metadata.image import MetadataImage
@@ -23,7 +24,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
     PartitionRecord,
     TopicRecord,
 )
-from trio_kafka.raft.batches import encode_records, read_metadata
+from trio_kafka.raft.batches import read_metadata
 from trio_kafka.records.batch import iterate_headers
 
 LEVEL = 33
@@ -77,7 +78,7 @@ def encoded(image: MetadataImage) -> Iterator[bytes]:
     rest = iter(records_of(image))
     offset = 0
     while batch := list(islice(rest, BATCH)):
-        yield encode_records(batch, base_offset=offset, epoch=1, level=LEVEL, timestamp_ms=1)
+        yield encode_records(batch, base_offset=offset, epoch=1, timestamp_ms=1)
         offset += len(batch)
 
 

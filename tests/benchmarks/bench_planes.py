@@ -31,7 +31,7 @@ async def serve(world: RealWorld) -> None:
         with trio.open_signal_receiver(15) as signals:
             async for _ in signals:
                 break
-        print(dict(plane.budget.figures()), plane.channel.statistics(), file=sys.stderr)
+        print(dict(plane.budget.figures()), plane.channel.requests.figures(), file=sys.stderr)
 
 
 def closed_loop(

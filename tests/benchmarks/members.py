@@ -23,10 +23,8 @@ from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorReq
 from trio_kafka.protocol.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    TopicPartitions,
-)
+from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from trio_kafka.protocol.structs.cluster import TopicPartitions
 from trio_kafka.testing.processes import Address
 from trio_kafka.wire.client import ClientSide
 

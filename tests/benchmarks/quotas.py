@@ -36,12 +36,12 @@ from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest,
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
-    EntityData,
     EntryData,
     OpData,
 )
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.quotas.keys import (
+from trio_kafka.protocol.structs.cluster import EntityData
+from trio_kafka.quotas.quotas import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     PRODUCER_BYTE_RATE,

@@ -4,8 +4,9 @@
 
 Both formats run in one session in turn, after runs that warm the JVM; a figure is the best of its
 runs. CPU is that of the JVM with its Python workers, the broker's stands beside it. `tuned` is the
-connector with larger fetches, by hand; it is a figure and not part of a bound. With --check the
-exit status tells whether every bound holds.
+connector with larger fetches, by hand, and `floor` the smallest stream that a source in Python can
+be: both are figures and not part of a bound. With --check the exit status tells whether every bound
+holds.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from tests.benchmarks.server import cpu_with_children_s
 from tests.benchmarks.topics import client_settings, temporary_topic
 
 JARS: Final = Path(__file__).parents[1] / "trio_kafka_spark" / "jars" / "fetch.sh"
-OURS, OFFICIAL, TUNED = "trio-kafka", "kafka", "tuned"
+OURS, OFFICIAL, TUNED, FLOOR = "trio-kafka", "kafka", "tuned", "floor"
 PARTITIONS: Final = 2
 RUNS: Final = 4
 WARM_UP: Final = 2
@@ -142,7 +143,7 @@ def best(costs: list[Cost]) -> Cost:
 
 
 def format_of(kind: str) -> str:
-    return OURS if kind == OURS else OFFICIAL
+    return OFFICIAL if kind == TUNED else kind
 
 
 def event(size: int, seed: int) -> bytes:
@@ -200,23 +201,28 @@ def stream(bench: Bench, rows: list[Row], directory: Path) -> dict[str, dict[str
     found: dict[str, dict[str, list[Cost]]] = {row.name: {} for row in rows}
     with temporary_topic(bench.broker.bootstrap, PARTITIONS) as topic:
         fill(bench.broker.bootstrap, topic, slices)
+        given = {
+            "subscribe": topic,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": slices.records // 20,
+        }
         for number in range(3):
-            for kind in (OFFICIAL, OURS):
-                checkpoint = directory / f"{kind}-{number}"
-
-                def run(kind: str = kind, checkpoint: Path = checkpoint) -> None:
-                    frame = bench.spark.readStream.format(format_of(kind))
-                    frame = frame.options(**bench.options(kind)).option("subscribe", topic)
-                    frame = frame.option("startingOffsets", "earliest")
-                    frame = frame.option("maxOffsetsPerTrigger", slices.records // 20).load()
-                    query = frame.writeStream.format("noop").trigger(availableNow=True)
-                    query.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
-
+            for kind in (OFFICIAL, OURS, FLOOR):
+                options = {} if kind == FLOOR else {**bench.options(kind), **given}
+                frame = bench.spark.readStream.format(format_of(kind)).options(**options)
+                run = partial(to_its_end, frame, directory / f"{kind}-{number}")
                 for row in rows:
-                    cost = bench.cost(run)
-                    if number:
-                        found[row.name].setdefault(kind, []).append(cost)
+                    for _ in range(1 if row.records else RUNS):
+                        cost = bench.cost(run)
+                        if number and (kind != FLOOR or not row.records):
+                            found[row.name].setdefault(kind, []).append(cost)
     return {name: {k: best(v) for k, v in kinds.items()} for name, kinds in found.items()}
+
+
+def to_its_end(reader: Any, checkpoint: Path) -> None:
+    """Run a stream from its checkpoint to the end of what there is now."""
+    query = reader.load().writeStream.format("noop").trigger(availableNow=True)
+    query.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
 
 
 def write(bench: Bench, row: Row) -> dict[str, Cost]:
@@ -240,6 +246,37 @@ def write(bench: Bench, row: Row) -> dict[str, Cost]:
             rows.unpersist()
 
 
+def floor() -> type:
+    """The smallest stream in Python: it imports pyspark alone. Made here, so that it is pickled."""
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+    class Reader(DataSourceStreamReader):
+        def initialOffset(self):
+            return {"row": 0}
+
+        def latestOffset(self):
+            return {"row": 1}
+
+        def partitions(self, start, end):
+            return [InputPartition(0)]
+
+        def read(self, partition):
+            yield (0,)
+
+    class Floor(DataSource):
+        @classmethod
+        def name(cls):
+            return FLOOR
+
+        def schema(self):
+            return "row INT"
+
+        def streamReader(self, schema):
+            return Reader()
+
+    return Floor
+
+
 @contextmanager
 def benching(directory: Path) -> Iterator[Bench]:
     from trio_kafka_spark.session import session
@@ -255,6 +292,7 @@ def benching(directory: Path) -> Iterator[Bench]:
         spark = session("benchmark", settings=settings)
         try:
             spark.sparkContext.setLogLevel("ERROR")
+            spark.dataSource.register(floor())
             yield Bench(spark, spark.sparkContext._gateway.proc.pid, broker)
         finally:
             spark.stop()
@@ -294,6 +332,10 @@ def judged(row: Row, costs: Mapping[str, Cost]) -> tuple[list[str], bool]:
         )
     )
     lines.append(f"{row.name:22} times the connector: {bounds}{'' if held else '  MISSED'}")
+    if FLOOR in costs:
+        floor = costs[FLOOR]
+        cpu, wall = costs[OURS].spark_s / floor.spark_s, costs[OURS].wall_s / floor.wall_s
+        lines.append(f"{row.name:22} times the floor of Python: CPU {cpu:.2f} wall {wall:.2f}")
     return lines, held
 
 

@@ -10,6 +10,7 @@ from tests.benchmarks.bench_columnar import (
     main,
     missed,
 )
+from trio_kafka.model import TopicPartition
 from trio_kafka.records.columnar import decode
 from trio_kafka.records.compression import Codec
 
@@ -23,7 +24,7 @@ def test_every_reader_finds_every_record(reader: str) -> None:
 
 def test_what_is_encoded_is_what_is_decoded() -> None:
     names = ["key", "value"]
-    batches = decode(log_of(SMALL["100 B"]), topic="t", partition=0, columns=names)
+    batches = decode(log_of(SMALL["100 B"]), at=TopicPartition("t", 0), columns=names)
 
     assert [row for batch in batches for row in batch.to_pylist()] == columns_of(
         SMALL["100 B"]

@@ -38,6 +38,15 @@ def test_a_row_without_a_bound_is_a_figure() -> None:
     assert found
 
 
+def test_the_floor_of_python_is_a_figure() -> None:
+    found = costs(Cost(1.5, 0.8, 9.0), Cost(1.0, 1.0, 1.0)) | {"floor": Cost(1.0, 0.4, 0.0)}
+
+    lines, held = judged(ROW, found)
+
+    assert held
+    assert lines[-1].endswith("times the floor of Python: CPU 2.00 wall 1.50")
+
+
 def test_records_are_scaled() -> None:
     assert scaled(ROW, 0.5).records == 5
     assert [row.records for row in ROWS if row.group == "stream"] == [2_000_000, 0]

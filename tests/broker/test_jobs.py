@@ -4,12 +4,13 @@ import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, content_of, fill, produce
+from tests.records.kit import encode_batch
 from trio_kafka.broker import Broker
 from trio_kafka.controller.configs import ConfigChange, Operation
-from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.rolling import roll
 from trio_kafka.metadata.image import ConfigResourceType
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.replication.append import append
 from trio_kafka.world.simulated import SimulatedWorld
 

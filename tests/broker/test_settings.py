@@ -106,7 +106,10 @@ async def test_lists_begin_with_what_the_files_say_of_topics_and_kafkas_default_
     assert lists(ConfigResourceType.TOPIC, "cleanup.policy") == "compact"
     assert lists(ConfigResourceType.BROKER, "log.cleanup.policy") == "delete"
     assert lists(ConfigResourceType.TOPIC, "leader.replication.throttled.replicas") == ""
+    assert lists(ConfigResourceType.GROUP, "streams.rack.aware.assignment.tags") == ""
     for kind, name in (
+        (ConfigResourceType.GROUP, "consumer.session.timeout.ms"),
+        (ConfigResourceType.GROUP, "no.such"),
         (ConfigResourceType.TOPIC, "retention.ms"),
         (ConfigResourceType.BROKER, "no.such"),
     ):

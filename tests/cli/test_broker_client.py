@@ -5,12 +5,12 @@ import time
 
 import pytest
 
+from trio_kafka.cli import main, version
 from trio_kafka.cli.broker_client import (
     BrokerClientError,
     _limit_wait,
     error_name,
     parse_address,
-    report_error,
 )
 from trio_kafka.model import Endpoint
 
@@ -48,7 +48,11 @@ def test_what_blocks_ends_at_the_deadline_and_not_after_it():
                 _limit_wait(one, time.monotonic() - late)
 
 
-def test_what_a_broker_says_cannot_command_the_terminal(capsys):
-    report_error("h:1", BrokerClientError("no topic \x1b[2J\x9b\r\n\u2028"))
+def test_what_a_broker_says_cannot_command_the_terminal(monkeypatch, capsys):
+    def fail(**_):
+        raise BrokerClientError("h:1", "no topic \x1b[2J\x9b\r\n\u2028")
 
+    monkeypatch.setattr(version, "version", fail)
+
+    assert main(["version"]) == 1
     assert capsys.readouterr().err == "trio-kafka: h:1: no topic \\x1b[2J\\x9b\\r\\n\\u2028\n"

@@ -244,7 +244,7 @@ def test_a_server_that_cannot_choose_by_kind_is_not_asked_to(keys: tuple[int, ..
     with server(older) as address, pytest.raises(BrokerClientError) as raised:
         read_tree(address, kinds=["task"])
 
-    assert str(raised.value) == NO_KINDS
+    assert str(raised.value) == f"{address}: {NO_KINDS}"
 
 
 def test_a_server_that_cannot_choose_by_kind_is_asked_for_all() -> None:

@@ -109,14 +109,5 @@ def test_the_metadata_log_is_in_the_first_directory_unless_it_has_its_own():
     assert broker_config({"log.dirs": "/b", "metadata.log.dir": "/m"}).metadata_directory == "/m"
 
 
-def test_a_plugin_gets_its_own_settings_by_key():
-    config = broker_config(
-        {"plugin.mask.key": "k", "plugin.mask.a.b": "1", "plugin.other.key": "o"}
-    )
-
-    assert config.plugin_settings("mask") == {"key": "k", "a.b": "1"}
-    assert config.plugin_settings("none") == {}
-
-
 def test_values_do_not_appear_in_the_text_of_a_configuration_unless_they_are_in_force():
     assert "hunter2" not in repr(broker_config({"ssl.key.password": "hunter2"}))

@@ -13,8 +13,6 @@ from trio_kafka.config.dynamic import (
     Source,
     Synonym,
     broker_synonyms,
-    default_list,
-    is_list,
     topic_synonyms,
     update_of,
     value_of,
@@ -183,22 +181,6 @@ def test_values_that_cannot_be_read_are_passed_over_one_by_one():
     assert usable.effective().message_max_bytes == 7
     with pytest.raises(ConfigError):
         found.effective()
-
-
-def test_lists_are_known_by_their_names():
-    assert is_list("cleanup.policy", topic=True)
-    assert not is_list("cleanup.policy", topic=False)
-    assert is_list("log.cleanup.policy", topic=False)
-    assert is_list("listener.name.a.ssl.cipher.suites", topic=False)
-    assert not is_list("retention.ms", topic=True)
-    assert not is_list("nothing", topic=True)
-
-
-def test_a_list_begins_with_kafkas_default():
-    assert default_list("cleanup.policy", topic=True) == "delete"
-    assert default_list("follower.replication.throttled.replicas", topic=True) == ""
-    assert default_list("ssl.enabled.protocols", topic=False) == "TLSv1.2,TLSv1.3"
-    assert default_list("nothing", topic=False) == ""
 
 
 NUMBERS = sorted(

@@ -7,7 +7,6 @@ import pytest
 
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.group import (
-    default_group_list,
     group_settings,
     group_values,
     validate_group_configs,
@@ -93,9 +92,3 @@ def test_a_session_is_longer_than_the_pause_between_two_heartbeats() -> None:
     validate_group_configs({HEARTBEAT: "5999"}, broker)
     with pytest.raises(KafkaError, match="must be greater than consumer"):
         validate_group_configs({HEARTBEAT: "6000"}, broker)
-
-
-def test_only_lists_can_be_appended_to() -> None:
-    assert default_group_list("streams.rack.aware.assignment.tags") == ""
-    assert default_group_list(SESSION) is None
-    assert default_group_list("no.such") is None

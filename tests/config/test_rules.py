@@ -2,7 +2,7 @@ import pytest
 
 from trio_kafka.config.load import broker_config
 from trio_kafka.config.properties import Given
-from trio_kafka.config.rules import refuse
+from trio_kafka.config.rules import reject_unsupported
 from trio_kafka.config.setting import ConfigError
 
 ROLES = {
@@ -144,8 +144,8 @@ def test_one_node_with_both_roles_is_accepted(more):
 
 @pytest.mark.parametrize("text", ["", " ", "false", "False"])
 def test_what_is_switched_off_need_not_be_refused(text):
-    refuse("remote.log.storage.system.enable", Given(text, "f:1"))
-    refuse("authorizer.class.name", Given(text, "f:1"))
+    reject_unsupported("remote.log.storage.system.enable", Given(text, "f:1"))
+    reject_unsupported("authorizer.class.name", Given(text, "f:1"))
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from trio_kafka.config.setting import (
     Outside,
     Setting,
     Update,
+    derived_from,
     double,
     int16,
     int32,
     int64,
-    like,
     setting,
     settings_of,
     string,
-    texts,
+    string_list,
 )
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.values import Kind
@@ -31,8 +31,8 @@ class Example:
     replicas: int = int16(3, "Replicas.", low=1)
     ratio: float = double(0.5, "Share.", low=0, high=1)
     codec: str = string("gzip", "Codec.", choices=("gzip", "zstd"))
-    policies: tuple[str, ...] = texts(("delete",), "Policies.", choices=("delete", "compact"))
-    dirs: tuple[str, ...] = texts(("/d",), "Directories.", not_empty=True)
+    policies: tuple[str, ...] = string_list(("delete",), "Policies.", choices=("delete", "compact"))
+    dirs: tuple[str, ...] = string_list(("/d",), "Directories.", not_empty=True)
     key: str | None = setting(Kind.PASSWORD, None, "A secret.")
 
 
@@ -57,9 +57,9 @@ def test_a_settings_name_is_the_fields_with_dots():
 def test_a_setting_like_another_one_is_the_same_but_for_what_is_said():
     @frozen(kw_only=True)
     class Alike:
-        wait_ms: int = like(EXAMPLE["max.wait.ms"])
-        own_level: int = like(EXAMPLE["level"], default=5, doc="Own.")
-        own_codec: str = like(EXAMPLE["codec"], server=(("codec", 1),))
+        wait_ms: int = derived_from(EXAMPLE["max.wait.ms"])
+        own_level: int = derived_from(EXAMPLE["level"], default=5, doc="Own.")
+        own_codec: str = derived_from(EXAMPLE["codec"], server=(("codec", 1),))
 
     wait, level, codec = settings_of(Alike).values()
 
@@ -213,3 +213,13 @@ def test_what_names_something_outside_the_broker_is_set_at_the_start_only(outsid
     assert Setting(kind=kind, names=outside, **common).update is Update.READ_ONLY
     with pytest.raises(ConfigError, match=f"a: names a {outside.value}, so it must be read-only"):
         Setting(kind=kind, names=outside, update=update, **common)
+
+
+def test_a_list_is_changed_from_its_default_and_nothing_else_is():
+    known = every_setting()
+
+    assert TOPIC_SETTINGS["cleanup.policy"].default_list() == "delete"
+    assert TOPIC_SETTINGS["follower.replication.throttled.replicas"].default_list() == ""
+    assert known["ssl.enabled.protocols"].default_list() == "TLSv1.2,TLSv1.3"
+    assert known["process.roles"].default_list() == ""
+    assert TOPIC_SETTINGS["retention.ms"].default_list() is None

@@ -4,12 +4,12 @@ import pytest
 from attrs import evolve
 
 from tests.controller.kit import broker, image_of, new_broker
-from trio_kafka.controller.brokers import Heartbeat, fence, heartbeat, register, unregister
+from tests.metadata.kit import replay_all
+from trio_kafka.controller.brokers import Heartbeat, fence, heartbeat, register
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
-from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 
@@ -120,15 +120,6 @@ def test_the_words_of_an_old_life_are_refused() -> None:
         beat(image_of(broker(1)), epoch=9)
 
     assert caught.value.code is ErrorCode.STALE_BROKER_EPOCH
-
-
-def test_a_broker_is_forgotten_when_told_so() -> None:
-    image = image_of(broker(1))
-
-    assert not after(image, unregister(image, ONE, SETTINGS).records).brokers
-    with pytest.raises(KafkaError) as caught:
-        unregister(image, NodeId(7), SETTINGS)
-    assert caught.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
 def test_fencing_is_one_record_for_a_broker_that_leads_nothing() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.controller.kit import broker, image_of, lists, validate
+from tests.metadata.kit import replay_all
 from trio_kafka.controller.configs import (
     MOST_SETTINGS,
     ConfigChange,
@@ -21,7 +22,6 @@ from trio_kafka.controller.configs import (
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, TopicImage
-from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import ClearElrRecord

@@ -71,3 +71,19 @@ async def test_a_second_life_of_a_living_broker_must_wait(world, autojump_clock)
 
     assert caught.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     assert epoch > 0
+
+
+async def test_each_broker_has_its_own_session(world, autojump_clock) -> None:
+    await format_root(world)
+    async with running_controller(world) as running:
+        epoch = await running.join(2)
+        await running.join(3)
+        await trio.sleep(5)
+        await running.controller.heartbeat(
+            Heartbeat(broker_id=NodeId(2), epoch=epoch, metadata_offset=epoch)
+        )
+
+        await trio.sleep(4.5)
+        assert [broker.fenced for broker in running.image.brokers.values()] == [False, True]
+        await trio.sleep(5)
+        assert all(broker.fenced for broker in running.image.brokers.values())

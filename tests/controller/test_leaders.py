@@ -3,12 +3,12 @@
 from attrs import evolve
 
 from tests.controller.kit import broker, image_of
+from tests.metadata.kit import replay_all
 from trio_kafka.controller.configs import MIN_INSYNC_REPLICAS
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.leaders import arrive, leave
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, PartitionState
-from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import NodeId, TopicId
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.controller.kit import image_of
+from tests.metadata.kit import replay_all
 from trio_kafka.controller.quotas import CLIENT_KEYS, IP_KEYS, QuotaChange, alter_quotas
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
-from trio_kafka.metadata.replay import replay_all
-from trio_kafka.quotas.keys import (
+from trio_kafka.quotas.quotas import (
     CONNECTION_CREATION_RATE,
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from tests.controller.kit import broker, image_of, validate
+from tests.metadata.kit import replay_all
 from trio_kafka.controller.decision import ControllerSettings
 from trio_kafka.controller.topics import (
     MOST_PARTITIONS,
@@ -19,7 +20,6 @@ from trio_kafka.controller.topics import (
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY, MetadataImage
-from trio_kafka.metadata.replay import replay_all
 
 THREE = image_of(broker(1), broker(2), broker(3))
 

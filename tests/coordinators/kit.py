@@ -9,7 +9,7 @@ import trio
 
 from trio_kafka.coordinators.batch_accumulator import ADAPTIVE, Batching
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.pending_reply import NOT_YET, deferred_reply, value_or_raise
+from trio_kafka.coordinators.pending_reply import NOT_YET, joint_reply, value_or_raise
 from trio_kafka.coordinators.protocols import Event
 from trio_kafka.coordinators.shard import Shard
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -183,7 +183,7 @@ class Stage:
         make = partial(value_or_raise, lambda value: value)
         if ticket.answer is not NOT_YET:
             return make(ticket.answer)
-        found = deferred_reply(ticket, make, self.purgatory, timeout_s)
+        found = joint_reply([ticket], lambda told: make(told[0]), self.purgatory, timeout_s)
         self.purgatory.watch(found, self.purgatory.check, self.told.append)
         return found
 

@@ -1,6 +1,6 @@
 """Who fails again and again waits longer and longer."""
 
-from trio_kafka.coordinators.backoff import LONGEST_S, Backoff
+from trio_kafka.coordinators.runtime import LONGEST_S, Backoff
 
 
 def test_the_first_failure_costs_nothing_and_each_further_one_twice_as_much() -> None:

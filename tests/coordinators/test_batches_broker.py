@@ -10,7 +10,6 @@ from attrs import evolve
 from trio.testing import MockClock
 
 from tests.apis.test_k08_offset_commit import codes, commits, part, stored
-from trio_kafka.coordinators.groups.offsets_service import COMMITS
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.read import read_bytes
 from trio_kafka.protocol.messages.k08_offset_commit import (
@@ -104,7 +103,9 @@ async def test_commits_of_one_round_are_one_batch(
         # In each of two rounds of two readers the first is written alone, the others together.
         assert found == [1] * 2 * MANY if linger_ms == 0 else len(found) == 8
         assert [stored(served, "g", "t", n) for n in range(MANY)] == [100 + n for n in range(MANY)]
-        assert served.broker.groups.purgatories[COMMITS].figures()["high_water"] == 0
+        assert (
+            served.broker.groups.submitter.purgatories["OffsetCommit"].figures()["high_water"] == 0
+        )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
+from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.groups import Groups
@@ -22,8 +23,8 @@ from trio_kafka.protocol.stored.groups.classic import (
     OffsetCommitValue,
 )
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.batch import Record, iterate_headers, read_records
+from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append_own
 from trio_kafka.replication.partition import Partition
 

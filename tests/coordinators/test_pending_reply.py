@@ -11,7 +11,6 @@ from trio.testing import MockClock
 
 from trio_kafka.coordinators.pending_reply import (
     PendingReply,
-    deferred_reply,
     joint_reply,
     value_or_raise,
 )
@@ -24,6 +23,11 @@ ERROR = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
 def raising(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return partial(value_or_raise, make)
+
+
+def alone(make: Callable[[Any], Any]) -> Callable[[list[Any]], Any]:
+    """Of the only answer."""
+    return lambda answers: make(answers[0])
 
 
 class Place:
@@ -48,8 +52,8 @@ async def test_an_answer_that_is_there_is_given_at_once() -> None:
 
 async def test_one_that_comes_later_is_given_later() -> None:
     place, ticket, wrong = Place(), PendingReply(), PendingReply()
-    place.park(deferred_reply(ticket, raising(lambda value: value + 1), place.purgatory, 1.0))
-    place.park(deferred_reply(wrong, raising(lambda value: value), place.purgatory, 1.0))
+    place.park(joint_reply([ticket], alone(raising(lambda value: value + 1)), place.purgatory, 1.0))
+    place.park(joint_reply([wrong], alone(raising(lambda value: value)), place.purgatory, 1.0))
 
     wrong.give(ERROR)
     ticket.give(3)
@@ -66,10 +70,10 @@ async def test_errors_are_told_as_answers_are_where_they_are_wanted(
     place, ticket, wrong, endless = Place(), PendingReply(), PendingReply(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
-        place.park(deferred_reply(ticket, repr, place.purgatory, 1.0))
-        place.park(deferred_reply(wrong, repr, place.purgatory, 1.0))
-        place.park(deferred_reply(PendingReply(), repr, place.purgatory, 1.0))
-        place.park(deferred_reply(endless, repr, place.purgatory, inf))
+        place.park(joint_reply([ticket], alone(repr), place.purgatory, 1.0))
+        place.park(joint_reply([wrong], alone(repr), place.purgatory, 1.0))
+        place.park(joint_reply([PendingReply()], alone(repr), place.purgatory, 1.0))
+        place.park(joint_reply([endless], alone(repr), place.purgatory, inf))
         wrong.give(ERROR)
         ticket.give(3)
         await trio.sleep(100.0)
@@ -79,7 +83,7 @@ async def test_errors_are_told_as_answers_are_where_they_are_wanted(
     assert place.told == [repr(ERROR), "3", repr(late)]
     endless.give(4)
     assert place.told[-1] == "4"
-    assert place.purgatory.watched == 0
+    assert not place.purgatory.watchers
 
 
 async def test_all_answers_are_one_when_the_last_is_there() -> None:
@@ -99,7 +103,7 @@ async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock)
     place, ticket = Place(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
-        place.park(deferred_reply(ticket, raising(lambda value: value), place.purgatory, 1.0))
+        place.park(joint_reply([ticket], alone(raising(lambda value: value)), place.purgatory, 1.0))
         place.park(joint_reply([PendingReply(1), PendingReply()], list, place.purgatory, 2.0))
         await trio.sleep(3.0)
         nursery.cancel_scope.cancel()

@@ -15,13 +15,14 @@ from typing import Any, Final
 from attrs import define, frozen
 
 from tests.protocol.declared import RANGES
+from tests.records.kit import encode_batch
 from trio_kafka.protocol import messages
 from trio_kafka.protocol.compiler import decoder
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.headers import response_header_version
 from trio_kafka.protocol.schema import Message, fields_of, message_of
 from trio_kafka.protocol.versions import covers
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.testing.scripted_client import request_frame
 
 TOPICS: Final = tuple(f"fuzz-{n}" for n in range(12))

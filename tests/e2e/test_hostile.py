@@ -15,9 +15,10 @@ from tests.benchmarks import protocol
 from tests.benchmarks.connection import Connection, connect
 from tests.e2e.clients import end_offset, new_topic
 from tests.e2e.witness import resident_bytes, witness
+from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.processes import BrokerProcess
 from trio_kafka.testing.scripted_client import frame

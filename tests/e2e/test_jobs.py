@@ -19,12 +19,12 @@ from attrs import define, field
 
 from tests.e2e.turns import LONG_S, Turns, blame, held_by_nobody, watching
 from trio_kafka.broker.collector import long_lived_frozen
-from trio_kafka.coordinators.groups.expiry import EXPIRY
 from trio_kafka.coordinators.groups.offset_values import (
     Commit,
     PartitionOffset,
     TopicOffsets,
 )
+from trio_kafka.coordinators.groups.offsets import EXPIRY
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.manager.maintenance import retain_all, write_checkpoints

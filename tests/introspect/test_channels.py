@@ -1,4 +1,4 @@
-"""Counts beside a channel are what Trio itself would say."""
+"""A channel is one of Trio's, with counts."""
 
 import pytest
 import trio
@@ -6,25 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import UNBOUNDED, Channel
 from trio_kafka.introspect.tree import Node
 
 
-def channel(bound: float) -> tuple[Sender[int], Receiver[int], Node]:
+def channel(bound: float) -> tuple[Channel[int], Node]:
     node = Node("plane", "plane")
-    send: Sender[int]
-    receive: Receiver[int]
-    send, receive = open_channel(bound, node, "numbers")
-    return send, receive, node
+    return Channel(bound, node, "numbers"), node
 
 
 async def test_a_channel_is_in_the_tree_with_its_figures() -> None:
-    send, receive, node = channel(3)
+    numbers, node = channel(3)
     for number in range(3):
-        send.send_nowait(number)
+        numbers.send_nowait(number)
     with pytest.raises(trio.WouldBlock):
-        send.send_nowait(9)
-    assert receive.receive_nowait() == 0
+        numbers.send_nowait(9)
+    assert numbers.receive_nowait() == 0
 
     (child,) = node.children
     assert (child.name, child.kind) == ("numbers", "channel")
@@ -35,9 +32,9 @@ async def test_a_channel_is_in_the_tree_with_its_figures() -> None:
         3,
         3,
     )
-    assert channel(UNBOUNDED)[0].counts.figures()["bound"] is None
+    assert channel(UNBOUNDED)[0].figures()["bound"] is None
     with pytest.raises(trio.WouldBlock):
-        channel(1)[1].receive_nowait()
+        channel(1)[0].receive_nowait()
 
 
 async def test_the_oldest_item_tells_its_age_and_nobody_waits_for_it(
@@ -49,105 +46,129 @@ async def test_the_oldest_item_tells_its_age_and_nobody_waits_for_it(
         asked.append(sent_at)
         return trio.current_time() - sent_at
 
-    send: Sender[float]
-    receive: Receiver[float]
-    send, receive = open_channel(3, node, "times", age_s)
-    assert send.counts.figures()["oldest_s"] is None
+    numbers: Channel[float] = Channel(3, node, "times", age_s)
+    assert numbers.figures()["oldest_s"] is None
 
-    send.send_nowait(trio.current_time())
+    numbers.send_nowait(trio.current_time())
     await trio.sleep(3)
-    send.send_nowait(trio.current_time())
+    numbers.send_nowait(trio.current_time())
     await trio.sleep(1)
     assert asked == []  # nothing is worked out until somebody asks
-    assert send.counts.figures()["oldest_s"] == pytest.approx(4)
-    await receive.receive()
-    assert send.counts.figures()["oldest_s"] == pytest.approx(1)
-    await receive.receive()
-    assert send.counts.figures()["oldest_s"] is None
+    assert numbers.figures()["oldest_s"] == pytest.approx(4)
+    await numbers.receive()
+    assert numbers.figures()["oldest_s"] == pytest.approx(1)
+    await numbers.receive()
+    assert numbers.figures()["oldest_s"] is None
 
 
 async def test_items_without_a_time_have_no_age() -> None:
-    send, _, _ = channel(1)
-    send.send_nowait(1)
+    numbers, _ = channel(1)
+    numbers.send_nowait(1)
 
-    assert send.counts.figures()["oldest_s"] is None
+    assert numbers.figures()["oldest_s"] is None
 
 
 async def test_a_blocked_sender_is_counted_with_its_item_and_its_time(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
-    send, receive, _ = channel(1)
-    await send.send(1)
-    nursery.start_soon(send.send, 2)
+    numbers, _ = channel(1)
+    await numbers.send(1)
+    nursery.start_soon(numbers.send, 2)
     await trio.sleep(4)
-    assert send.statistics().queued == 2
+    assert numbers.queued == 2
 
-    assert receive.receive_nowait() == 1
-    assert send.statistics().queued == 1
-    assert await receive.receive() == 2
+    assert numbers.receive_nowait() == 1
+    assert numbers.queued == 1
+    assert await numbers.receive() == 2
     await wait_all_tasks_blocked()
-    now = receive.statistics()
+    now = numbers
     assert (now.queued, now.blocked, now.items) == (0, 1, 2)
     assert now.blocked_s == 4.0
 
 
 async def test_cancelled_senders_and_receivers_are_not_counted_any_more() -> None:
-    send, receive, _ = channel(1)
+    numbers, _ = channel(1)
     async with trio.open_nursery() as inner:
-        inner.start_soon(receive.receive)
+        inner.start_soon(numbers.receive)
         await wait_all_tasks_blocked()
-        assert send.statistics().idle == 1
+        assert numbers.idle == 1
         inner.cancel_scope.cancel()
-    assert send.statistics().idle == 0
+    assert numbers.idle == 0
 
-    send.send_nowait(1)
+    numbers.send_nowait(1)
     async with trio.open_nursery() as inner:
-        inner.start_soon(send.send, 2)
+        inner.start_soon(numbers.send, 2)
         await wait_all_tasks_blocked()
         inner.cancel_scope.cancel()
-    assert send.statistics().queued == 1
+    assert numbers.queued == 1
 
 
 async def test_an_item_that_a_receiver_was_handed_is_not_queued(nursery: trio.Nursery) -> None:
-    send, receive, _ = channel(1)
+    numbers, _ = channel(1)
     got: list[int] = []
 
     async def take() -> None:
-        got.append(await receive.receive())
+        got.append(await numbers.receive())
 
     nursery.start_soon(take)
     nursery.start_soon(take)
     await wait_all_tasks_blocked()
-    send.send_nowait(1)
+    numbers.send_nowait(1)
 
-    now = send.statistics()
+    now = numbers
     assert (now.idle, now.queued, now.items) == (1, 0, 1)
-    send.send_nowait(2)
+    numbers.send_nowait(2)
     await wait_all_tasks_blocked()
     assert sorted(got) == [1, 2]
 
 
-@given(st.lists(st.sampled_from(["send", "receive", "wait to send", "wait to receive"])))
-def test_counts_agree_with_trios_statistics(events: list[str]) -> None:
+@given(st.lists(st.sampled_from(["send", "receive", "wait to send", "wait to receive", "cancel"])))
+def test_it_does_what_trios_channel_does(events: list[str]) -> None:
     async def main() -> None:
-        send, receive, _ = channel(2)
+        numbers, _ = channel(2)
+        send, receive = trio.open_memory_channel[int](2)
+        got: list[int] = []
+        want: list[int] = []
+
+        async def take() -> None:
+            got.append(await numbers.receive())
+
+        async def take_from_trio() -> None:
+            want.append(await receive.receive())
+
         async with trio.open_nursery() as nursery:
-            for event in events:
+            for number, event in enumerate(events):
+                if event == "cancel":
+                    nursery.cancel_scope.cancel()
+                    break
                 try:
                     if event == "send":
-                        send.send_nowait(1)
+                        send.send_nowait(number)
                     elif event == "receive":
-                        receive.receive_nowait()
+                        want.append(receive.receive_nowait())
                     elif event == "wait to send":
-                        nursery.start_soon(send.send, 1)
+                        nursery.start_soon(send.send, number)
                     else:
-                        nursery.start_soon(receive.receive)
+                        nursery.start_soon(take_from_trio)
                 except trio.WouldBlock:
-                    pass
+                    with pytest.raises(trio.WouldBlock):
+                        numbers.send_nowait(number) if event == "send" else numbers.receive_nowait()
+                else:
+                    if event == "send":
+                        numbers.send_nowait(number)
+                    elif event == "receive":
+                        got.append(numbers.receive_nowait())
+                    elif event == "wait to send":
+                        nursery.start_soon(numbers.send, number)
+                    else:
+                        nursery.start_soon(take)
                 await wait_all_tasks_blocked()
-                now = send._end.statistics()
-                assert send.counts.idle == now.tasks_waiting_receive
-                assert send.counts.queued == now.current_buffer_used + now.tasks_waiting_send
+                now = send.statistics()
+                assert got == want
+                assert numbers.idle == now.tasks_waiting_receive
+                assert numbers.queued == now.current_buffer_used + now.tasks_waiting_send
             nursery.cancel_scope.cancel()
+        assert numbers.idle == 0
+        assert numbers.queued == send.statistics().current_buffer_used
 
     trio.run(main)

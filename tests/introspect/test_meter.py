@@ -16,20 +16,16 @@ def test_before_the_first_step_there_is_no_rate() -> None:
 
     assert meter.one_minute(104.9) == 0.0
     assert meter.count == 10
-    assert meter.mean(102.0) == 5.0
-    assert Meter(1.0).mean(1.0) == 0.0
 
 
-def test_the_first_step_sets_all_averages_and_the_next_ones_move_them() -> None:
+def test_the_first_step_sets_the_average_and_the_next_ones_move_it() -> None:
     meter = Meter(0.0)
     meter.mark(10, 1.0)
-    assert [meter.one_minute(5.0), meter.five_minutes(5.0), meter.fifteen_minutes(5.0)] == [2.0] * 3
+    assert meter.one_minute(5.0) == 2.0
 
     meter.mark(5, 6.0)
 
     assert isclose(meter.one_minute(10.0), 2.0 + WEIGHT * (1.0 - 2.0))
-    assert isclose(meter.five_minutes(10.0), 2.0 - (1 - exp(-STEP_S / 300)))
-    assert isclose(meter.fifteen_minutes(10.0), 2.0 - (1 - exp(-STEP_S / 900)))
 
 
 def test_a_minute_of_nothing_leaves_a_share_of_one_in_e() -> None:

@@ -4,18 +4,20 @@ import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.records.kit import encode_batch
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.append import append_as_leader
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.log import Log
-from trio_kafka.log.read import read_bytes
+from trio_kafka.log.read import find_slice, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import create_log, open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
-from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.batch import Record, iterate_headers, read_records
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.records.header import TRANSACTIONAL, BatchHeader
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
@@ -137,3 +139,29 @@ def offsets(records: Iterable[Record]) -> list[int]:
 def decompression(world: World) -> Decompression:
     """A broker's memory for unpacked batches."""
     return Decompression(world, Node("broker", "broker"))
+
+
+def read(
+    log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
+) -> FileRange | None:
+    """Lease what `find_slice` finds."""
+    found = perform_now(log, find_slice(log, offset, max_bytes, end_offset, at_least_one))
+    return None if found is None else found.lease()
+
+
+def produced(
+    producer_id: int = 1,
+    epoch: int = 0,
+    sequence: int = 0,
+    delta: int = 0,
+    *,
+    offset: int = 0,
+    timestamp: int = 0,
+    transactional: bool = False,
+) -> BatchHeader:
+    """The header of a batch of a producer."""
+    attributes = TRANSACTIONAL * transactional
+    times = (timestamp, timestamp)
+    return BatchHeader(
+        offset, 0, 0, 2, 0, attributes, delta, *times, producer_id, epoch, sequence, delta + 1
+    )

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.log.kit import batch, headers
+from tests.log.kit import batch, headers, produced
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import check_producers, check_sizes
 from trio_kafka.log.config import LogConfig
@@ -27,7 +27,7 @@ def test_sizes_count_for_each_batch_and_for_all_together():
 
 def test_batches_without_a_producer_are_never_duplicates():
     producers = ProducerState()
-    producers.note(1, 0, 0, 0, first_offset=3, timestamp=0, transactional=False)
+    producers.note(produced(1, 0, 0, 0, offset=3, timestamp=0, transactional=False))
 
     assert check_producers(headers(batch()), producers) is None
     again = headers(batch(producer_id=1, producer_epoch=0, base_sequence=0))
@@ -36,11 +36,11 @@ def test_batches_without_a_producer_are_never_duplicates():
 
 def test_of_what_the_broker_itself_writes_only_the_epoch_is_checked():
     producers = ProducerState()
-    producers.note(1, 3, 0, 0, first_offset=3, timestamp=0, transactional=False)
+    producers.note(produced(1, 3, 0, 0, offset=3, timestamp=0, transactional=False))
 
     own = {"producer_id": 1, "base_sequence": -1}
     assert check_producers(headers(batch(producer_epoch=3, **own)), producers) is None
     old = headers(batch(producer_epoch=2, **own))
     assert refused(check_producers, old, producers) is ErrorCode.INVALID_PRODUCER_EPOCH
     marker = headers(batch(producer_epoch=2, control=True, **own))
-    assert check_producers(marker, producers) is None  # a coordinator's: `check_marker`
+    assert check_producers(marker, producers) is None  # a coordinator's

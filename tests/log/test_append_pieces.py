@@ -2,12 +2,13 @@ import errno
 
 import pytest
 
-from tests.log.kit import append, batch, headers, new_log
+from tests.log.kit import append, batch, headers, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_as_leader, roll
-from trio_kafka.log.disk_latency import LONG_APPEND_S
+from trio_kafka.log.append import append_as_leader
+from trio_kafka.log.disk_latency import LONG_APPEND_S, DiskLatency
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.log.read import read, read_bytes
+from trio_kafka.log.read import read_bytes
+from trio_kafka.log.rolling import roll
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.protocols import PIECE
 
@@ -15,8 +16,9 @@ LARGE = 2 * PIECE + 100
 
 
 def in_pieces(log, content, epoch=0, between=None):
-    if between is not None:
-        log.latency.yield_point.bind(between)
+    yield_point = log.latency.yield_point
+    if between is not None or not yield_point.bound:
+        yield_point.bind(between or (lambda: None))
     return append_as_leader(log, memoryview(content), headers(content), epoch, in_pieces=True)
 
 
@@ -44,6 +46,20 @@ async def test_the_log_is_the_same_as_after_an_append_in_one(autojump_clock, wor
     assert {name: one.directory.open(name).size for name in one.directory.names()} == {
         name: other.directory.open(name).size for name in other.directory.names()
     }
+
+
+@pytest.mark.parametrize("bound", [True, False])
+async def test_there_are_pieces_only_for_a_plane_that_waits(world, monkeypatch, bound) -> None:
+    log, asked = new_log(world), []
+    monkeypatch.setattr(DiskLatency, "give_way", lambda _: asked.append(0))
+    if bound:
+        log.latency.yield_point.bind(lambda: None)
+    content = large()
+
+    append_as_leader(log, memoryview(content), headers(content), 0, in_pieces=True)
+
+    assert len(asked) == 2 * bound
+    assert log.end_offset == 1
 
 
 async def test_rules_are_those_of_any_append(world) -> None:

@@ -3,13 +3,14 @@ import errno
 import pytest
 import trio
 
-from tests.log.kit import append, batch, headers, new_log
+from tests.log.kit import append, batch, headers, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_in_thread, roll, roll_in_thread
+from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.read import read, read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.log.retention import delete_before
+from trio_kafka.log.rolling import roll, roll_in_thread
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import fault_on
 
@@ -309,12 +310,13 @@ async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, w
     assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
 
 
+@pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot"])
 async def test_of_a_log_that_is_closed_while_it_rolls_no_file_stays_open(
-    autojump_clock, world, nursery
+    autojump_clock, world, nursery, suffix: str
 ) -> None:
     log = new_log(world)
     append(log, batch())
-    world.universe.fault = fault_on("create", STALL_S, ".snapshot")
+    world.universe.fault = fault_on("create", STALL_S, suffix)
     errors = []
 
     async def rolls() -> None:

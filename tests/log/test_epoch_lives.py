@@ -9,12 +9,12 @@ import trio
 
 from tests.log.kit import append, batch, content_of, offsets, read_all
 from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, started
-from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, read_lines
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import write_checkpoints
+from trio_kafka.log.rolling import roll
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicId
 from trio_kafka.testing.simulation import run_simulated

@@ -11,12 +11,13 @@ from tests.log.kit import (
     headers,
     new_log,
     offsets,
+    read,
     read_all,
 )
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.log.append import append_as_follower, append_in_thread
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.read import read, read_bytes
+from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.timestamp_search import offset_for_timestamp
 from trio_kafka.log.truncate import truncate_to

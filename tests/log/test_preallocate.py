@@ -3,10 +3,11 @@
 import pytest
 
 from tests.log.kit import append, batch, headers, new_log, offsets, read_all
-from trio_kafka.log.append import append_in_thread, roll
+from trio_kafka.log.append import append_in_thread
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.rolling import roll
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated, run_until_crash

@@ -8,6 +8,7 @@ from attrs import define, field
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.log.kit import produced
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_snapshot_format import decode, encode
 from trio_kafka.log.producer_state import ProducerState
@@ -91,21 +92,16 @@ class Subject:
 
     def judge(self, producer: int, epoch: int, sequence: int, count: int, offset: int) -> Answer:
         try:
-            repeated = self.state.check(producer, epoch, sequence, count - 1, transactional=False)
+            repeated = self.state.check(produced(producer, epoch, sequence, count - 1))
         except KafkaError as error:
             return "refused", error.code
         return ("taken", offset) if repeated is None else ("repeated", repeated.first_offset)
 
     def take(self, producer: int, epoch: int, sent: Sent) -> None:
-        self.state.note(
-            producer,
-            epoch,
-            sent.sequence,
-            sent.count - 1,
-            first_offset=sent.offset,
-            timestamp=sent.time,
-            transactional=False,
+        header = produced(
+            producer, epoch, sent.sequence, sent.count - 1, offset=sent.offset, timestamp=sent.time
         )
+        self.state.note(header)
 
     def restart(self) -> None:
         self.state = whole(decode(encode(self.state)))

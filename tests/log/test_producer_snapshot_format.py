@@ -1,9 +1,10 @@
 import pytest
 
-from tests.log.kit import sample
+from tests.log.kit import produced, sample
 from trio_kafka.log import producer_snapshot_format
 from trio_kafka.log.producer_snapshot_format import CorruptSnapshotError, encode
-from trio_kafka.log.producer_state import NO_SEQUENCE, ProducedBatch, ProducerState
+from trio_kafka.log.producer_state import ProducedBatch, ProducerState
+from trio_kafka.records.header import NO_SEQUENCE
 from trio_kafka.scheduling.chunked_work import whole
 
 SNAPSHOTS = [
@@ -55,7 +56,7 @@ def test_every_damaged_byte_is_noticed():
 @pytest.mark.parametrize(("sequence", "first"), [(1, (1 << 31) - 2), (7, 4), (3, 0)])
 def test_the_last_batch_is_known_again_across_the_last_sequence(sequence, first):
     state = ProducerState()
-    state.note(5, 1, first, 3, first_offset=20, timestamp=8, transactional=False)
+    state.note(produced(5, 1, first, 3, offset=20, timestamp=8, transactional=False))
 
     (producer,) = decode(encode(state))
 
@@ -66,7 +67,7 @@ def test_the_last_batch_is_known_again_across_the_last_sequence(sequence, first)
 
 def test_a_last_batch_without_a_sequence_is_known_again():
     state = ProducerState()
-    state.note(5, 1, NO_SEQUENCE, 2, first_offset=20, timestamp=8, transactional=True)
+    state.note(produced(5, 1, NO_SEQUENCE, 2, offset=20, timestamp=8, transactional=True))
 
     (producer,) = decode(encode(state))
 
@@ -77,7 +78,7 @@ def test_a_last_batch_without_a_sequence_is_known_again():
 def test_many_producers_are_read_in_steps():
     state = ProducerState()
     for number in range(1000):
-        state.note(number, 1, 0, 0, first_offset=number, timestamp=8, transactional=False)
+        state.note(produced(number, 1, 0, 0, offset=number, timestamp=8, transactional=False))
     steps = producer_snapshot_format.decode(encode(state))
 
     assert len(list(steps)) == 3

@@ -10,7 +10,6 @@ from tests.log.kit import (
     sample,
     sample_log,
 )
-from trio_kafka.log.append import roll
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.producer_snapshot_format import encode
@@ -23,6 +22,7 @@ from trio_kafka.log.producer_snapshots import (
 )
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.rolling import roll
 
 
 def snapshot_of(log, offset):

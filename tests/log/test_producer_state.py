@@ -2,26 +2,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.log.kit import produced
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.producer_state import NO_SEQUENCE, ProducerState
+from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.records.header import NO_SEQUENCE
 
 LAST = (1 << 31) - 1
 
 
-def note(state, sequence, *, epoch=0, delta=0, offset=0, timestamp=0, transactional=False):
-    state.note(
-        1,
-        epoch,
-        sequence,
-        delta,
-        first_offset=offset,
-        timestamp=timestamp,
-        transactional=transactional,
-    )
+def note(state, sequence, **fields):
+    state.note(produced(1, sequence=sequence, **fields))
 
 
-def check(state, sequence, *, epoch=0, delta=0, transactional=False):
-    return state.check(1, epoch, sequence, delta, transactional=transactional)
+def check(state, sequence, **fields):
+    return state.check(produced(1, sequence=sequence, **fields))
 
 
 def refused(state, sequence, **fields):
@@ -94,28 +88,10 @@ def test_a_marker_ends_the_transaction_and_its_epoch_begins_with_zero():
     state = ProducerState()
     note(state, 0, offset=5, transactional=True)
 
-    ended = state.note_marker(1, 1, offset=9, timestamp=0, coordinator_epoch=2, aborted=True)
-
-    assert (ended.first_offset, ended.last_offset, ended.aborted) == (5, 9, True)
+    assert state.note_marker(produced(1, 1, offset=9), 2) == 5
     assert check(state, 0, epoch=1) is None
     assert refused(state, 1, epoch=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert (
-        state.note_marker(1, 1, offset=10, timestamp=0, coordinator_epoch=2, aborted=True) is None
-    )
-
-
-def test_markers_of_older_producers_and_coordinators_are_fenced():
-    state = ProducerState()
-    state.note_marker(1, 3, offset=0, timestamp=0, coordinator_epoch=5, aborted=False)
-
-    state.check_marker(1, 3, 5)
-    state.check_marker(2, 0, 0)
-    with pytest.raises(KafkaError) as caught:
-        state.check_marker(1, 2, 5)
-    assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
-    with pytest.raises(KafkaError) as caught:
-        state.check_marker(1, 3, 4)
-    assert caught.value.code is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert state.note_marker(produced(1, 1, offset=10), 2) is None
 
 
 def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
@@ -123,7 +99,7 @@ def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
     assert state.last_stable_offset(8) == 8
     note(state, 0, offset=5, transactional=True)
     assert state.last_stable_offset(8) == 5
-    state.note_marker(1, 0, offset=9, timestamp=0, coordinator_epoch=0, aborted=False)
+    state.note_marker(produced(1, 0, offset=9), 0)
 
     assert state.last_stable_offset(9) == 5
     assert state.last_stable_offset(10) == 10
@@ -132,7 +108,7 @@ def test_the_last_stable_offset_waits_for_the_marker_to_be_committed():
 def test_producers_are_forgotten_by_time_but_not_within_a_transaction():
     state = ProducerState()
     note(state, 0, timestamp=100)
-    state.note(2, 0, 0, 0, first_offset=1, timestamp=100, transactional=True)
+    state.note(produced(2, offset=1, timestamp=100, transactional=True))
 
     state.expire(99)
     assert len(state) == 2

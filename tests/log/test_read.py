@@ -7,13 +7,14 @@ from tests.log.kit import (
     decompression,
     fill,
     new_log,
+    read,
     sample_log,
     scan,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.durability.sync import close
 from trio_kafka.log.files.operations import ReadBytes
-from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read, read_bytes
+from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp

@@ -1,11 +1,11 @@
 import pytest
 import trio
 
-from tests.log.kit import append, batch, decompression, new_log, offsets, read_all
+from tests.log.kit import append, batch, decompression, new_log, offsets, read, read_all
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.read import find_slice, perform_in_threads, read
+from trio_kafka.log.read import find_slice, perform_in_threads
 from trio_kafka.log.retention import delete_before, retain
 from trio_kafka.log.timestamp_search import offset_for_timestamp
 

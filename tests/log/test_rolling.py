@@ -9,6 +9,7 @@ from tests.log.kit import (
     read_all,
 )
 from trio_kafka.log.append import append_as_follower
+from trio_kafka.log.rolling import roll
 
 
 async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
@@ -65,3 +66,14 @@ async def test_a_leader_too_begins_a_segment_before_offsets_are_out_of_reach(aut
     append(log, batch(timestamp=1))
 
     assert [segment.base_offset for segment in log.segments] == [0, 1 << 31]
+
+
+async def test_each_segment_has_a_jitter_of_its_own(autojump_clock, world):
+    log = new_log(world, segment_ms=1 << 40, segment_jitter_ms=1 << 40)
+    drawn = {log.jitter_ms}
+    for _ in range(3):
+        append(log, batch())
+        roll(log)
+        drawn.add(log.jitter_ms)
+
+    assert len(drawn) == 4

@@ -2,11 +2,10 @@
 
 import pytest
 
-from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.segment_file import SegmentFile
 
-NAME = "0.log"
+NAME = f"{0:020}.log"
 
 
 def written(operation):
@@ -19,7 +18,7 @@ def root(world):
 
 
 def growing(root) -> SegmentFile:
-    return SegmentFile(root, NAME, OpenFiles(), root.create(NAME), sealed=False)
+    return SegmentFile(root, 0, file=root.create(NAME))
 
 
 async def test_a_file_is_given_up_when_it_is_durable_and_opened_again(root, autojump_clock) -> None:

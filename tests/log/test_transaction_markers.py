@@ -1,10 +1,11 @@
 from struct import pack
 
 from tests.log.kit import batch, sample
+from tests.records.kit import encode_batch
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.transaction_markers import note_batch, read_marker
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_header
+from trio_kafka.log.transaction_markers import note_batch
+from trio_kafka.records.batch import Record, iterate_headers, read_header
 
 
 def marker(kind, *, offset=0, epoch=0):
@@ -14,10 +15,18 @@ def marker(kind, *, offset=0, epoch=0):
     )
 
 
-def test_a_marker_says_how_its_transaction_ended():
-    assert read_marker(read_header(marker(0)), marker(0), 0) == (True, 7)
-    assert read_marker(read_header(marker(1)), marker(1), 0) == (False, 7)
-    assert read_marker(read_header(marker(2)), marker(2), 0) is None
+def test_a_marker_that_cannot_be_read_ends_no_transaction():
+    producers = ProducerState()
+    begun = encode_batch([Record()], producer_id=1, producer_epoch=0, transactional=True)
+    assert note_batch(producers, read_header(begun), begun, 0) is None
+    short = encode_batch(
+        [Record(key=pack(">hh", 0, 0), value=b"")], 1, producer_id=1, producer_epoch=0, control=True
+    )
+
+    for unknown in (short, marker(2, offset=1)):
+        assert note_batch(producers, read_header(unknown), unknown, 0) is None
+    assert producers.first_open_offset(9) == 0
+    assert note_batch(producers, read_header(marker(0)), marker(0, offset=1), 0) is not None
 
 
 def test_an_aborted_transaction_is_for_the_index():

@@ -1,12 +1,11 @@
 import pytest
 import trio
 
-from tests.log.kit import PARTITION, append, batch, decompression, new_log, offsets, read_all
+from tests.log.kit import PARTITION, append, batch, decompression, new_log, offsets, read, read_all
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.log import Log
-from trio_kafka.log.read import read
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.timestamp_search import largest_timestamp

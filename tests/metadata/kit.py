@@ -1,27 +1,24 @@
 """Records, and images made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.metadata.replay import replay_all
+from trio_kafka.metadata.replay import replay
 from trio_kafka.metadata.source import Committed, MetadataRecord
-from trio_kafka.protocol.stored.metadata.brokers import (
-    BrokerEndpoint,
-    BrokerFeature,
-    RegisterBrokerRecord,
-)
+from trio_kafka.protocol.stored.metadata.brokers import RegisterBrokerRecord
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.controllers import RegisterControllerRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
-from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord
 from trio_kafka.protocol.stored.metadata.security import (
     AccessControlEntryRecord,
     DelegationTokenRecord,
     UserScramCredentialRecord,
 )
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+from trio_kafka.protocol.structs.cluster import EntityData, NodeFeature, NodeListener
 
 ONE = bytes([1] * 16)
 TWO = bytes([2] * 16)
@@ -52,8 +49,8 @@ def everything() -> list[MetadataRecord]:
             broker_id=1,
             incarnation_id=ONE,
             broker_epoch=11,
-            end_points=[BrokerEndpoint(name="P", host="h", port=9092, security_protocol=0)],
-            features=[BrokerFeature("metadata.version", 7, 33)],
+            end_points=[NodeListener(name="P", host="h", port=9092, security_protocol=0)],
+            features=[NodeFeature("metadata.version", 7, 33)],
             rack="r",
             log_dirs=[ONE],
             cordoned_log_dirs=[TWO],
@@ -72,6 +69,13 @@ def everything() -> list[MetadataRecord]:
         AccessControlEntryRecord(id=ONE, resource_name="a", principal="User:u", host="*"),
         DelegationTokenRecord(owner="User:u", token_id="t"),
     ]
+
+
+def replay_all(delta: MetadataDelta, records: Iterable[MetadataRecord | None]) -> None:
+    """Apply records in order."""
+    for record in records:
+        if record is not None:
+            replay(delta, record)
 
 
 def image_of(

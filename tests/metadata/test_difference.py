@@ -3,6 +3,7 @@
 from attrs import evolve
 
 from tests.metadata.kit import ONE, TWO, everything, image_of, partition
+from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.difference import difference
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.protocol.stored.metadata.brokers import UnregisterBrokerRecord
@@ -37,4 +38,4 @@ def test_applied_to_the_old_image_it_gives_the_new_one() -> None:
 def test_equal_images_differ_in_nothing() -> None:
     image = image_of(everything())
 
-    assert difference(image, evolve(image, offset=99)).empty
+    assert difference(image, evolve(image, offset=99)) == MetadataDelta(image)

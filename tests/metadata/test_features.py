@@ -11,7 +11,6 @@ from trio_kafka.metadata.features import (
     has_controllers,
     has_directories,
     has_transactions,
-    level_of_release,
     metadata_changed,
     needed_levels,
     record_version,
@@ -33,14 +32,6 @@ def test_a_new_cluster_begins_with_the_features_that_kafka_4_4_formats() -> None
         ("transaction.version", 2),
     ]
     assert [record.name for record in bootstrap_features(20)] == ["metadata.version"]
-
-
-def test_releases_are_known_by_name() -> None:
-    assert level_of_release("3.3-IV3") == 7
-    assert level_of_release("4.4") == LATEST_LEVEL == 33
-    assert level_of_release("3.7") == 19
-    with pytest.raises(ValueError, match="unknown release"):
-        level_of_release("9.9")
 
 
 @pytest.mark.parametrize(

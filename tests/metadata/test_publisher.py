@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from tests.metadata.kit import ONE, TWO
-from tests.raft.kit import format_root, running_quorum
+from tests.raft.kit import append, format_root, running_quorum
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.publisher import MetadataCache
@@ -30,7 +30,7 @@ async def test_the_first_image_that_is_published_has_all_that_was_committed(auto
     async with running_quorum(world) as (driver, _):
         for number in range(300):
             record = TopicRecord(name=f"t{number}", topic_id=number.to_bytes(16))
-            end = driver.append([record], driver.epoch, 33)
+            end = append(driver, [record], driver.epoch, 33)
         await driver.wait_committed(end)
     witness = Witness()
 
@@ -78,7 +78,7 @@ def test_others_run_between_slices_of_a_publisher_and_the_next_waits_for_all(
             running_quorum(world, publishers=(slow, witness)) as (driver, loader),
             trio.open_nursery() as nursery,
         ):
-            end = driver.append([TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
+            end = append(driver, [TopicRecord(name="a", topic_id=ONE)], driver.epoch, 33)
             nursery.start_soon(tick)
             await loader.wait_published(end)
             nursery.cancel_scope.cancel()
@@ -103,7 +103,7 @@ async def test_deltas_follow_one_another_without_a_gap(autojump_clock) -> None:
             TopicRecord(name="b", topic_id=TWO),
             RemoveTopicRecord(topic_id=ONE),
         ):
-            end = driver.append([record], driver.epoch, 33)
+            end = append(driver, [record], driver.epoch, 33)
             await loader.wait_published(end)
         await trio.lowlevel.checkpoint()
 

@@ -18,7 +18,7 @@ from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.controllers import UnregisterControllerRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.frame import RECORDS
-from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord
 from trio_kafka.protocol.stored.metadata.security import (
     RemoveAccessControlEntryRecord,
     RemoveDelegationTokenRecord,
@@ -30,6 +30,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 
 
 def test_a_partition_change_changes_what_it_names_and_counts_epochs() -> None:

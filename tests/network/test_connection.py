@@ -11,6 +11,7 @@ from trio_kafka.network.reasons import MuteReason
 from trio_kafka.testing.planes import asked_plane
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
+from trio_kafka.world.memory import new_buffer
 
 
 def head(client: bytes) -> tuple[memoryview, int]:
@@ -20,7 +21,7 @@ def head(client: bytes) -> tuple[memoryview, int]:
 async def test_the_client_id_is_remembered_until_it_changes(autojump_clock: MockClock) -> None:
     world = simulated_world()
     async with asked_plane(world, []) as (plane, client):
-        framer = Framer(Buffers(world.buffer), 1000)
+        framer = Framer(Buffers(new_buffer), 1000)
         connection = Connection(client.socket, plane.processor, framer)
 
         first = connection.client_id(*head(b"one"))

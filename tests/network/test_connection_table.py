@@ -14,12 +14,13 @@ from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.wire.frame import Buffers, Framer
+from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.world import World
 
 
 async def connections(world: World, count: int) -> list[Connection]:
     listener = await world.network.listen("127.0.0.1", 0)
-    buffers = Buffers(world.buffer)
+    buffers = Buffers(new_buffer)
     made = []
     nobody: Any = SimpleNamespace(listener=ListenerSettings())
     for _ in range(count):

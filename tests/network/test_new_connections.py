@@ -34,7 +34,7 @@ async def test_no_more_wait_than_may_and_each_rings() -> None:
     with pytest.raises(trio.WouldBlock):
         made.give_nowait(slots(1)[0])
     assert rung == ["rung", "rung"]
-    assert made.counts.queued == 2
+    assert made.slots.queued == 2
 
 
 async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
@@ -49,4 +49,4 @@ async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
     assert [one.closed, other.closed] == [True, False]
     made.close()
     assert other.closed
-    assert made.counts.queued == 0
+    assert made.slots.queued == 0

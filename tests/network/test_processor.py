@@ -42,7 +42,7 @@ async def test_pipelined_requests_are_answered_in_order(autojump_clock: MockCloc
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client.send, echoes(3000))
             assert await numbers(client, 3000) == list(range(3000))
-        assert plane.channel.statistics().high_water == 0
+        assert plane.channel.requests.high_water == 0
 
 
 async def test_requests_of_a_moody_network_are_answered_in_order(
@@ -294,14 +294,14 @@ async def test_a_full_request_channel_loses_nothing_and_stops_nobody(
             await client.send(ask + echoes(19))
         await trio.sleep(1)
         assert stuck(plane) == 57
-        assert plane.channel.statistics().queued == 2
+        assert plane.channel.requests.queued == 2
 
         gate.set()
         for client in clients:
             assert (await client.receive_answer(WaitResponse, 0))[0] == 100
             assert await numbers(client, 19) == list(range(19))
             client.close()
-        assert plane.channel.statistics().high_water == 2
+        assert plane.channel.requests.high_water == 2
 
 
 async def test_the_request_channel_tells_how_long_the_next_request_has_waited(
@@ -400,7 +400,7 @@ async def test_a_parked_request_is_dropped_when_its_peer_leaves_and_never_after_
         plane.purgatory.mark("event")
         for client in clients[20:40]:
             assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
-        assert plane.purgatory.watched == plane.purgatory.waiting == plane.timers.waiting == 0
+        assert len(plane.purgatory.watchers) == plane.purgatory.waiting == plane.timers.waiting == 0
 
         assert (await clients[20].ask(WaitRequest(500), 0)).outcome == "time"
         for client in clients[20:40]:

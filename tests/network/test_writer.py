@@ -8,7 +8,6 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.network.echoing import echo, echoes, numbers
 from tests.network.test_processor import Files, roomy_plane
-from trio_kafka.network import connection_events as events
 from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.records.file_range import FileRange
@@ -32,8 +31,9 @@ async def test_the_answers_of_a_connection_are_applied_in_their_order(
     async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
-        plane.processor.writer.post(events.CloseConnection(connection, CloseReason.DRAINED, "one"))
-        plane.processor.writer.post(events.CloseConnection(connection, CloseReason.GONE, "two"))
+        end = plane.processor.writer.sender.end
+        plane.processor.writer.post(end, connection, CloseReason.DRAINED, "one")
+        plane.processor.writer.post(end, connection, CloseReason.GONE, "two")
         await client.wait_closed()
 
         assert (plane.closed(CloseReason.DRAINED), plane.closed(CloseReason.GONE)) == (
@@ -69,13 +69,13 @@ async def test_what_the_reader_does_itself_does_not_overtake_what_is_queued(
         (connection,) = plane.connections
         processor = plane.processor
 
-        processor.writer._send.send_nowait(events.Unmute(connection, MuteReason.THROTTLED))
+        processor.unmute(connection, MuteReason.THROTTLED)
         await wait_all_tasks_blocked()
-        processor.writer._send.send_nowait(events.Unmute(connection, MuteReason.THROTTLED))
-        processor.writer._send.send_nowait(events.Unmute(connection, MuteReason.THROTTLED))
+        processor.unmute(connection, MuteReason.THROTTLED)
+        processor.unmute(connection, MuteReason.THROTTLED)
         before = processor.responses.items
         processor.writer.inline = True
-        processor.writer.post(events.Mute(connection, MuteReason.THROTTLED))
+        processor.mute(connection, MuteReason.THROTTLED)
         connection.answer(bare_request(7, connection), [b"last"])
         processor.writer.inline = False
         assert connection.muted == 0
@@ -104,10 +104,7 @@ async def test_answers_that_wait_when_the_processor_stops_release_their_leases(
         await wait_all_tasks_blocked()
         for _ in range(3):
             lease = files.file.lease(1024)
-            told = events.SendAnswer(
-                connection, bare_request(0, connection), [Told(lease, 0, 1024)]
-            )
-            plane.processor.writer._send.send_nowait(told)
+            connection.answer(bare_request(0, connection), [Told(lease, 0, 1024)])
         plane.nursery.cancel_scope.cancel()
 
     assert len(released) == 3
@@ -120,13 +117,13 @@ async def test_a_throttled_connection_is_read_again_when_the_throttle_ends(
     async with asked_plane(world, [echo]) as (plane, client):
         await client.ask(EchoRequest("x", 1), 0)
         (connection,) = plane.connections
-        plane.processor.writer.post(events.Mute(connection, MuteReason.THROTTLED))
+        plane.processor.mute(connection, MuteReason.THROTTLED)
         await wait_all_tasks_blocked()
         await client.send(echoes(2))
         await trio.sleep(5)
         assert connection.requests == 1
 
-        plane.processor.writer.post(events.Unmute(connection, MuteReason.THROTTLED))
+        plane.processor.unmute(connection, MuteReason.THROTTLED)
         assert await numbers(client, 2) == [0, 1]
 
 
@@ -138,7 +135,7 @@ async def test_a_reset_while_throttled_closes_at_once(
     async with running_plane(world, [echo]) as plane:
         client = await connect(world.network, plane.endpoint)
         await client.ask(EchoRequest("x", 1), 0)
-        plane.processor.writer.post(events.Mute(plane.connections[0], MuteReason.THROTTLED))
+        plane.processor.mute(plane.connections[0], MuteReason.THROTTLED)
         await wait_all_tasks_blocked()
         client.socket.abort()
         await trio.sleep(1)

@@ -10,8 +10,8 @@ from trio.testing import MockClock
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import AssignorError, GroupAssignment, GroupSpec, PluginContext, plugin
-from trio_kafka.plugin_host.assignors import GuardedAssignor
 from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.guard import GuardedAssignor
 from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,

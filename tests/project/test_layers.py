@@ -13,7 +13,7 @@ from tests.project.tree import ROOT
 
 HANDLERS = ROOT / "plugins" / "trio_kafka_apis"
 EXAMPLES = ROOT / "examples" / "plugins"
-DOOR = re.compile(r"trio_kafka\.(plugin|protocol\.messages\.k\d+_\w+)")
+DOOR = re.compile(r"trio_kafka\.(plugin|protocol\.messages\.k\d+_\w+|protocol\.structs\.\w+)")
 
 
 def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:

@@ -8,10 +8,10 @@ from tests.project.tree import ROOT, modules, place_of_test
 TESTED_ELSEWHERE = {
     "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",
     "trio_kafka/coordinators/groups/protocols.py": "interfaces: held by the groups of each type",
-    "trio_kafka/coordinators/groups/submitter.py": "an interface, held by the coordinator",
-    "trio_kafka/config/unsupported": "tables: test_unsupported.py compares them with Kafka's",
+    "trio_kafka/coordinators/groups/submitter.py": "held by the tests of the coordinator",
     "trio_kafka/protocol/messages": "tables: one test holds all of them to recorded bytes",
     "trio_kafka/protocol/stored": "tables, as the messages",
+    "trio_kafka/protocol/structs": "tables, as the messages",
     "trio_kafka/world/protocols.py": "interfaces: held by the contract tests of both worlds",
     "trio_kafka/world/world.py": "an interface, as the protocols",
 }

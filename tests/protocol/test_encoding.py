@@ -276,3 +276,21 @@ def test_arrays_of_numbers_are_written_in_steps_as_in_one_go(
 
     assert b"".join(pieces) == to_bytes(message, version)
     assert steps == 2 * (max((size or 0) - 1, 0) // 64)
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_row_may_end_with_a_number_behind_an_array(version: int) -> None:
+    @struct
+    class Ended:
+        items: list[int] = array(int32)
+        last: int = int32()
+
+    @data(versions="0-1", flexible="1+")
+    class Around:
+        rows: list[Ended] = array(Ended)
+
+    message = Around([Ended([1, 2], 3), Ended([], 4), Ended([5] * 200, 6)])
+
+    encoded = to_bytes(message, version)
+
+    assert decoder(Around, version)(encoded) == (message, len(encoded))

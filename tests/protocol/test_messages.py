@@ -28,14 +28,13 @@ from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.headers import (
     RequestHeader,
     ResponseHeader,
-    parse_request_head,
     request_header_version,
     response_header_version,
 )
 from trio_kafka.protocol.json_data import from_data, to_data
 from trio_kafka.protocol.schema import fields_of, message_of
 from trio_kafka.protocol.texts import to_camel
-from trio_kafka.protocol.versions import Range, covers, parse_versions
+from trio_kafka.protocol.versions import Range, parse_versions
 
 DEFINITIONS = {line["name"]: line for line in recorded("definitions.jsonl.gz")}
 SAMPLES = [line for line in recorded("wire-samples.jsonl.gz") if line["key"] in requests()]
@@ -176,24 +175,6 @@ def test_the_java_library_reads_the_same_in_every_version(key: int) -> None:
             assert from_data(cls, to_data(read, names="kafka"), names="kafka") == read
         compared += 1
     assert compared >= len(versions(requests()[key])) - 1  # DescribeAcls 1 has no sample
-
-
-def test_the_quick_look_at_a_header_agrees_with_the_whole_header() -> None:
-    for sample in SAMPLES:
-        frame = bytes.fromhex(sample["request"])
-        message = message_of(requests()[sample["key"]])
-        version = request_header_version(message, sample["version"])
-        header, position = decoder(RequestHeader, version)(frame)
-
-        assert parse_request_head(
-            memoryview(frame), lambda _, v, m=message: covers(m.flexible, v)
-        ) == (
-            header.request_api_key,
-            header.request_api_version,
-            header.correlation_id,
-            header.client_id,
-            position,
-        )
 
 
 def within(versions: Range, valid: Range) -> Range | None:

@@ -1,14 +1,16 @@
 """All kinds together: by key, and whether anybody is limited."""
 
+from trio_kafka.config.unsupported import tables
 from trio_kafka.introspect.tree import Node
+from trio_kafka.quotas import quotas as module
 from trio_kafka.quotas.accounts import IDLE_MS
-from trio_kafka.quotas.keys import (
+from trio_kafka.quotas.quotas import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     PRODUCER_BYTE_RATE,
     REQUEST_PERCENTAGE,
+    Quotas,
 )
-from trio_kafka.quotas.quotas import Quotas
 
 APP = ("", "app")
 
@@ -72,3 +74,11 @@ def test_accounts_are_forgotten() -> None:
     assert made.expire()
     now_s = IDLE_MS / 1000
     assert not made.expire()
+
+
+def test_the_keys_are_kafkas() -> None:
+    known = {name for one in tables() if one.title.startswith("Quotas") for name in one.names}
+    ours = {
+        value for name, value in vars(module).items() if name.endswith(("_RATE", "_PERCENTAGE"))
+    }
+    assert ours == known

@@ -4,7 +4,7 @@ import gzip
 import json
 import re
 import tarfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,8 +13,11 @@ from attrs import frozen
 
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
+from trio_kafka.metadata.features import LATEST_LEVEL
 from trio_kafka.metadata.publisher import Loader, Publisher
+from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NodeId
+from trio_kafka.raft.batches import MetadataBatch
 from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import format_metadata
 from trio_kafka.raft.retention import Retention
@@ -61,6 +64,24 @@ async def put_sample(world: World, name: str, *, without: str = "-") -> None:
 
 
 KEPT = Retention()
+
+
+def append(driver: RaftDriver, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
+    """The end of a batch of these records."""
+    batch = driver.batch(level)
+    for record in records:
+        batch.add(record)
+    return batch.append(epoch)
+
+
+def encode_records(
+    records: Iterable[MetadataRecord], *, base_offset: int, epoch: int, timestamp_ms: int
+) -> bytes:
+    """One batch, with the newest versions of its records."""
+    batch = MetadataBatch(LATEST_LEVEL, timestamp_ms)
+    for record in records:
+        batch.add(record)
+    return batch.seal(base_offset, epoch)
 
 
 @asynccontextmanager

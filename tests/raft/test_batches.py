@@ -2,13 +2,12 @@
 
 import pytest
 
-from tests.raft.kit import DIRECTORY_ID, ONE
+from tests.raft.kit import DIRECTORY_ID, ONE, encode_records
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.control import SnapshotFooterRecord, SnapshotHeaderRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
 from trio_kafka.raft.batches import (
     encode_controls,
-    encode_records,
     leader_change,
     read_controls,
     read_metadata,
@@ -23,7 +22,7 @@ def test_records_come_back_with_their_offsets_in_the_header() -> None:
         PartitionRecord(partition_id=0, topic_id=bytes([1] * 16), directories=[bytes(16)]),
     ]
 
-    batch = encode_records(records, base_offset=7, epoch=3, level=33, timestamp_ms=5)
+    batch = encode_records(records, base_offset=7, epoch=3, timestamp_ms=5)
     header = read_header(batch)
 
     check_crc(batch, 0, header)

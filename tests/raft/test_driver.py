@@ -10,6 +10,7 @@ from tests.raft.kit import (
     ONE,
     ROOT,
     STATIC,
+    append,
     dumped,
     format_root,
     put_sample,
@@ -51,7 +52,7 @@ async def test_a_new_log_begins_with_a_leader_and_gives_its_bootstrap_records(
         "metadata.version",
         "eligible.leader.replicas.version",
     ]
-    assert driver.role is Role.LEADER
+    assert driver._core.role is Role.LEADER
 
 
 async def test_each_life_leads_an_epoch_of_its_own(world, autojump_clock) -> None:
@@ -67,7 +68,7 @@ async def test_each_life_leads_an_epoch_of_its_own(world, autojump_clock) -> Non
 async def test_commit_returns_when_the_batch_is_synced(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
-        end = driver.append([setting(1), setting(2, "segment.ms")], driver.epoch, 33)
+        end = append(driver, [setting(1), setting(2, "segment.ms")], driver.epoch, 33)
         assert driver.committed_offset < end
 
         await driver.wait_committed(end)
@@ -83,7 +84,7 @@ async def test_what_is_appended_during_a_sync_goes_with_the_next_one(world, auto
         before = driver.syncs
 
         async def commit(number: int) -> None:
-            await driver.wait_committed(driver.append([setting(number)], driver.epoch, 33))
+            await driver.wait_committed(append(driver, [setting(number)], driver.epoch, 33))
 
         async with trio.open_nursery() as nursery:
             for number in range(100):
@@ -96,7 +97,7 @@ async def test_an_old_epoch_may_not_append(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         with pytest.raises(KafkaError) as caught:
-            driver.append([setting(1)], driver.epoch - 1, 33)
+            append(driver, [setting(1)], driver.epoch - 1, 33)
 
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
@@ -104,7 +105,7 @@ async def test_an_old_epoch_may_not_append(world, autojump_clock) -> None:
 async def test_who_waits_when_the_leader_resigns_is_told(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, _):
-        end = driver.append([setting(1)], driver.epoch, 33)
+        end = append(driver, [setting(1)], driver.epoch, 33)
         await driver.resign()
 
         with pytest.raises(KafkaError) as caught:
@@ -123,7 +124,7 @@ async def test_a_leader_that_resigned_leads_again_in_a_new_epoch(world, autojump
 
         assert epoch == 2
         assert 1.0 <= trio.current_time() - began <= 2.0
-        end = driver.append([setting(1)], epoch, 33)
+        end = append(driver, [setting(1)], epoch, 33)
         await driver.wait_committed(end)
         await loader.wait_published(end)
         assert loader.image.leader_id == ONE
@@ -145,7 +146,7 @@ async def test_a_reader_that_is_behind_reads_the_log_itself(world, autojump_cloc
     await format_root(world)
     async with running_quorum(world) as (driver, _):
         for number in range(400):
-            end = driver.append([setting(number)], driver.epoch, 33)
+            end = append(driver, [setting(number)], driver.epoch, 33)
         await driver.wait_committed(end)
 
         found = await read_all(driver)
@@ -172,7 +173,7 @@ async def test_what_was_read_is_kept_no_longer(world, autojump_clock) -> None:
     await format_root(world)
     async with running_quorum(world) as (driver, loader):
         for value in range(300):
-            end = driver.append([setting(value)], driver.epoch, 33)
+            end = append(driver, [setting(value)], driver.epoch, 33)
         assert kept(driver) == 300
 
         await loader.wait_published(end)
@@ -187,7 +188,7 @@ async def test_what_is_too_much_is_read_from_the_log(world, autojump_clock) -> N
     async with running_quorum(world) as (driver, loader):
         many = [setting(value, f"name-{value}") for value in range(5000)]
         for _ in range(2):
-            end = driver.append(many, driver.epoch, 33)
+            end = append(driver, many, driver.epoch, 33)
         assert kept(driver) == 10_000
 
         await driver.wait_committed(end)
@@ -314,7 +315,7 @@ def test_what_was_committed_survives_a_power_loss(seed: int) -> None:
                 assert set(committed) <= {int(value) for value in found.values()}
                 for number in range(1000 * world.life, 1000 * world.life + 200):
                     record = ProducerIdsRecord(broker_id=1, next_producer_id=number)
-                    end = driver.append([setting(number, str(number)), record], driver.epoch, 33)
+                    end = append(driver, [setting(number, str(number)), record], driver.epoch, 33)
                     await driver.wait_committed(end)
                     committed.append(number)
 

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from tests.raft.kit import format_root, running_quorum
+from tests.raft.kit import append, format_root, running_quorum
 from trio_kafka.introspect.tree import Node
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
@@ -13,10 +13,10 @@ from trio_kafka.testing.simulation import simulated_world
 
 async def make_topics(driver, loader, count: int) -> None:
     """A batch for each, and one before them."""
-    driver.append([FeatureLevelRecord("metadata.version", 33)], driver.epoch, 33)
+    append(driver, [FeatureLevelRecord("metadata.version", 33)], driver.epoch, 33)
     for number in range(count):
         record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
-        end = driver.append([record], driver.epoch, 33)
+        end = append(driver, [record], driver.epoch, 33)
     await loader.wait_published(end)
 
 

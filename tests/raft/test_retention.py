@@ -6,7 +6,7 @@ import os
 import pytest
 import trio
 
-from tests.raft.kit import ROOT, format_root, running_quorum
+from tests.raft.kit import ROOT, append, format_root, running_quorum
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.dump import records_of
@@ -31,10 +31,10 @@ DAY_MS = 86_400_000
 async def topics(driver: RaftDriver, loader: Loader, first: int, count: int = 40) -> None:
     if not loader.image.features:
         level = FeatureLevelRecord(name="metadata.version", feature_level=33)
-        driver.append([level], driver.epoch, 33)
+        append(driver, [level], driver.epoch, 33)
     for number in range(first, first + count):
         record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
-        end = driver.append([record], driver.epoch, 33)
+        end = append(driver, [record], driver.epoch, 33)
     await loader.wait_published(end)
 
 

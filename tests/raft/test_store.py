@@ -5,7 +5,16 @@ import trio
 
 from tests.log.kit import content_of
 from tests.log.kit import fill as put
-from tests.raft.kit import CONFIG, ONE, ROOT, STATIC, format_root, put_sample, running_quorum
+from tests.raft.kit import (
+    CONFIG,
+    ONE,
+    ROOT,
+    STATIC,
+    append,
+    format_root,
+    put_sample,
+    running_quorum,
+)
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.dump import records_of
@@ -28,12 +37,15 @@ LITTLE = Retention(max_bytes=20_000, max_ms=-1)
 
 async def fill(driver, loader, first: int, count: int = 60) -> None:
     if not loader.image.features:
-        driver.append(
-            [FeatureLevelRecord(name="metadata.version", feature_level=33)], driver.epoch, 33
+        append(
+            driver,
+            [FeatureLevelRecord(name="metadata.version", feature_level=33)],
+            driver.epoch,
+            33,
         )
     for number in range(first, first + count):
         record = TopicRecord(name=f"t{number}", topic_id=(number + 1).to_bytes(16))
-        end = driver.append([record], driver.epoch, 33)
+        end = append(driver, [record], driver.epoch, 33)
     await loader.wait_published(end)
 
 

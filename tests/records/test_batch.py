@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import (
     HEADER_SIZE,
     Record,
     check_crc,
-    encode_batch,
     iterate_headers,
     read_header,
     read_records,
@@ -112,17 +112,15 @@ def test_a_batch_may_be_empty_after_compaction() -> None:
     assert (header.count, header.last_offset, decode(batch)) == (0, 14, [])
 
 
-def test_an_empty_batch_without_a_last_offset_is_an_error() -> None:
-    with pytest.raises(ValueError, match="needs last_offset"):
+def test_an_empty_batch_is_an_error() -> None:
+    with pytest.raises(ValueError, match="without records"):
         encode_batch([])
 
 
-@pytest.mark.parametrize(
-    ("offsets", "last"), [([5, 5], None), ([5, 4], None), ([3], None), ([4, 9], 8)]
-)
-def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int], last: int | None) -> None:
+@pytest.mark.parametrize("offsets", [[5, 5], [5, 4], [3]])
+def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int]) -> None:
     with pytest.raises(ValueError, match="offset"):
-        encode_batch([Record(offset=offset) for offset in offsets], 4, last_offset=last)
+        encode_batch([Record(offset=offset) for offset in offsets], 4)
 
 
 @pytest.mark.parametrize(

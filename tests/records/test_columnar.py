@@ -50,9 +50,10 @@ def test_neither_trio_nor_pandas_is_imported() -> None:
     said = run(
         "import sys\n"
         "from trio_kafka.records.columnar import decode, encode, scan\n"
+        "from trio_kafka.model import TopicPartition\n"
         "from trio_kafka.records.batch import Record, encode_batch\n"
         "log = encode_batch([Record(key=b'k'), Record(value=b'v', headers=[('h', None)])])\n"
-        "rows, = decode(log, topic='t', partition=0)\n"
+        "rows, = decode(log, at=TopicPartition('t', 0))\n"
         "scan(log), encode(rows, timestamp_ms=0)\n"
         "print({'trio', 'pandas', 'pyspark'} & set(sys.modules))\n"
     )

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.records.kit import encode_marker
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import Record, iterate_headers, read_header, read_records
 from trio_kafka.records.control import (
@@ -10,7 +11,6 @@ from trio_kafka.records.control import (
     control_record,
     control_type,
     encode_control_batch,
-    encode_marker,
     read_marker,
     value_version,
 )

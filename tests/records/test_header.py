@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.batch import Record, encode_batch, read_records
+from trio_kafka.records.batch import Record, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import (
     HEADER_SIZE,
@@ -29,11 +30,11 @@ def test_headers_of_a_log_that_kafka_wrote_are_read() -> None:
     position, marker = found[0]
     assert (position, marker.base_offset, marker.size, marker.count) == (0, 5, 78, 1)
     assert (marker.producer_id, marker.producer_epoch, marker.base_sequence) == (5, 1, -1)
-    assert (marker.is_control, marker.is_transactional, marker.last_sequence) == (True, True, -1)
+    assert (marker.is_control, marker.is_transactional) == (True, True)
     position, batch = found[1]
     assert (position, batch.base_offset, batch.last_offset, batch.next_offset) == (78, 6, 10, 11)
     assert (batch.size, batch.crc, batch.leader_epoch, batch.magic) == (246, 2484352059, 0, 2)
-    assert (batch.base_sequence, batch.last_sequence, batch.has_producer_id) == (0, 4, True)
+    assert batch.base_sequence == 0
     assert (batch.base_timestamp, batch.max_timestamp) == (1700000000005, 1700000000009)
     assert (batch.is_control, batch.is_transactional, batch.codec) == (False, True, Codec.NONE)
     assert found[-1][0] + found[-1][1].size == len(log)
@@ -129,14 +130,6 @@ def test_append_time_is_stamped_over_compressed_records_as_kafka_does() -> None:
     assert header == read_header(created)
     check_crc(created, 0, header)
     assert {record.timestamp for record in read_records(created, 0, header)} == {1700000009999}
-
-
-def test_sequences_go_on_with_zero() -> None:
-    batch = encode_batch(
-        [Record(), Record()], producer_id=1, producer_epoch=0, base_sequence=(1 << 31) - 1
-    )
-
-    assert read_header(batch).last_sequence == 0
 
 
 def test_a_delete_horizon_stands_in_the_first_timestamps_place() -> None:

@@ -2,22 +2,19 @@ import pytest
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import Record, encode_batch, read_header
-from trio_kafka.records.compression import Codec
-from trio_kafka.records.record_checks import check_records
+from trio_kafka.records.compression import Codec, decompress
+from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.records.record_checks import walk_records
 from trio_kafka.records.validate import Limits
+from trio_kafka.scheduling.chunked_work import whole
 
 NOW = 1_700_000_000_000
 
 
 def walk(batch: bytes, *, need_keys: bool = False, limits: Limits | None = None) -> None:
-    check_records(
-        memoryview(batch),
-        read_header(batch),
-        limits or Limits(),
-        now_ms=NOW,
-        need_keys=need_keys,
-        decompressed_limit=1 << 20,
-    )
+    header = read_header(batch)
+    plain = decompress(header.codec, batch[HEADER_SIZE:], 1 << 20)
+    whole(walk_records(plain, header, limits or Limits(), now_ms=NOW, need_keys=need_keys))
 
 
 def refused(batch: bytes, *, need_keys: bool = False, limits: Limits | None = None) -> ErrorCode:
@@ -50,11 +47,8 @@ def test_a_gap_in_the_offsets_is_an_invalid_record() -> None:
     assert refused(encode_batch([Record(offset=0), Record(offset=2)])) is ErrorCode.INVALID_RECORD
 
 
-def test_records_that_cannot_be_read_are_invalid_and_not_sent_again() -> None:
+def test_records_that_cannot_be_read_are_corrupt() -> None:
     batch = bytearray(encode_batch([Record(value=b"v")]))
     batch[61] = 0x7E
 
-    code = refused(bytes(batch))
-
-    assert code is ErrorCode.INVALID_RECORD
-    assert not code.retriable
+    assert refused(bytes(batch)) is ErrorCode.CORRUPT_MESSAGE

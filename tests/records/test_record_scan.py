@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.batch import Record, decode_records, encode_batch
+from trio_kafka.records.batch import Record, decode_records
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.records.record_scan import scan_records
 from trio_kafka.records.varint import encode_varint

@@ -7,8 +7,9 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import Limits, check_produce
 

@@ -4,22 +4,23 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.records.kit import encode_batch
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.topic import TopicConfig, topic_config
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.log.append import roll
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.manager.identity import new_directory_id
 from trio_kafka.log.manager.loading import load_logs
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
 from trio_kafka.log.recovery.partition import create_log
+from trio_kafka.log.rolling import roll
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
 from trio_kafka.purgatory import Delayed, Timers
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.replication.fetch import Fetch, FetchAnswer
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.partition import Partition

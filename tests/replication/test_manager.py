@@ -17,7 +17,7 @@ from tests.replication.kit import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.model import TopicId, TopicPartition
+from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
 from trio_kafka.replication.delayed_produce import Produced
@@ -47,17 +47,6 @@ async def test_what_is_not_there_is_told_apart(world) -> None:
     assert code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert refused(cluster, "t", 1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert refused(cluster, "t", 2) is ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-async def test_an_id_must_be_that_of_the_name(world) -> None:
-    cluster = await open_cluster(world)
-    cluster.change(t={0: state(1)})
-    find, at = cluster.replicas.partition_with_id, TopicPartition("t", 0)
-
-    assert find(cluster.topic_id("t"), at) is cluster.replicas.partition("t", 0)
-    with pytest.raises(KafkaError) as caught:
-        find(TopicId(b"x" * 16), at)
-    assert caught.value.code is ErrorCode.INCONSISTENT_TOPIC_ID
 
 
 async def test_a_directory_that_fails_takes_its_partitions_offline(world, autojump_clock) -> None:

@@ -2,10 +2,11 @@ import pytest
 import trio
 
 from tests.log.kit import decompression
+from tests.records.kit import encode_batch
 from tests.replication.kit import make_cold, new_partition, state
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.decompression import SMALL
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE
 from trio_kafka.replication.append import append_own

@@ -450,7 +450,7 @@ async def test_after_its_turn_a_request_waits_for_the_replicas(
     serve()
 
     assert done == [parts]
-    assert cluster.replicas.produce.watched == 0
+    assert len(cluster.replicas.produce.watchers) == 0
     await cluster.logs.close()
 
 

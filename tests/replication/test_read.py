@@ -1,8 +1,10 @@
 import pytest
 
+from tests.records.kit import encode_marker
 from tests.replication.kit import batch, content, make_cold, new_partition, state, want
-from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, PartitionRead, read, read_in_threads
@@ -49,6 +51,27 @@ async def test_a_reader_stops_at_the_high_watermark_and_a_follower_does_not(worl
     assert content(look(partition, want(0))) == one
     assert content(look(partition, want(0), isolation=Isolation.LOG_END)) == partition.log.size
     assert look(partition, want(2)).is_idle
+
+
+async def test_below_the_start_of_the_log_nothing_is_read(world) -> None:
+    partition, _ = new_partition(world, 1)
+    append(partition, batch(5), acks=1)
+    partition.log.set_start_offset(3)
+
+    assert refused(partition, want(2)) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert content(look(partition, want(3))) == partition.log.size
+
+
+async def test_a_log_that_has_failed_or_is_closed_is_not_read(world) -> None:
+    failed, _ = new_partition(world, 1)
+    closed, _ = new_partition(world, 1, at=TopicPartition("t", 1))
+    for partition in failed, closed:
+        append(partition, batch(5), acks=1)
+    failed.log.failed = LogDirError("/data", "broken")
+    closed.log.abandon()
+
+    assert refused(failed, want(0)) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert refused(closed, want(0)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 async def test_the_first_batch_comes_whole_and_only_if_it_may(world) -> None:

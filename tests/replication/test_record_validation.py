@@ -106,9 +106,12 @@ async def test_work_in_turn_lets_others_run(world, autojump_clock, monkeypatch) 
 async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_clock, in_turn) -> None:
     torn = batch(codec=Codec.GZIP)
     torn[70:] = bytes(len(torn) - 70)
+    long = batch()
+    long[HEADER_SIZE] = 0x7E  # a record that ends behind its batch
     for sent, settings in (
         (torn, PartitionSettings(codec=Codec.NONE)),
         (torn, PartitionSettings(walk=True)),
+        (long, PartitionSettings(walk=True)),
         (batch(key=None), PartitionSettings(need_keys=True)),
     ):
         work, header = RecordValidation(settings, NOW), read_header(sent)
@@ -119,6 +122,7 @@ async def test_what_cannot_be_read_or_has_no_key_is_invalid(world, autojump_cloc
             else:
                 work.whole(sent, header, LIMIT)
         assert caught.value.code is ErrorCode.INVALID_RECORD
+        assert not caught.value.code.retriable  # a client would send the same batch again
 
 
 async def test_large_batches_are_refined_in_the_queue_and_keep_their_order(

@@ -163,7 +163,7 @@ def group_of(harness: PluginHarness) -> Any:
 def assert_nothing_is_held(harness: PluginHarness) -> None:
     limiter = group_of(harness).limiter
     assert (limiter.free, limiter.borrowed_tokens) == (THREADS, 0)
-    assert limiter.statistics().tasks_waiting == 0
+    assert limiter.waiting == 0
     assert group_of(harness).parked == 0
     # Replacements of parked handlers are kept for the next ones.
     most = THREADS + group_of(harness).spare

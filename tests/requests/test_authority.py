@@ -12,7 +12,7 @@ from trio_kafka.introspect.log import fields_of
 from trio_kafka.model import Endpoint
 from trio_kafka.plugin import Context, Operation, api
 from trio_kafka.requests.authority import is_local
-from trio_kafka.requests.loopback.endpoint import IN_PROCESS
+from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 

@@ -116,7 +116,7 @@ async def test_what_is_done_at_the_end_of_a_round_is_answered_without_being_park
         assert shelf.written == [MANY, MANY]
         assert shelf.high_water == 0
         assert shelf.plane.purgatory.figures()["completed"] == 2 * MANY
-        assert shelf.plane.channel.statistics().high_water == 0
+        assert shelf.plane.channel.requests.high_water == 0
         assert shelf.plane.buffers_out == 0
 
 

@@ -36,8 +36,8 @@ async def test_a_parked_handler_is_replaced_and_waits_for_a_place_to_go_on(
         await trio.sleep(1)
         gate.set()
         await wait_all_tasks_blocked()
-        statistics = plane.group.limiter.statistics()
-        assert (statistics.borrowed_tokens, statistics.tasks_waiting) == (1, 1)
+        tokens = plane.group.limiter
+        assert (tokens.borrowed_tokens, tokens.waiting) == (1, 1)
 
         await first.receive_answer(WaitResponse, 0)
         assert order == ["takes the place", "leaves it", "goes on"]

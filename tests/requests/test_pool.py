@@ -243,7 +243,7 @@ async def test_what_is_delayed_is_answered_by_a_mark_or_by_time(autojump_clock: 
         ready.append(True)
         plane.purgatory.mark("key")
         assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
-        assert plane.purgatory.watched == plane.timers.waiting == 0
+        assert len(plane.purgatory.watchers) == plane.timers.waiting == 0
 
 
 async def test_an_async_handlers_delayed_is_asked_again_once_it_is_registered(
@@ -520,3 +520,30 @@ async def test_others_run_when_the_turn_of_who_completes_is_over(
 
     first, second = passes
     assert first < second
+
+
+async def test_a_handler_that_parks_passes_the_completion_lane_on(
+    autojump_clock: MockClock,
+) -> None:
+    @api(WaitRequest)
+    async def wait(request: WaitRequest, context: Context) -> WaitResponse:
+        await context.parked(trio.sleep, request.timeout_ms / 1000)
+        return WaitResponse()
+
+    world, got = simulated_world(), list[str]()
+    async with running_plane(world, [wait], threads=1) as plane:
+        clients = [await connect(world.network, plane.endpoint) for _ in range(3)]
+        for client in clients:
+            await client.send(request_frame(WaitRequest(1000), 0))
+        await trio.sleep(5)
+        assert plane.group.spare == 3
+        left = Delayed((), float("inf"), lambda timed_out: "done", purgatory=plane.purgatory)
+        plane.purgatory.watch(left, plane.channel.completions.append, got.append)
+        left.marked()  # no handler is woken for it
+
+        await clients[0].send(request_frame(WaitRequest(60_000), 0))
+        await trio.sleep(1)
+
+        assert got == ["done"]
+        for client in clients:
+            client.close()

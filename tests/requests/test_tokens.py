@@ -25,10 +25,10 @@ async def test_who_comes_first_is_served_first(autojump_clock: MockClock) -> Non
         for n in range(5):
             nursery.start_soon(work, n)
             await wait_all_tasks_blocked()
-        assert tokens.statistics().tasks_waiting == 4
+        assert tokens.waiting == 4
 
     assert order == [0, 1, 2, 3, 4]
-    assert (tokens.borrowed_tokens, tokens.statistics().tasks_waiting) == (0, 0)
+    assert (tokens.borrowed_tokens, tokens.waiting) == (0, 0)
 
 
 async def test_nobody_overtakes_those_who_wait(autojump_clock: MockClock) -> None:
@@ -72,14 +72,14 @@ async def test_more_tokens_serve_those_who_wait_and_fewer_take_none_away(
             nursery.start_soon(tokens.take, n)
         await wait_all_tasks_blocked()
         tokens.total_tokens = 3
-        assert (tokens.borrowed_tokens, tokens.statistics().tasks_waiting) == (3, 1)
+        assert (tokens.borrowed_tokens, tokens.waiting) == (3, 1)
         tokens.total_tokens = 1
         borrowed = list(tokens._borrowers)
         assert len(borrowed) == 3
         for n in borrowed[:2]:
             tokens.give_back(n)
         await wait_all_tasks_blocked()
-        assert (tokens.borrowed_tokens, tokens.statistics().tasks_waiting) == (1, 1)
+        assert (tokens.borrowed_tokens, tokens.waiting) == (1, 1)
         tokens.give_back(borrowed[2])
     assert (tokens.total_tokens, tokens.borrowed_tokens) == (1, 1)
 

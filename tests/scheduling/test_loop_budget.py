@@ -3,7 +3,8 @@
 import trio
 import trio.testing
 
-from trio_kafka.scheduling.loop_budget import SLICE_S, LoopBudget
+from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.loop_budget import SLICE_S, LoopBudget, in_steps
 
 
 class Hand:
@@ -165,3 +166,29 @@ async def test_a_part_is_no_longer_for_what_the_other_plane_took() -> None:
     budget.after_io_wait(0)
 
     assert budget.begin_share() == budget.limit_s
+
+
+async def test_other_tasks_run_after_each_step() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    def work() -> Steps[list[int]]:
+        seen = []
+        for _ in range(20):
+            yield
+            seen.append(turns)
+        return seen
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+
+        seen = await in_steps(work())
+
+        nursery.cancel_scope.cancel()
+    # Trio runs the tasks of one pass in any order, so two steps may see the same number.
+    assert len(set(seen)) > 10

@@ -5,7 +5,7 @@ a check, or the scenario, has become blind.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final
 
 import trio
@@ -15,7 +15,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.log import producer_snapshots
 from trio_kafka.log import segment as log_segment
 from trio_kafka.log.log import Log
-from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.log.recovery import partition as recovery
 from trio_kafka.log.recovery import segment_loader, verify
 from trio_kafka.log.recovery.segment_loader import SegmentLoader
@@ -23,6 +23,7 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.purgatory import Delayed, Purgatory
+from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import File
 
 Mutation = Callable[[], AbstractContextManager[None]]
@@ -117,7 +118,7 @@ def leave_dropped_segments() -> AbstractContextManager[None]:
     async def drop_nothing(*_: Any) -> None:
         await trio.lowlevel.checkpoint()
 
-    return replaced(segment_loader, "drop_segment", drop_nothing)
+    return replaced(segment_loader, "unlink_segment", drop_nothing)
 
 
 def cut_too_much() -> AbstractContextManager[None]:
@@ -159,12 +160,9 @@ def accept_duplicates() -> AbstractContextManager[None]:
     """Sequences: a repeated batch is appended again."""
     check = ProducerState.check
 
-    def check_none(state: ProducerState, *arguments: Any, **more: Any) -> Any:
-        try:
-            check(state, *arguments, **more)
-        except KafkaError:
-            return None
-        return None
+    def check_none(state: ProducerState, header: BatchHeader) -> None:
+        with suppress(KafkaError):
+            check(state, header)
 
     return replaced(ProducerState, "check", check_none)
 
@@ -175,18 +173,15 @@ def expire_busy_producers() -> AbstractContextManager[None]:
     return replaced(ProducerState, "expire", lambda state, _before: expire(state, 1 << 62))
 
 
-def answer_a_duplicate_with_the_end() -> AbstractContextManager[None]:
-    """Sequences: a repeated batch gets the offset of the newest one."""
+def answer_a_duplicate_too_high() -> AbstractContextManager[None]:
+    """Sequences: a repeated batch gets an offset one too high."""
     check = ProducerState.check
 
-    def check_latest(state: ProducerState, producer_id: int, *arguments: Any, **more: Any) -> Any:
-        found = check(state, producer_id, *arguments, **more)
-        producer = state.get(producer_id)
-        if found is None or producer is None:
-            return found
-        return found._replace(last_offset=found.last_offset + 1)
+    def check_higher(state: ProducerState, header: BatchHeader) -> ProducedBatch | None:
+        found = check(state, header)
+        return found and found._replace(last_offset=found.last_offset + 1)
 
-    return replaced(ProducerState, "check", check_latest)
+    return replaced(ProducerState, "check", check_higher)
 
 
 def mark_one_watcher() -> AbstractContextManager[None]:
@@ -264,7 +259,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     skip_the_replay,
     accept_duplicates,
     expire_busy_producers,
-    answer_a_duplicate_with_the_end,
+    answer_a_duplicate_too_high,
     mark_one_watcher,
     stay_queued,
     miss_the_deadline,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 collect_ignore_glob = [] if find_spec("pyspark") is not None else ["*"]
 FETCH = Path(__file__).parent / "jars" / "fetch.sh"
 SESSION_TIMEOUT_S = 180.0
+# A JVM that lives for two minutes: what the optimising compiler costs, it never saves.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,6 +63,8 @@ def spark(
         settings={
             "spark.jars": ",".join(map(str, connector_jars)),
             "spark.local.dir": directory,
+            "spark.driver.extraJavaOptions": JAVA,
+            "spark.driver.memory": "900m",
             "spark.sql.warehouse.dir": directory / "warehouse",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.streaming.noDataMicroBatches.enabled": "false",

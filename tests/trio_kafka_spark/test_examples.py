@@ -4,7 +4,7 @@ import importlib.util
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -68,16 +68,21 @@ def test_the_definition_of_make_pipeline_is_one() -> None:
 
 @pytest.mark.spark
 def test_word_count(
-    spark: "SparkSession", shared_broker: BrokerProcess, words: list[str], tmp_path: Path
+    spark: "SparkSession",
+    shared_broker: BrokerProcess,
+    words: list[str],
+    tmp_path: Path,
+    size: Callable[[int, int], int],
 ) -> None:
+    runs = size(1, 2)
     example = load("word_count")
     words += ["--topic", "example-words", "--out", "example-counts", "--once"]
     words += ["--checkpoint", str(tmp_path)]
 
-    example.main([*words, "--sample"])
-    example.main([*words, "--sample"])
+    for _ in range(runs):
+        example.main([*words, "--sample"])
 
-    sentences = [one for one in example.SENTENCES for _ in range(50)]
+    sentences = [one for one in example.SENTENCES for _ in range(25 * runs)]
     wanted = Counter(word for one in sentences for word in one.split())
     found = dict(records(spark, shared_broker, "example-counts"))
     assert {word: int(count) for word, count in found.items()} == wanted

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka_spark.java import JavaError, java_home, launcher_home, version_of
+from trio_kafka_spark.java import JavaError, java_home, java_launcher_home, version_of
 
 
 def fake_java(path: Path, version: str) -> Path:
@@ -67,9 +67,9 @@ def test_the_launcher_drops_the_module_that_the_wheel_lacks(only: Path) -> None:
     java.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     java.chmod(0o755)
 
-    home = launcher_home(runtime)
+    home = java_launcher_home(runtime)
     given = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "-cp", ""]
     told = subprocess.run([home / "bin" / "java", *given], capture_output=True, check=True)
 
     assert told.stdout == b"-Xmx1g|a b|-cp||"
-    assert launcher_home(runtime) == home
+    assert java_launcher_home(runtime) == home

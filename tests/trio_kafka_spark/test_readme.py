@@ -1,18 +1,24 @@
 """The README's block of Spark, run as it stands; tests/e2e/test_readme.py runs the others.
 
-A session with settings of its own follows in the same process, which takes long to start.
+The long form runs it in a process of its own, where a session with settings of the caller follows.
 """
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
 
 from tests.e2e.test_readme import ADDRESS, PYTHON
 from trio_kafka.testing.processes import BrokerProcess
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 
 MINE = """
 spark.stop()
@@ -22,17 +28,30 @@ made.stop()
 """
 
 
-@pytest.mark.spark
-def test_spark_shows_the_topic_and_settings_of_a_caller_win(
-    shared_broker: BrokerProcess, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def block(shared_broker: BrokerProcess) -> str:
+    """The README's block; its topic is there."""
     producer = Producer({"bootstrap.servers": shared_broker.bootstrap})
     producer.produce("greetings", "hello")
     assert producer.flush(20) == 0
-    block = next(block for block in PYTHON if "spark" in block)
+    found = next(block for block in PYTHON if "spark" in block)
+    return found.replace(ADDRESS, shared_broker.bootstrap)
 
+
+def test_spark_shows_the_topic(
+    spark: "SparkSession", block: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(block, {})
+
+    assert "|     0|hello|" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_a_new_process_shows_the_topic_and_settings_of_a_caller_win(
+    block: str, tmp_path: Path
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", block.replace(ADDRESS, shared_broker.bootstrap) + MINE],
+        [sys.executable, "-c", block + MINE],
         cwd=tmp_path,
         env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},
         capture_output=True,

@@ -13,8 +13,10 @@ RECIPE = ROOT / "examples" / "testing" / "pyspark"
 @pytest.mark.long
 @pytest.mark.spark
 def test_the_recipes_own_tests_pass() -> None:
+    # The first test starts a session, for which this project's own limit is short.
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--timeout=160"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"],
+        [sys.executable, "-m", "pytest", *options],
         cwd=RECIPE,
         capture_output=True,
         text=True,

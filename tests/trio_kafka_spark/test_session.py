@@ -1,6 +1,7 @@
 import sys
 from typing import TYPE_CHECKING
 
+import pyspark
 import pytest
 from confluent_kafka import Producer
 
@@ -12,10 +13,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_workers_run_this_interpreter(spark: "SparkSession") -> None:
-    found = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
+def test_workers_run_this_interpreter_with_pyspark_as_it_is_installed(
+    spark: "SparkSession",
+) -> None:
+    def running(_: int) -> tuple[str, str]:
+        return sys.executable, pyspark.__file__
 
-    assert found == [sys.executable]
+    found = spark.sparkContext.parallelize([0], 1).map(running).collect()
+
+    assert found == [(sys.executable, pyspark.__file__)]
 
 
 def test_an_active_session_is_returned_as_it_is(spark: "SparkSession") -> None:
@@ -23,6 +29,10 @@ def test_an_active_session_is_returned_as_it_is(spark: "SparkSession") -> None:
 
     assert session("another", settings={"spark.sql.shuffle.partitions": 9}) is spark
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+
+
+def test_settings_of_a_caller_win(spark: "SparkSession") -> None:
+    assert spark.conf.get("spark.driver.memory") == "900m"  # conftest's; 1g by default
 
 
 def test_nothing_listens_beyond_the_loopback(spark: "SparkSession") -> None:

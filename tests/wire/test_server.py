@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from trio_kafka.errors import ProtocolError
 from trio_kafka.model import code_of, key_of, version_of
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.headers import RequestHeader
 from trio_kafka.protocol.primitives import MOST_TAGS, Buffer
 from trio_kafka.wire.server import (
     HEAD,
@@ -41,6 +43,26 @@ def test_key_and_version_are_one_number_and_come_apart_again(key: int, version: 
 
     assert code == code_of(key, version)
     assert (key_of(code), version_of(code)) == (key, version)
+
+
+@given(
+    st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=200),
+    st.dictionaries(st.integers(0, 2**32 - 1), st.binary(max_size=200), max_size=3),
+    st.booleans(),
+    st.binary(max_size=4),
+)
+def test_a_head_is_what_the_header_says(
+    client: str | None, tags: dict[int, bytes], flexible: bool, body: bytes
+) -> None:
+    header = RequestHeader(3, 12, 77, client, unknown_tags=tags if flexible else {})
+    encoded = to_bytes(header, 2 if flexible else 1)
+    frame = memoryview(encoded + body)
+
+    code, correlation, size = HEAD(frame)
+
+    assert (key_of(code), version_of(code), correlation) == (3, 12, 77)
+    assert raw_client_id(frame, size) == (None if client is None else client.encode())
+    assert body_position(frame, size, flexible=flexible) == len(encoded)
 
 
 def test_a_client_id_may_be_text_empty_or_null() -> None:

@@ -25,6 +25,18 @@ def test_discarded_memory_goes_back_while_a_view_is_left() -> None:
     assert bytes(kept) == bytes(5)
 
 
+def test_a_buffer_is_writable_and_zero_and_costs_when_it_is_written() -> None:
+    before = own_resident_bytes()
+    buffer = new_buffer(256 * MIB)
+
+    assert len(buffer) == 256 * MIB
+    assert bytes(buffer[:100]) == bytes(100)
+    buffer[-1] = 7
+    assert buffer[-1] == 7
+    assert own_resident_bytes() - before < 32 * MIB
+    assert len(new_buffer(0)) == 0
+
+
 def test_memory_of_another_kind_is_not_discarded() -> None:
     with pytest.raises(TypeError, match="bytearray"):
         discard(memoryview(bytearray(10)))

@@ -220,10 +220,6 @@ async def test_a_lock_is_held_once_and_given_back_once(worlds, clock):
     assert worlds.root.names() == [".lock"]
 
 
-async def test_free_space_is_a_number_of_bytes(worlds, clock):
-    assert worlds.root.free_space() > 1 << 20
-
-
 async def test_a_lease_is_cut_by_a_truncation_below_its_end_even_when_the_file_grows_again(
     worlds, clock
 ):
@@ -407,16 +403,6 @@ async def test_a_read_that_is_cancelled_before_it_begins_is_not_done(worlds, clo
 
     assert scope.cancelled_caught
     assert buffer == b"\0"
-
-
-async def test_buffers_are_writable_and_zero(worlds, clock):
-    buffer = worlds.here.buffer(1 << 16)
-
-    assert len(buffer) == 1 << 16
-    assert bytes(buffer[:100]) == bytes(100)
-    buffer[-1] = 7
-    assert buffer[-1] == 7
-    assert len(worlds.here.buffer(0)) == 0
 
 
 async def test_many_are_synced_together(worlds, clock):

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
+from attrs import evolve
+
 from trio_kafka.config.broker import BrokerConfig
+from trio_kafka.config.catalogue import setting_of
 from trio_kafka.config.change_rules import check_broker_change
-from trio_kafka.config.dynamic import Layers, default_list, is_list
-from trio_kafka.config.group import default_group_list, validate_group_configs
-from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.dynamic import Layers
+from trio_kafka.config.group import group_settings, validate_group_configs
+from trio_kafka.config.setting import ConfigError, Setting
 from trio_kafka.config.topic import (
     TOPIC_SETTINGS,
     TopicConfig,
@@ -60,15 +63,16 @@ def controller_rules(config: BrokerConfig, world: World) -> Rules:
             _check_broker_change(layers, values, per_broker=bool(name), registered=registered)
 
     def lists(kind: ConfigResourceType, name: str) -> str | None:
+        found: Setting | None
         if kind is ConfigResourceType.GROUP:
-            return default_group_list(name)
-        of_topic = kind is ConfigResourceType.TOPIC
-        if not is_list(name, topic=of_topic):
-            return None
-        if of_topic:
-            setting = TOPIC_SETTINGS[name]
-            return setting.show(getattr(defaults, setting.field)) or ""
-        return default_list(name, topic=False)
+            found = group_settings().get(name)
+        elif kind is ConfigResourceType.TOPIC:
+            found = TOPIC_SETTINGS.get(name)
+            if found is not None:
+                found = evolve(found, default=getattr(defaults, found.field))
+        else:
+            found = setting_of(name)
+        return None if found is None else found.default_list()
 
     return Rules(
         settings=ControllerSettings(

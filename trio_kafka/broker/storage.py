@@ -5,8 +5,6 @@ be read is taken offline and the others serve, except for the directory of the m
 KIP-631, KIP-858.
 """
 
-from collections.abc import Iterable
-
 from trio_kafka.attributes import frozen
 from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.formatting import format_storage
@@ -119,14 +117,11 @@ async def _open_apart(world: World, config: BrokerConfig) -> LogDirectory:
 
 
 def _find(config: BrokerConfig, logs: LogManager) -> LogDirectory:
-    found = _directory_at(logs.directories, config.metadata_directory)
-    if found is None:
-        raise logs.offline_paths[config.metadata_directory]
-    return found
-
-
-def _directory_at(directories: Iterable[LogDirectory], path: str) -> LogDirectory | None:
-    return next((one for one in directories if one.path == path), None)
+    path = config.metadata_directory
+    for one in logs.directories:
+        if one.path == path:
+            return one
+    raise logs.offline_paths[path]
 
 
 def _identity(config: BrokerConfig, metadata: LogDirectory) -> MetaProperties:

@@ -3,7 +3,7 @@
 This module imports only what finds the command, so that a start pays for nothing else. Commands of
 plugins are found by `trio_kafka.cli.contributed`. The file of a command has `declare`, which
 declares the arguments to a parser, and a function that takes them by name and returns the exit
-status. The docstring of the function is the command's help text.
+status, or raises CommandFailedError. The docstring of the function is the command's help text.
 """
 
 import gc
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 if TYPE_CHECKING:
     from trio_kafka.cli.contributed import Contributed
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "FAILED", "REJECTED", "CommandFailedError", "main"]
 
 # Name, place of the function, and the line in the list of commands, which imports none of them.
 # The command of a group has two words.
@@ -46,7 +46,10 @@ _GROUPS: Final = {
 }
 
 _PROGRAM: Final = "trio-kafka"
-REFUSED: Final = 2  # the exit status of argparse for a wrong command line
+FAILED: Final = 1  # exit status of a command that could not do its work
+# Exit status of argparse for a wrong command line, and of commands for wrong settings. Kafka's own
+# tools end with 1 for these; 2 sets them apart from a failure.
+REJECTED: Final = 2
 _BROKEN_PIPE: Final = 128 + 13  # SIGPIPE, as shells report it
 # Thresholds for `gc.set_threshold`. Imported modules stay: collecting their objects again with
 # each generation is a tenth of a start. The youngest generation is still collected, since every
@@ -55,6 +58,14 @@ _GC_THRESHOLDS: Final = (5000, 1000, 1000)
 
 Found = tuple[Callable[..., int], Mapping[str, Any]]
 """The function of a command, and its arguments."""
+
+
+class CommandFailedError(Exception):
+    """End of a command: the message is one line for the user, `status` the exit status."""
+
+    def __init__(self, reason: str, status: int = REJECTED) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,6 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         except BrokenPipeError:
             return _end_unread()
+        except CommandFailedError as error:
+            from trio_kafka.protocol.texts import printable  # noqa: PLC0415 - only for errors
+
+            # The text may come from a broker: it cannot command the terminal.
+            print(f"{_PROGRAM}: {printable(str(error))}", file=sys.stderr)
+            return error.status
         return status
 
 
@@ -148,7 +165,7 @@ def _find_contributed(given: Sequence[str]) -> Found | None:
             return run(**values)
         except ModuleNotFoundError as error:
             print(f"{_PROGRAM} {name}: {missing(group, error)}", file=sys.stderr)
-            return REFUSED
+            return REJECTED
 
     _, values = _parse(name, file, run, given[len(name.split()) :])
     return run_it, values
@@ -156,7 +173,7 @@ def _find_contributed(given: Sequence[str]) -> Found | None:
 
 def _refuse(name: str, reason: str) -> NoReturn:
     print(f"{_PROGRAM} {name}: {reason}", file=sys.stderr)
-    raise SystemExit(REFUSED)
+    raise SystemExit(REJECTED)
 
 
 def _refuse_unknown(
@@ -172,7 +189,7 @@ def _refuse_unknown(
     hint = f"did you mean {names[near]!r}?" if near else f"`{where} --help` lists the commands"
     print(f"usage: {where} [-h] COMMAND ...", file=sys.stderr)
     print(f"{where}: error: unknown command {word!r}; {hint}", file=sys.stderr)
-    raise SystemExit(REFUSED)
+    raise SystemExit(REJECTED)
 
 
 def _nearest(word: str, candidates: Iterable[str]) -> str | None:

@@ -5,28 +5,29 @@ does not know.
 """
 
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.broker_options import VARIABLE
 from trio_kafka.errors import ErrorCode, ProtocolError
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.protocol.texts import printable
 from trio_kafka.wire.client import ClientSide, common_version
 
-FAILED: Final = 1
 _CHUNK: Final = 1 << 16
 
 SendRequest = Callable[[object], Any]
 """Sends a request and waits for its response."""
 
 
-class BrokerClientError(Exception):
-    """A request that got no usable response; the message is one line for the user."""
+class BrokerClientError(CommandFailedError):
+    """A request that got no usable response; the message names the broker's address."""
+
+    def __init__(self, bootstrap: object, reason: str) -> None:
+        super().__init__(f"{bootstrap}: {reason}", FAILED)
 
 
 def parse_address(text: str) -> Endpoint:
@@ -35,9 +36,9 @@ def parse_address(text: str) -> Endpoint:
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise BrokerClientError("an IPv6 address must be in brackets, as in [::1]:9092")
+        raise BrokerClientError(text, "an IPv6 address must be in brackets, as in [::1]:9092")
     if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-        raise BrokerClientError("not an address: give HOST:PORT, with a port from 1 to 65535")
+        raise BrokerClientError(text, "not an address: give HOST:PORT, with a port from 1 to 65535")
     return Endpoint(host, int(port))
 
 
@@ -59,23 +60,23 @@ def open_client(
             def send(request: object) -> Any:
                 version = common_version(type(request), served)
                 if version is None or version < first:
-                    raise BrokerClientError(unknown)
+                    raise BrokerClientError(address, unknown)
                 return exchange(request, version)
 
             yield send
     except TimeoutError as error:
         reason = f"no answer within {timeout_s:g} s: give the broker longer with --timeout"
-        raise BrokerClientError(reason) from error
+        raise BrokerClientError(address, reason) from error
     except ConnectionRefusedError as error:
         reason = f"connection refused: start a broker there, or set --bootstrap or {VARIABLE}"
-        raise BrokerClientError(reason) from error
+        raise BrokerClientError(address, reason) from error
     except OSError as error:
-        raise BrokerClientError(error.strerror or str(error)) from error
+        raise BrokerClientError(address, error.strerror or str(error)) from error
     except UnicodeError as error:
-        raise BrokerClientError(f"{address.host!r} is not a host name") from error
+        raise BrokerClientError(address, f"{address.host!r} is not a host name") from error
     except ProtocolError as error:
         reason = f"the server does not speak Kafka's protocol: {error}"
-        raise BrokerClientError(reason) from error
+        raise BrokerClientError(address, reason) from error
 
 
 def send_request(
@@ -88,14 +89,14 @@ def send_request(
     with open_client(address, timeout_s, unknown=unknown, first=first) as send:
         response = send(request)
     if response.error_code:
-        raise BrokerClientError(response.error_message or error_name(response.error_code))
+        raise failed_answer(address, response)
     return response
 
 
-def report_error(bootstrap: str, error: BrokerClientError) -> int:
-    """Print why a request failed, and return the exit status."""
-    print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
-    return FAILED
+def failed_answer(bootstrap: object, answer: Any) -> BrokerClientError:
+    """Return the error of an answer, or of a part of it, that has an error code."""
+    reason = getattr(answer, "error_message", None) or error_name(answer.error_code)
+    return BrokerClientError(bootstrap, reason)
 
 
 def error_name(code: int) -> str:

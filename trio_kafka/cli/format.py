@@ -6,7 +6,7 @@ from functools import partial
 
 from trio_kafka.cli.logs import log_warnings, logging_as
 from trio_kafka.cli.output import declare_json, print_json
-from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
+from trio_kafka.cli.settings import declare_settings, read_settings
 from trio_kafka.config.broker import BrokerConfig
 
 
@@ -35,8 +35,6 @@ def format_storage(
 ) -> int:
     """Give the data directories of a broker their identity, before its first start."""
     loaded = read_settings(files, config)
-    if loaded is None:
-        return REFUSED
     with logging_as(loaded.config):
         log_warnings(loaded)
         from trio_kafka.broker.main import format_directories  # noqa: PLC0415 - see start.py

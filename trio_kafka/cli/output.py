@@ -5,11 +5,12 @@ Texts that clients chose are shown escaped in tables.
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 from trio_kafka.protocol.texts import printable
 
+T = TypeVar("T")
 LEFT: Final = "<"
 RIGHT: Final = ">"
 
@@ -33,6 +34,18 @@ def columns(
 def declare_json(parser: ArgumentParser, shape: str) -> None:
     """Declare the argument `json`. shape: description of the document, for the help text."""
     parser.add_argument("--json", action="store_true", help=f"print {shape}")
+
+
+def print_answer(
+    answer: T, data: Callable[[T], Any], lines: Callable[[T], Iterable[str]], *, json: bool
+) -> int:
+    """Print an answer as one JSON document, made by `data`, or as lines; return the status 0."""
+    if json:
+        print_json(data(answer))
+    else:
+        for line in lines(answer):
+            print(line)
+    return 0
 
 
 def print_json(document: Any) -> None:

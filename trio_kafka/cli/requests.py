@@ -2,17 +2,16 @@
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 from trio_kafka.cli.broker_client import (
-    BrokerClientError,
     error_name,
     parse_address,
-    report_error,
     send_request,
 )
 from trio_kafka.cli.broker_options import declare_broker
-from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json
+from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_answer
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     IN_HAND,
@@ -65,18 +64,9 @@ def requests(
     timeout: float,
 ) -> int:
     """Show a broker's requests: those in flight, the latest, or the slowest of the last hour."""
-    try:
-        answer = read_requests(
-            parse_address(bootstrap), which, api=api, client=client, most=most, timeout_s=timeout
-        )
-    except BrokerClientError as error:
-        return report_error(bootstrap, error)
-    if json:
-        print_json(as_data(answer))
-        return 0
-    for line in as_text(answer, which):
-        print(line)
-    return 0
+    address = parse_address(bootstrap)
+    answer = read_requests(address, which, api=api, client=client, most=most, timeout_s=timeout)
+    return print_answer(answer, as_data, partial(as_text, which=which), json=json)
 
 
 def read_requests(

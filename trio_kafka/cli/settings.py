@@ -4,19 +4,17 @@ Layers in order: TOML files, the environment, properties files, `-c`. Each overr
 it.
 """
 
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.machine import Machine
 from trio_kafka.config.load import Layer, Loaded, load, options
 from trio_kafka.config.properties import Given, iterate_properties
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.environment import environment
 
-# Kafka's own tools end with 1 for a configuration that they refuse; 2 sets it apart from a failure.
-REFUSED: Final = 2
 _TOML: Final = ".toml"
 
 
@@ -46,16 +44,12 @@ def declare_options(parser: ArgumentParser) -> None:
 
 def read_settings(
     files: Sequence[str], arguments: Sequence[str], below: Layer | None = None
-) -> Loaded | None:
-    """Return the configuration; None if it is wrong, after printing why.
-
-    below: the lowest layer.
-    """
+) -> Loaded:
+    """Return the configuration. Raises CommandFailedError if it is wrong. below: lowest layer."""
     try:
         return loaded(files, arguments, Machine(), below)
     except ConfigError as error:
-        print(f"trio-kafka: {error}", file=sys.stderr)
-    return None
+        raise CommandFailedError(str(error)) from error
 
 
 def loaded(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from trio_kafka.cli.logs import log_warnings, logging_as
 from trio_kafka.cli.output import declare_json
-from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
+from trio_kafka.cli.settings import declare_settings, read_settings
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -49,8 +49,6 @@ def start(
         ready = embedding.print_addresses if json else embedding.print_banner
         below = embedding.embedded_settings() if embedded else None
     loaded = read_settings(files, config, below)
-    if loaded is None:
-        return REFUSED
     with logging_as(loaded.config):
         log_warnings(loaded)
         from trio_kafka.broker.main import serve  # noqa: PLC0415

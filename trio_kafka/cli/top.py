@@ -12,9 +12,7 @@ from typing import Any, Final
 from attrs import asdict
 
 from trio_kafka.cli.broker_client import (
-    BrokerClientError,
     parse_address,
-    report_error,
 )
 from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json_line
@@ -67,8 +65,6 @@ def top(*, bootstrap: str, interval: float, times: int, json: bool, timeout: flo
                 print(flush=True)
             before = after
             time.sleep(interval)
-    except BrokerClientError as error:
-        return report_error(bootstrap, error)
     except KeyboardInterrupt:
         return 0
 

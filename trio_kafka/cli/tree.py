@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from trio_kafka.cli.broker_client import (
-    BrokerClientError,
     parse_address,
-    report_error,
     send_request,
 )
 from trio_kafka.cli.broker_options import declare_broker
-from trio_kafka.cli.output import declare_json, print_json
+from trio_kafka.cli.output import declare_json, print_answer
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     NULL,
@@ -65,17 +63,9 @@ def tree(
     timeout: float,
 ) -> int:
     """Show the tasks, queues and parts of a broker as a tree, with their figures at this moment."""
-    try:
-        address = parse_address(bootstrap)
-        answer = read_tree(address, path=path, depth=depth, kinds=kind, timeout_s=timeout)
-    except BrokerClientError as error:
-        return report_error(bootstrap, error)
-    if json:
-        print_json(as_data(answer))
-        return 0
-    for line in as_text(answer):
-        print(line)
-    return 0
+    address = parse_address(bootstrap)
+    answer = read_tree(address, path=path, depth=depth, kinds=kind, timeout_s=timeout)
+    return print_answer(answer, as_data, as_text, json=json)
 
 
 def read_tree(

@@ -13,7 +13,6 @@ __all__ = [
     "load",
     "plugins",
     "properties",
-    "removed_settings",
     "report",
     "rules",
     "setting",

@@ -23,7 +23,7 @@ from trio_kafka.config.setting import (
     int32,
     int64,
     string,
-    texts,
+    string_list,
 )
 from trio_kafka.config.values import MAX_LONG
 
@@ -47,22 +47,22 @@ class BrokerConfig(GroupCoordinatorSettings):
     node_id: int = int32(NOTHING, "The number of this node in its cluster.", low=0)
     broker_id: int = int32(-1, "Old name of node.id.")
     broker_rack: str | None = string(None, "Rack of this broker, for the placement of replicas.")
-    process_roles: tuple[str, ...] = texts(
+    process_roles: tuple[str, ...] = string_list(
         NOTHING, "Roles of this process.", choices=("broker", "controller"), not_empty=True
     )
 
-    config_providers: tuple[str, ...] = texts(
+    config_providers: tuple[str, ...] = string_list(
         (), "Providers of secrets, used as ${name:path:key} in a value.", update=CLUSTER
     )
 
     # Listeners
-    listeners: tuple[str, ...] = texts(
+    listeners: tuple[str, ...] = string_list(
         ("PLAINTEXT://:9092",),
         "Addresses that accept connections: NAME://HOST:PORT.",
         update=BROKER,
         not_empty=True,
     )
-    advertised_listeners: tuple[str, ...] | None = texts(
+    advertised_listeners: tuple[str, ...] | None = string_list(
         None,
         "Addresses that clients connect to; the listeners themselves if unset.",
         not_empty=True,
@@ -78,13 +78,13 @@ class BrokerConfig(GroupCoordinatorSettings):
         "The protocol of the listener that brokers use, where that is not named.",
         choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
     )
-    controller_listener_names: tuple[str, ...] = texts(
+    controller_listener_names: tuple[str, ...] = string_list(
         NOTHING, "The listeners that belong to the controller."
     )
 
     # The controller's quorum
-    controller_quorum_voters: tuple[str, ...] = texts((), "The voters: ID@HOST:PORT.")
-    controller_quorum_bootstrap_servers: tuple[str, ...] = texts(
+    controller_quorum_voters: tuple[str, ...] = string_list((), "The voters: ID@HOST:PORT.")
+    controller_quorum_bootstrap_servers: tuple[str, ...] = string_list(
         (), "Addresses at which a node finds the quorum."
     )
     controller_quorum_append_linger_ms: int = int32(
@@ -157,12 +157,12 @@ class BrokerConfig(GroupCoordinatorSettings):
     compression_zstd_level: int = int32(3, "Level of zstd.", low=-131072, high=22, update=CLUSTER)
 
     # Where data is
-    log_dir: tuple[str, ...] = texts(
+    log_dir: tuple[str, ...] = string_list(
         ("/tmp/kafka-logs",),  # noqa: S108 - Kafka's default
         "The data directory, where log.dirs is not set.",
         not_empty=True,
     )
-    log_dirs: tuple[str, ...] | None = texts(None, "The data directories.", not_empty=True)
+    log_dirs: tuple[str, ...] | None = string_list(None, "The data directories.", not_empty=True)
     metadata_log_dir: str | None = string(
         None, "Directory of the metadata log; the first data directory if unset."
     )
@@ -202,7 +202,7 @@ class BrokerConfig(GroupCoordinatorSettings):
     log_retention_check_interval_ms: int = int64(
         300000, "Interval between searches for segments to delete.", low=1
     )
-    log_cleanup_policy: tuple[str, ...] = texts(
+    log_cleanup_policy: tuple[str, ...] = string_list(
         ("delete",), "Treatment of old records.", choices=("compact", "delete"), update=CLUSTER
     )
     log_segment_delete_delay_ms: int = int64(
@@ -376,12 +376,3 @@ class BrokerConfig(GroupCoordinatorSettings):
             inter_broker_protocol=self.security_inter_broker_protocol,
             control_plane_name=self.control_plane_listener_name,
         )
-
-    def plugin_settings(self, plugin: str) -> dict[str, str]:
-        """Given settings `plugin.<plugin>.<key>` of one plugin, by key."""
-        prefix = f"plugin.{plugin}."
-        return {
-            name.removeprefix(prefix): given.text
-            for name, given in self.given.items()
-            if name.startswith(prefix)
-        }

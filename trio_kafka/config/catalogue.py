@@ -10,14 +10,14 @@ from difflib import get_close_matches
 from typing import Final
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import Setting, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.unsupported import (
     OF_KAFKAS_PLUGINS,
+    UNSUPPORTED_FIELDS,
     Support,
+    replacement_of,
     unsupported_settings,
-    why_field_unsupported,
     why_unsupported,
 )
 
@@ -91,8 +91,8 @@ def is_of_provider(name: str) -> bool:
 
 def why_without_effect(name: str) -> str | None:
     """Return why a setting has no effect; None if it has one, or if Kafka does not have it."""
-    if name in BROKER_SETTINGS:
-        return why_field_unsupported(name)
+    if name in BROKER_SETTINGS and name not in UNSUPPORTED_FIELDS:
+        return None
     base = base_of(name)
     reason = why_unsupported(base)
     if reason is None and base not in _BY_LISTENER and setting_of(name) is not None:

@@ -6,7 +6,7 @@ run time, all brokers at run time, the static settings, the default. With synony
 KIP-569; Kafka's rules of a change are in `change_rules`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -24,7 +24,7 @@ from trio_kafka.config.catalogue import (
 from trio_kafka.config.load import default_of, overlaid
 from trio_kafka.config.setting import ConfigError, Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS
-from trio_kafka.config.values import Kind, Value
+from trio_kafka.config.values import Value
 
 # Every broker may have its own number of these, though a listener's settings are a broker's own.
 _CLUSTER_LEVEL: Final = frozenset(
@@ -81,10 +81,10 @@ class Layers:
 
         A metadata log may have values that another release or a Java plugin accepted.
         """
-        own, refused_own = _readable(self.dynamic, per_broker=True)
-        common, refused = _readable(self.dynamic_default, per_broker=False)
+        own, rejected_own = _readable(self.dynamic, per_broker=True)
+        common, rejected = _readable(self.dynamic_default, per_broker=False)
         layers = Layers(config=self.config, dynamic=own, dynamic_default=common)
-        return layers, (*refused_own, *refused)
+        return layers, (*rejected_own, *rejected)
 
 
 def update_of(name: str) -> Update | None:
@@ -105,12 +105,10 @@ def check_dynamic(name: str, text: str, *, per_broker: bool) -> None:
     Raises ConfigError, which never shows a secret.
     """
     setting, update = setting_of(name), update_of(name)
+    if update is Update.READ_ONLY or _is_never_dynamic(name):
+        raise ConfigError(name, _AT_START)
     if setting is None:
-        raise ConfigError(name, _AT_START if _is_never_dynamic(name) else unknown(name))
-    if update is Update.READ_ONLY:
-        raise ConfigError(name, _AT_START)
-    if _is_never_dynamic(name):
-        raise ConfigError(name, _AT_START)
+        raise ConfigError(name, unknown(name))
     if name.startswith("ssl."):
         reason = f"can only be set for one listener: use listener.name.<listener>.{name}"
         raise ConfigError(name, reason)
@@ -131,20 +129,6 @@ def _is_never_dynamic(name: str) -> bool:
     Providers read this machine's files and environment. A plugin's settings may name anything.
     """
     return base_of(name) == "config.providers" or is_of_provider(name) or is_of_plugin(name)
-
-
-def is_list(name: str, *, topic: bool) -> bool:
-    """Return whether the value is a list, so that APPEND and SUBTRACT apply."""
-    setting = TOPIC_SETTINGS.get(name) if topic else setting_of(name)
-    return setting is not None and setting.kind is Kind.LIST
-
-
-def default_list(name: str, *, topic: bool) -> str:
-    """Return the list that APPEND and SUBTRACT change where none is set: Kafka's default."""
-    setting = TOPIC_SETTINGS.get(name) if topic else setting_of(name)
-    if setting is None or setting.required:
-        return ""
-    return setting.show(setting.default) or ""
 
 
 def value_of(name: str, layers: Layers) -> Value:
@@ -232,14 +216,12 @@ def _defaults(settings: Mapping[str, Setting], config: BrokerConfig) -> dict[str
 def _readable(
     texts: Mapping[str, str], *, per_broker: bool
 ) -> tuple[Mapping[str, str], list[ConfigError]]:
-    refused = list(_unreadable(texts.items(), per_broker=per_broker))
-    names = {error.name for error in refused}
-    return {name: text for name, text in texts.items() if name not in names}, refused
-
-
-def _unreadable(items: Iterable[tuple[str, str]], *, per_broker: bool) -> Iterator[ConfigError]:
-    for name, text in items:
+    readable, rejected = {}, []
+    for name, text in texts.items():
         try:
             check_dynamic(name, text, per_broker=per_broker)
         except ConfigError as error:
-            yield error
+            rejected.append(error)
+        else:
+            readable[name] = text
+    return readable, rejected

@@ -112,7 +112,7 @@ def resolve_listeners(
     if not map_is_given and not any(_is_secured(name) for name, _ in bound):
         protocols = dict.fromkeys(controllers, SecurityProtocol.PLAINTEXT) | protocols
     named = _named(bound, protocols, "listeners")
-    _refuse_shared(named, "listeners")
+    _reject_shared_ports(named, "listeners")
     for name in controllers:
         if not any(listener.name == name for listener in named):
             reason = f"{name} is not one of listeners: {_names(named)}"
@@ -151,7 +151,7 @@ def _named(
     return found
 
 
-def _refuse_shared(named: Sequence[NamedEndpoint], setting: str) -> None:
+def _reject_shared_ports(named: Sequence[NamedEndpoint], setting: str) -> None:
     """Reject a repeated name, and a shared port except by one IPv4 and one IPv6 address."""
     if not named:
         raise ConfigError(setting, "must not be empty")
@@ -186,7 +186,7 @@ def _advertised(
     if unknown:
         reason = f"{min(unknown)} is not one of listeners: {_names(broker)}"
         raise ConfigError(setting, reason)
-    _refuse_any_address(named.values(), setting)
+    _reject_any_address(named.values(), setting)
     return tuple(named[listener.name] for listener in broker if listener.name in named)
 
 
@@ -200,14 +200,14 @@ def _check_controllers(
     setting = "advertised.listeners"
     parsed = [parse_endpoint(text, setting) for text in texts or ()]
     told = [(name, endpoint) for name, endpoint in parsed if name in controllers]
-    _refuse_any_address(_named(told, protocols, setting), setting)
+    _reject_any_address(_named(told, protocols, setting), setting)
     names = {name for name, _ in told}
-    _refuse_any_address([one for one in bound if one.name not in names], "listeners")
+    _reject_any_address([one for one in bound if one.name not in names], "listeners")
 
 
-def _refuse_any_address(advertised: Iterable[NamedEndpoint], setting: str) -> None:
+def _reject_any_address(advertised: Iterable[NamedEndpoint], setting: str) -> None:
     for listener in advertised:
-        if listener.endpoint.host == "0.0.0.0":  # noqa: S104 - refused here, not bound
+        if listener.endpoint.host == "0.0.0.0":  # noqa: S104 - rejected here, not bound
             reason = f"{listener}: clients cannot connect to this address: set advertised.listeners"
             raise ConfigError(setting, reason)
 

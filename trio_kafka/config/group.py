@@ -23,7 +23,7 @@ from trio_kafka.config.setting import (
     settings_of,
     string,
 )
-from trio_kafka.config.values import Kind, Value
+from trio_kafka.config.values import Value
 from trio_kafka.errors import ErrorCode, KafkaError
 
 _RESET: Final = re.compile(r"latest|earliest|by_duration:P.+")
@@ -103,14 +103,6 @@ def group_values(given: Mapping[str, str], broker: Layers) -> dict[str, Value]:
     may have changed, counts as the nearest number within them.
     """
     return {name: _value(setting, given, broker) for name, setting in group_settings().items()}
-
-
-def default_group_list(name: str) -> str | None:
-    """Return the list that APPEND and SUBTRACT change where none is set; None: not a list."""
-    setting = group_settings().get(name)
-    if setting is None or setting.kind is not Kind.LIST:
-        return None
-    return setting.show(setting.default) or ""
 
 
 def is_group_setting(name: str, text: str) -> bool:

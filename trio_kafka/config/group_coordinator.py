@@ -1,10 +1,8 @@
 """Settings of classic and consumer groups, their coordinator and committed offsets."""
 
-from typing import Any
-
 from trio_kafka.attributes import frozen
 from trio_kafka.config.connections import ConnectionSettings
-from trio_kafka.config.setting import CLUSTER, int16, int32, int64, like, settings_of, string, texts
+from trio_kafka.config.setting import CLUSTER, int16, int32, int64, string, string_list
 from trio_kafka.config.values import MAX_INT
 
 
@@ -22,7 +20,7 @@ class GroupCoordinatorSettings(ConnectionSettings):
         6000, "The shortest session timeout that a member of a classic group may ask for."
     )
     group_max_size: int = int32(MAX_INT, "The most members of a classic group.", low=1)
-    group_consumer_assignors: tuple[str, ...] = texts(
+    group_consumer_assignors: tuple[str, ...] = string_list(
         ("uniform", "range"),
         "Assignors that consumer groups may choose, the first being the default.",
     )
@@ -74,7 +72,7 @@ class GroupCoordinatorSettings(ConnectionSettings):
         "-1: until all requests that are ready have been handled.",
         low=-1,
     )
-    group_coordinator_rebalance_protocols: tuple[str, ...] = texts(
+    group_coordinator_rebalance_protocols: tuple[str, ...] = string_list(
         ("classic", "consumer", "streams"),
         "Supported group protocols.",
         choices=("consumer", "classic", "share", "streams"),
@@ -98,13 +96,3 @@ class GroupCoordinatorSettings(ConnectionSettings):
         104857600, "Size of a segment of the offsets topic.", low=1
     )
     offsets_topic_compression_codec: int = int32(0, "The codec of the offsets topic.")
-
-
-def like_consumer_group(kind: str, name: str, **differing: Any) -> Any:
-    """Declare a setting of another kind of group like `group.consumer.<name>`.
-
-    differing: attributes that differ from those of the consumer groups' setting.
-    """
-    other = settings_of(GroupCoordinatorSettings)[f"group.consumer.{name}"]
-    doc = other.doc.replace("a consumer group", f"a {kind} group")
-    return like(other, doc=doc, **differing)

@@ -23,7 +23,7 @@ from trio_kafka.config.catalogue import (
     why_without_effect,
 )
 from trio_kafka.config.properties import Given
-from trio_kafka.config.rules import check, refuse
+from trio_kafka.config.rules import check, reject_unsupported
 from trio_kafka.config.setting import ConfigError, Setting
 from trio_kafka.config.sources.providers import Outside, resolve
 from trio_kafka.config.unsupported import why_value_unsupported
@@ -152,7 +152,7 @@ def check_name(name: str, given: Given) -> str | None:
     """
     if is_of_plugin(name) or is_of_provider(name):
         return None
-    refuse(name, given)
+    reject_unsupported(name, given)
     setting = setting_of(name)
     reason = why_without_effect(name)
     if setting is None and reason is None:

@@ -15,8 +15,8 @@ from trio_kafka.config.topic import check_topic_defaults
 from trio_kafka.config.unsupported import unsupported_settings
 
 _NO_JAVA: Final = "names a Java class, which this broker cannot run: leave it out"
-# Name to the reason why any value is refused but the empty one and `false`.
-REFUSED: Final = {
+# Name to the reason why any value is rejected but the empty one and `false`.
+REJECTED: Final = {
     "authorizer.class.name": (
         "ACLs are not supported yet, and every request would be allowed: leave it out"
     ),
@@ -36,10 +36,10 @@ _UNOBEYED: Final = frozenset(
 _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
 
 
-def refuse(name: str, given: Given) -> None:
+def reject_unsupported(name: str, given: Given) -> None:
     """Raise ConfigError for an unsupported setting that must not be ignored."""
-    if name in REFUSED and given.text.strip().lower() not in ("", "false"):
-        raise ConfigError(name, REFUSED[name])
+    if name in REJECTED and given.text.strip().lower() not in ("", "false"):
+        raise ConfigError(name, REJECTED[name])
 
 
 def check(config: BrokerConfig) -> None:

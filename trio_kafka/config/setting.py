@@ -25,7 +25,7 @@ _UNITS: Final = {
     "messages": "messages",
 }
 _METADATA: Final = "setting"
-# Attributes that `like` takes over.
+# Attributes that `derived_from` takes over.
 _SAME: Final = (
     *("kind", "default", "doc", "low", "high", "also"),
     *("choices", "any_case", "not_empty", "internal", "check", "names"),
@@ -148,6 +148,12 @@ class Setting:
         """Return the text of a value, also of a secret: to compare, never to show."""
         return show(self.kind, value)
 
+    def default_list(self) -> str | None:
+        """Return the list that APPEND and SUBTRACT change where none is set; None: not a list."""
+        if self.kind is not Kind.LIST:
+            return None
+        return "" if self.required else self.show(self.default) or ""
+
     def _check(self, value: Value) -> None:
         if self.not_empty and not value:
             raise ValueError("must not be empty")
@@ -211,13 +217,9 @@ def double(default: float, doc: str, **facts: Any) -> Any:
     return setting(Kind.DOUBLE, default, doc, **facts)
 
 
-def texts(default: Any, doc: str, **facts: Any) -> Any:
+def string_list(default: Any, doc: str, **facts: Any) -> Any:
     """Declare a list."""
     return setting(Kind.LIST, default, doc, **facts)
-
-
-def java_class(default: str | None, doc: str, **facts: Any) -> Any:
-    return setting(Kind.CLASS, default, doc, **facts)
 
 
 def password(default: str | None, doc: str, **facts: Any) -> Any:
@@ -225,7 +227,7 @@ def password(default: str | None, doc: str, **facts: Any) -> Any:
     return setting(Kind.PASSWORD, default, doc, **facts)
 
 
-def like(other: Setting, **differing: Any) -> Any:
+def derived_from(other: Setting, **differing: Any) -> Any:
     """Declare a setting with type, default and bounds of another one.
 
     differing: attributes that differ. Update mode and synonyms are not taken over.

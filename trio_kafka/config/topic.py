@@ -16,10 +16,10 @@ from trio_kafka.config.setting import (
     ConfigError,
     Setting,
     boolean,
+    derived_from,
     int32,
-    like,
     settings_of,
-    texts,
+    string_list,
 )
 from trio_kafka.config.values import MAX_LONG
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -46,7 +46,7 @@ def _of_broker(*names: str | tuple[str, int], **differing: Any) -> Any:
     first one that is set counts. differing: attributes that differ.
     """
     server = tuple((name, 1) if isinstance(name, str) else name for name in names)
-    return like(_BROKER[server[0][0]], server=server, **differing)
+    return derived_from(_BROKER[server[0][0]], server=server, **differing)
 
 
 @frozen(kw_only=True)
@@ -69,14 +69,14 @@ class TopicConfig:
     flush_ms: int = _of_broker(
         "log.flush.interval.ms", "log.flush.scheduler.interval.ms", default=MAX_LONG, low=0
     )
-    follower_replication_throttled_replicas: tuple[str, ...] = texts(
+    follower_replication_throttled_replicas: tuple[str, ...] = string_list(
         (), "Followers that are throttled: PARTITION:BROKER, or *.", check=_check_replicas
     )
     index_interval_bytes: int = _of_broker("log.index.interval.bytes")
     internal_segment_bytes: int | None = int32(
         None, "Size of a segment, without a lower bound: for tests.", internal=True
     )
-    leader_replication_throttled_replicas: tuple[str, ...] = texts(
+    leader_replication_throttled_replicas: tuple[str, ...] = string_list(
         (), "Leaders that are throttled: PARTITION:BROKER, or *.", check=_check_replicas
     )
     local_retention_bytes: int = _of_broker(

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.config.setting import CLUSTER, Outside, int32, string, texts
+from trio_kafka.config.setting import CLUSTER, Outside, int32, string, string_list
 from trio_kafka.introspect.log import FORMATS, LEVELS
 
 MOST_FILTERS: Final = 1000  # names of a filter that each request is compared with
@@ -15,7 +15,7 @@ _LONGEST_TOPIC: Final = 249
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def refuse_internal(topic: str) -> None:
+def reject_internal_topic(topic: str) -> None:
     """Raise ValueError for an internal topic, whose name begins with `__`.
 
     A line of text in `__consumer_offsets` would be a damaged record to the group coordinator.
@@ -26,7 +26,7 @@ def refuse_internal(topic: str) -> None:
 
 def check_destination(topic: str) -> None:
     """Raise ValueError unless `topic` is a valid name of a topic for lines of text."""
-    refuse_internal(topic)
+    reject_internal_topic(topic)
     if topic in (".", "..") or len(topic) > _LONGEST_TOPIC or not _TOPIC.fullmatch(topic):
         raise ValueError(
             f"{topic[:_LONGEST_TOPIC]!r} is not a topic name: want 1 to {_LONGEST_TOPIC} ASCII"
@@ -73,13 +73,13 @@ class TrioSettings:
         choices=("off", "file", "topic"),
         update=CLUSTER,
     )
-    trio_request_log_apis: tuple[str, ...] = texts(
+    trio_request_log_apis: tuple[str, ...] = string_list(
         (),
         "Names or keys of the APIs to log; empty: all.",
         update=CLUSTER,
         check=_check_filter,
     )
-    trio_request_log_clients: tuple[str, ...] = texts(
+    trio_request_log_clients: tuple[str, ...] = string_list(
         (),
         "Client ids to log, or prefixes that end with *; empty: all.",
         update=CLUSTER,

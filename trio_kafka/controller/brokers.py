@@ -1,4 +1,4 @@
-"""Brokers: registration with an epoch, fencing until they have caught up, unregistration.
+"""Brokers: registration with an epoch, fencing until they have caught up, shutdown.
 
 The epoch of a broker is the offset of its registration. A request with an older epoch comes from an
 incarnation that has ended. Source: KIP-500, KIP-631, KIP-841, KIP-858.
@@ -26,7 +26,6 @@ from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.protocol.stored.metadata.brokers import (
     BrokerRegistrationChangeRecord,
-    UnregisterBrokerRecord,
 )
 
 Records = Iterable[MetadataRecord | None]
@@ -143,22 +142,12 @@ def fence(
     return chain([_changed(broker, fenced=_YES)], leave(image, broker.id, settings))
 
 
-def unregister(
-    image: MetadataImage, broker_id: NodeId, settings: ControllerSettings
-) -> Decision[None]:
-    """Unregister a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
-    broker = image.brokers.get(broker_id)
-    if broker is None:
-        raise _unregistered(broker_id)
-    gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
-    return Decision(None, chain(leave(image, broker_id, settings), [gone]))
-
-
 def check_epoch(image: MetadataImage, broker_id: NodeId, epoch: int) -> BrokerRegistration:
     """Return a broker. Raises KafkaError: BROKER_ID_NOT_REGISTERED, STALE_BROKER_EPOCH."""
     broker = image.brokers.get(broker_id)
     if broker is None:
-        raise _unregistered(broker_id)
+        found = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, found)
     if broker.epoch != epoch:
         found = f"epoch {epoch} of broker {broker_id}: expected {broker.epoch}"
         raise KafkaError(ErrorCode.STALE_BROKER_EPOCH, found)
@@ -200,8 +189,3 @@ def _check_features(image: MetadataImage, broker: NewBroker) -> None:
             has = "nothing" if supported is None else f"{supported.low} to {supported.high}"
             found = f"{name} is {level}, broker {broker.id} supports {has}"
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, found)
-
-
-def _unregistered(broker_id: NodeId) -> KafkaError:
-    found = f"broker {broker_id} is not registered" if broker_id != NO_NODE else "no broker id"
-    return KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, found)

@@ -20,8 +20,8 @@ from trio_kafka.introspect.levels import LEVELS, ROOT, has_logger, set_level
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.image import ConfigResource, ConfigResourceType
 from trio_kafka.model import NodeId
-from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
+from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.principal import ANONYMOUS
 
 _logger: Final = get_logger(__name__)

@@ -25,6 +25,7 @@ MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 ALL_BROKERS: Final[ConfigResource] = (ConfigResourceType.BROKER, "")
 LONGEST_VALUE: Final = 32767  # bytes: the limit of a string in the protocol
 MOST_SETTINGS: Final = 1000  # of one resource: each change reads all of them
+_NOTHING: Final[Mapping[str, None]] = {}
 
 Validator = Callable[[ConfigResourceType, str, Mapping[str, str], MetadataImage], None]
 """Called with type, name and all settings that a resource would have, and the image before.
@@ -70,11 +71,7 @@ def set_configs(
     """
     old = image.configs.get(resource, {})
     gone = dict.fromkeys(name for name in old if name not in values)
-    decided = _change(image, resource, {**values, **gone}, validate)
-    always = resource[0] == ConfigResourceType.BROKER
-    changed = {name: text for name, text in values.items() if always or old.get(name) != text}
-    approve(_to_alter(resource, changed))
-    return decided
+    return _change(image, resource, values, validate, approve, implied=gone)
 
 
 def alter_configs(
@@ -95,11 +92,7 @@ def alter_configs(
     old = image.configs.get(resource, {})
     kind = ConfigResourceType(resource[0])
     wanted = {change.name: _applied(old, kind, change, lists) for change in changes}
-    decided = _change(image, resource, wanted, validate)
-    always = kind is ConfigResourceType.BROKER
-    changed = {name: text for name, text in wanted.items() if always or old.get(name) != text}
-    approve(_to_alter(resource, changed))
-    return decided
+    return _change(image, resource, wanted, validate, approve)
 
 
 def after(
@@ -187,11 +180,6 @@ def check_name(resource: ConfigResource) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, found)
 
 
-def _to_alter(resource: ConfigResource, changed: Mapping[str, str | None]) -> ConfigsToAlter:
-    """Return changed settings as policies get them."""
-    return ConfigsToAlter(kind=ConfigResourceType(resource[0]), name=resource[1], configs=changed)
-
-
 def _applied(
     old: Mapping[str, str], kind: ConfigResourceType, change: ConfigChange, lists: Lists
 ) -> str | None:
@@ -233,10 +221,16 @@ def _text(name: str, value: str | None) -> str:
 def _change(
     image: MetadataImage,
     resource: ConfigResource,
-    changes: Mapping[str, str | None],
+    asked: Mapping[str, str | None],
     validate: Validator,
+    approve: ConfigApproval,
+    *,
+    implied: Mapping[str, None] = _NOTHING,
 ) -> Decision[None]:
-    """Decide on changes; None removes a setting."""
+    """Decide on changes; None removes a setting. implied: removals that policies are not asked
+    about.
+    """
+    changes = {**asked, **implied}
     kind, old = ConfigResourceType(resource[0]), image.configs.get(resource, {})
     check_name(resource)
     _check_values(image, resource, changes)
@@ -249,6 +243,8 @@ def _change(
     check_resource(image, resource)
     always = kind is ConfigResourceType.BROKER
     written = {name: value for name, value in changes.items() if always or old.get(name) != value}
+    approved_of = {name: value for name, value in written.items() if name not in implied}
+    approve(ConfigsToAlter(kind=kind, name=resource[1], configs=approved_of))
     return Decision(None, config_records(image, resource, written))
 
 

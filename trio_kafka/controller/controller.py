@@ -33,7 +33,7 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.model import NodeId, TopicId
-from trio_kafka.scheduling.chunked_task import in_steps
+from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.principal import ANONYMOUS
 
 
@@ -320,16 +320,6 @@ class Controller:
             return made
 
         return await self._executor.one(decide, deadline)
-
-    async def unregister_broker(self, broker_id: NodeId, *, deadline: float = inf) -> None:
-        """Unregister a broker. Raises KafkaError(BROKER_ID_NOT_REGISTERED)."""
-
-        def decide() -> Decision[None]:
-            made = brokers.unregister(self._present, broker_id, self._rules.settings)
-            self._fencing.forget(broker_id)
-            return made
-
-        await self._executor.one(decide, deadline)
 
     async def allocate_producer_ids(
         self, broker_id: NodeId, epoch: int, *, deadline: float = inf

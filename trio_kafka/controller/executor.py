@@ -14,8 +14,8 @@ from trio_kafka.controller.writer import Writer
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.source import MetadataSource
-from trio_kafka.scheduling.chunked_task import in_steps
 from trio_kafka.scheduling.chunked_work import Steps, in_slices
+from trio_kafka.scheduling.loop_budget import in_steps
 
 T = TypeVar("T")
 K = TypeVar("K")

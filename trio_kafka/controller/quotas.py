@@ -13,8 +13,9 @@ from trio_kafka.controller.decision import Decision
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
 from trio_kafka.metadata.quotas import CLIENT_ID, ENTITY_TYPES, IP, USER
-from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
-from trio_kafka.quotas.keys import (
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord
+from trio_kafka.protocol.structs.cluster import EntityData
+from trio_kafka.quotas.quotas import (
     CONNECTION_CREATION_RATE,
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,

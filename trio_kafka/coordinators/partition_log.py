@@ -15,7 +15,7 @@ from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.records.batch import BatchBody, encode_batch
+from trio_kafka.records.batch import BatchBody, ProducerFields, encode_batch
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.replication.append import ACKS_ALL, append_own
@@ -26,7 +26,8 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps
 
 Batch: TypeAlias = tuple[memoryview, BatchHeader]
-_FIRST_SEQUENCE: Final = 0  # written by Kafka's coordinators, although there is no producer
+# Kafka's coordinators write this sequence, although there is no producer.
+_PRODUCER: Final = ProducerFields(base_sequence=0)
 _A_STEP: Final = 100  # records encoded in one step: 1 ms
 _LOOSE: Final = 256 << 10  # bytes of a batch that need not be a single one
 _COMPRESSED: Final = 64 << 10  # bytes compressed in one step: 2 ms
@@ -92,11 +93,16 @@ class PartitionLog:
 
     def _append(self, body: BatchBody, now_ms: int) -> Written | None:
         """now_ms: time of the append, maybe later than that of the records."""
-        partition = self.partition
-        batch, header = self._closed(body)
+        written = self._put(*self._closed(body), now_ms)
+        result, log = written.result, self.partition.leading
+        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
+            return None  # no replica and no sync to wait for
+        return written
+
+    def _put(self, batch: memoryview, header: BatchHeader, now_ms: int | None = None) -> Written:
         try:
             result = append_own(
-                partition,
+                self.partition,
                 batch,
                 acks=ACKS_ALL,
                 leader_epoch=self.leader_epoch,
@@ -105,9 +111,6 @@ class PartitionLog:
             )
         except KafkaError as error:
             raise as_coordinator(error) from error
-        log = partition.leading
-        if log is not None and type(result) is Appended and result.last_offset < log.high_watermark:
-            return None  # no replica and no sync to wait for
         return Written(result)
 
     def open(self) -> EncodedBatch:
@@ -144,9 +147,7 @@ class PartitionLog:
         return batches
 
     def _closed(self, body: BatchBody) -> Batch:
-        batch = memoryview(
-            bytearray(encode_batch(body, codec=self._codec, base_sequence=_FIRST_SEQUENCE))
-        )
+        batch = memoryview(bytearray(encode_batch(body, codec=self._codec, producer=_PRODUCER)))
         if len(batch) > self._limit:
             self._refuse(batch)
         return batch, read_header(batch)
@@ -169,18 +170,11 @@ class PartitionLog:
         for batch, header in encoded:
             yield  # a batch may have a megabyte
             try:
-                result = append_own(
-                    self.partition,
-                    batch,
-                    acks=ACKS_ALL,
-                    leader_epoch=self.leader_epoch,
-                    headers=[header],
-                )
+                written = self._put(batch, header)
             except KafkaError as error:
-                if written is not None:
-                    raise PartlyWrittenError(str(error)) from error
-                raise as_coordinator(error) from error
-            written = Written(result)
+                if written is None:
+                    raise
+                raise PartlyWrittenError(str(error)) from error
         if written is None:
             raise ValueError("no batches to write")
         return written

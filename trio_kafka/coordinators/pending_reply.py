@@ -1,7 +1,6 @@
 """Replies of requests that wait for their shards, and the handler's answer made of them."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import inf
 from typing import Any, Final
 
@@ -42,27 +41,6 @@ def value_or_raise(make: Callable[[Any], Any], answer: Any) -> Any:
         # A copy: an error that is raised itself refers to the frames that refer to it.
         raise KafkaError(answer.code, answer.message)
     return make(answer)
-
-
-def deferred_reply(
-    reply: PendingReply, make: Callable[[Any], Any], purgatory: Purgatory, timeout_s: float
-) -> Delayed:
-    """Return a Delayed with what `make` makes of an answer that is still to come, or of an error.
-
-    After the timeout the answer is COORDINATOR_NOT_AVAILABLE.
-    """
-    # No key: the reply itself marks the Delayed.
-    delayed = Delayed((), _deadline(timeout_s), partial(_if_answered, reply, make), purgatory)
-    delayed.soon = reply.soon
-    reply.delayed = delayed
-    return delayed
-
-
-def _if_answered(reply: PendingReply, make: Callable[[Any], Any], timed_out: bool) -> Any:
-    answer = reply.answer
-    if answer is not NOT_YET:
-        return make(answer)
-    return make(_late()) if timed_out else None
 
 
 def joint_reply(

@@ -15,8 +15,7 @@ from typing import Any, Final, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 import trio
 from attrs import field
 
-from trio_kafka.attributes import frozen
-from trio_kafka.coordinators.backoff import FIRST_S, Backoff
+from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.batch_accumulator import Batching
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.loading import SLICE_S, Loaded, Replayed, load
@@ -37,10 +36,35 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.scheduling.chunked_work import Steps, advance, whole
 from trio_kafka.world.protocols import Clock
 
+FIRST_S: Final = 0.1  # delay of the second retry
+LONGEST_S: Final = 60.0
 _logger: Final = get_logger(__name__)
 Leadership: TypeAlias = tuple[
     TopicId, int
 ]  # topic id (a topic may be created again) and leader epoch
+
+
+@define
+class Backoff:
+    """Delays before something that failed is tried again. failures: in a row.
+
+    The first retry is immediate, as most causes pass at once. Each further failure doubles the
+    delay, up to a minute. Two minutes without a failure reset it.
+    """
+
+    failures: int = 0
+    _last: float = 0.0
+
+    def failed(self, now: float) -> float:
+        """Note a failure at `now`, in seconds of a monotonic clock, and return the delay."""
+        if now - self._last > 2 * LONGEST_S:
+            self.failures = 0
+        self.failures += 1
+        wait = 0.0
+        if self.failures > 1:
+            wait = min(FIRST_S * 2 ** min(self.failures - 2, 10), LONGEST_S)
+        self._last = now + wait
+        return wait
 
 
 class ShardMachine(Machine, Replayed, Protocol):

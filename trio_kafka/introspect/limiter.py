@@ -1,5 +1,6 @@
 """Trio's capacity limiters, with a node in the tree."""
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
@@ -20,11 +21,16 @@ def open_limiter(tokens: int, node: Node, name: str) -> trio.CapacityLimiter:
             "tokens": now.total_tokens,
             "borrowed": now.borrowed_tokens,
             "waiting": now.tasks_waiting,
-            "held_by": ", ".join(map(_name_of, islice(now.borrowers, _NAMED))),
+            "held_by": holders(now.borrowers),
         }
 
     node.add(name, "limiter", figures)
     return limiter
+
+
+def holders(borrowers: Iterable[object]) -> str:
+    """Return the names of some borrowers, for the tree."""
+    return ", ".join(map(_name_of, islice(borrowers, _NAMED)))
 
 
 def _name_of(borrower: object) -> str:

@@ -17,27 +17,15 @@ TOGETHER: Final = 32  # requests of an API that are added in one batch, at most
 
 @define(eq=False)
 class ApiMetrics:
-    """Count, sums and maxima of the hops of one API in seconds, and some of its recent requests.
+    """Count, sums and longest times of the hops of one API, and some of its recent requests.
 
     Requests are added in batches, which costs less than one by one: call `settle` before reading.
     """
 
     recent: RecentRequests = field(factory=lambda: RecentRequests(RECENT))
     count: int = 0
-    queue: float = 0.0
-    queue_max: float = 0.0
-    local: float = 0.0
-    local_max: float = 0.0
-    remote: float = 0.0
-    remote_max: float = 0.0
-    throttle: float = 0.0
-    throttle_max: float = 0.0
-    response_queue: float = 0.0
-    response_queue_max: float = 0.0
-    send: float = 0.0
-    send_max: float = 0.0
-    total: float = 0.0
-    total_max: float = 0.0
+    sums: dict[str, float] = field(factory=lambda: dict.fromkeys(HOPS, 0.0), init=False)
+    longest: dict[str, float] = field(factory=lambda: dict.fromkeys(HOPS, 0.0), init=False)
     _pending: list[Stamps] = field(factory=list, init=False)
 
     def add(self, stamps: Stamps, sent: float) -> None:
@@ -72,17 +60,16 @@ class ApiMetrics:
         over.clear()
 
     def _add_up(self, hop: str, seconds: list[float]) -> None:
-        longest = f"{hop}_max"
-        setattr(self, hop, getattr(self, hop) + sum(seconds))
-        setattr(self, longest, max(getattr(self, longest), *seconds))
+        self.sums[hop] += sum(seconds)
+        self.longest[hop] = max(self.longest[hop], *seconds)
 
     def figures(self) -> Figures:
         """Sums and maxima in milliseconds, and the count."""
         self.settle()
         figures: dict[str, int | float] = {"count": self.count}
         for hop in HOPS:
-            figures[f"{hop}_ms"] = getattr(self, hop) * 1e3
-            figures[f"{hop}_max_ms"] = getattr(self, f"{hop}_max") * 1e3
+            figures[f"{hop}_ms"] = self.sums[hop] * 1e3
+            figures[f"{hop}_max_ms"] = self.longest[hop] * 1e3
         return figures
 
 

@@ -93,6 +93,7 @@ class Block:
     seconds: float
 
 
+@define(eq=False)
 class Watchdog:
     """Watchdog of one loop.
 
@@ -100,29 +101,22 @@ class Watchdog:
     on_block: called by a task of the loop after each block.
     """
 
-    def __init__(
-        self,
-        world: World,
-        loop: Loop,
-        node: Node,
-        limit_s: float,
-        *,
-        owner_of: Callable[[str], str | None],
-        on_block: Callable[[Block], None],
-    ) -> None:
-        self._world = world
-        self._loop = loop
-        self._limit_s = limit_s
-        self._owner_of = owner_of
-        self._on_block = on_block
-        self._root: trio.lowlevel.Task | None = None
-        self._named: Block | None = None  # that lasts
-        self._ended: list[Block] = []  # not reported yet
-        self._reported = trio.Event()
-        self.blocks = 0
-        self.longest_s = 0.0
-        self._last: Block | None = None
-        node.add("watchdog", "part", self._figures)
+    _world: World
+    _loop: Loop
+    _node: Node
+    _limit_s: float
+    _owner_of: Callable[[str], str | None] = field(kw_only=True)
+    _on_block: Callable[[Block], None] = field(kw_only=True)
+    blocks: int = field(default=0, init=False)
+    longest_s: float = field(default=0.0, init=False)
+    _root: trio.lowlevel.Task | None = field(default=None, init=False)
+    _named: Block | None = field(default=None, init=False)  # that lasts
+    _ended: list[Block] = field(factory=list, init=False)  # not reported yet
+    _reported: trio.Event = field(factory=trio.Event, init=False)
+    _last: Block | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._node.add("watchdog", "part", self._figures)
 
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED

@@ -16,9 +16,10 @@ from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
+from trio_kafka.log.rolling import begin_segment
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
@@ -26,7 +27,6 @@ from trio_kafka.records.header import (
     LENGTH_END,
     NO_PRODUCER_ID,
     STAMP,
-    TRANSACTIONAL,
     BatchHeader,
     stamp_append_time,
 )
@@ -74,8 +74,12 @@ def append_as_leader(
     Raises KafkaError (nothing was written): MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE, the errors of
     ProducerState.check, NOT_LEADER_OR_FOLLOWER if the log was closed; LogDirError.
     """
-    work = _appending(log, records, headers, leader_epoch, now_ms=now_ms, in_pieces=in_pieces)
-    return log.latency.run_now(work)
+    if now_ms is None:
+        now_ms = log.now_ms()
+    appended = place(log, records, headers, leader_epoch, now_ms)
+    if not appended.duplicate:
+        log.latency.run_now(_writing(log, records, headers, now_ms, in_pieces))
+    return appended
 
 
 async def append_in_thread(
@@ -85,7 +89,11 @@ async def append_in_thread(
 
     The caller holds `Log.writing`, so that no other task cuts, closes or syncs the log.
     """
-    return await log.latency.run_in_threads(_appending(log, records, headers, leader_epoch))
+    now_ms = log.now_ms()
+    appended = place(log, records, headers, leader_epoch, now_ms)
+    if not appended.duplicate:
+        await log.latency.run_in_threads(_writing(log, records, headers, now_ms))
+    return appended
 
 
 def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -103,34 +111,7 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
     log.latency.run_now(_writing(log, records, headers, log.now_ms()))
 
 
-def roll(log: Log) -> None:
-    """Begin a new segment, unless the active one is empty. LogDirError."""
-    run_now(_rolling(log))
-
-
-async def roll_in_thread(log: Log) -> None:
-    """Begin a new segment as `roll` does; threads make its files. The caller holds `writing`."""
-    await run_in_threads(_rolling(log))
-
-
 # Steps of an append
-
-
-def _appending(
-    log: Log,
-    records: memoryview,
-    headers: Sequence[BatchHeader],
-    leader_epoch: int,
-    *,
-    now_ms: int | None = None,
-    in_pieces: bool = False,
-) -> FileWork[Appended]:
-    if now_ms is None:
-        now_ms = log.now_ms()
-    appended = place(log, records, headers, leader_epoch, now_ms)
-    if not appended.duplicate:
-        yield from _writing(log, records, headers, now_ms, in_pieces)
-    return appended
 
 
 def _writing(
@@ -145,9 +126,10 @@ def _writing(
     log.busy = True
     try:
         segment = log.segments.active
-        if segment.should_roll(log.config, log.rolling.jitter_ms, now_ms, records, headers):
-            segment = yield from _begin_segment(log, headers[0].base_offset, now_ms)
-        position = yield segment.writing(records, log.latency.give_way if in_pieces else None)
+        if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
+            segment = yield from begin_segment(log, headers[0].base_offset, now_ms)
+        give_way = log.latency.give_way if in_pieces and log.latency.yield_point.bound else None
+        position = yield segment.writing(records, give_way)
     except OSError as error:
         log.fail(error)
     finally:
@@ -247,51 +229,7 @@ def check_producers(
     for header in headers:
         if header.producer_id == NO_PRODUCER_ID or header.attributes & CONTROL:
             continue
-        duplicate = producers.check(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.last_offset_delta,
-            transactional=bool(header.attributes & TRANSACTIONAL),
-        )
+        duplicate = producers.check(header)
         if duplicate is not None:
             return duplicate
     return None
-
-
-# Steps of a roll
-
-
-def _rolling(log: Log) -> FileWork[None]:
-    if log.failed or log.closed or log.busy:
-        log.refuse()
-    log.busy = True
-    try:
-        if log.segments.active.size:
-            yield from _begin_segment(log, log.end_offset, log.now_ms())
-    except OSError as error:
-        log.fail(error)
-    finally:
-        log.busy = False
-
-
-def _begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
-    """Begin a segment, unless the active one is empty and begins there. OSError.
-
-    Raises KafkaError, LogDirError if the log was closed or has failed meanwhile.
-    """
-    active = log.segments.active
-    if active.base_offset == base_offset:  # empty: a setting alone made it full
-        return active
-    segment, snapshot = yield from log.rolling.prepare(
-        base_offset, now_ms, log.config, log.producers
-    )
-    if log.closed or log.failed:
-        segment.close()
-        if snapshot is not None:
-            snapshot.close()
-        active.close()
-        log.refuse()
-    log.rolling.install(segment, snapshot, log.config)
-    log.wants_sync(log)
-    return segment

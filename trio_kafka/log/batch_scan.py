@@ -20,6 +20,7 @@ from trio_kafka.records.header import (
 from trio_kafka.world.protocols import File
 
 BULK: Final = 256 * 1024
+STOP: Final = object()  # returned by the function of a `walk`
 _CHUNK: Final = 4096 + HEADER_SIZE
 
 
@@ -77,12 +78,13 @@ def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
 def walk(
     file: File,
     position: int,
-    see: Callable[[int, BatchHeader], None],
+    see: Callable[[int, BatchHeader], object],
     end: int | None = None,
     chunk: int = _CHUNK,
 ) -> FileWork[int]:
     """Call `see(position, header)` for each whole batch from `position` on. Return where they end.
 
+    see: returns STOP to end the walk with its batch.
     end: stop before a batch that begins there or later. chunk: bytes in one read; BULK for long
         scans.
     """
@@ -98,7 +100,8 @@ def walk(
                 return position
             if position + header.length + LENGTH_END > size:
                 return position
-            see(position, header)
+            if see(position, header) is STOP:
+                return position
             here += header.length + LENGTH_END
             position = start + here
         if len(view) < HEADER_SIZE:

@@ -18,6 +18,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec, TooLargeError, decompress, decompress_into
 from trio_kafka.records.zstd_window import largest_window
+from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
@@ -63,12 +64,12 @@ class Decompression:
         if not wait and self._large.statistics().tasks_waiting:
             raise trio.WouldBlock
         async with self._large:
-            buffer = self._world.buffer(limit)
+            buffer = new_buffer(limit)
             try:
                 size = await self._world.run_in_thread(_large, codec, data, buffer)
                 yield buffer[:size]
             finally:
-                await self._world.run_in_thread(self._world.discard, buffer)
+                await self._world.run_in_thread(discard, buffer)
 
 
 def is_large(records: Buffer) -> bool:

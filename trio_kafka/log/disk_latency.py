@@ -13,7 +13,9 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.scheduling.yield_point import YieldPoint
 
@@ -23,8 +25,10 @@ LONG_IN_THREAD_S: Final = 0.025
 SLOW_FOR_S: Final = 1.0
 SUSPECT_FOR_S: Final = 2.0
 CLOSE_S: Final = 0.0001
+_NEVER: Final = float("-inf")
 
 
+@define(eq=False)
 class DiskLatency:
     """Latency of the appends to one directory.
 
@@ -37,43 +41,20 @@ class DiskLatency:
         needs, and wait for the same disk.
     """
 
-    __slots__ = (
-        "_suspect_until",
-        "_waited",
-        "_waits",
-        "_watched",
-        "_yielded_s",
-        "appending",
-        "calm",
-        "elapsed",
-        "long_appends",
-        "longest_s",
-        "queues",
-        "slow_until",
-        "suspect",
-        "yield_point",
-    )
-
-    def __init__(
-        self,
-        elapsed: Callable[[], float],
-        waits: Callable[[], int] | None = None,
-        yield_point: YieldPoint | None = None,
-    ) -> None:
-        self.elapsed = elapsed
-        self.suspect = False
-        self._waits = waits
-        self._waited: int | None = None  # count before the watched append
-        self._watched = float("-inf")
-        self._suspect_until = float("-inf")
-        self.yield_point = yield_point or YieldPoint()
-        self._yielded_s = 0.0  # time spent in the yield point, all in all
-        self.appending = trio.Lock()
-        self.calm = True
-        self.queues = 0
-        self.long_appends = 0
-        self.longest_s = 0.0
-        self.slow_until = float("-inf")
+    elapsed: Callable[[], float]
+    _waits: Callable[[], int] | None = None
+    yield_point: YieldPoint = field(factory=YieldPoint)
+    suspect: bool = field(default=False, init=False)
+    _suspect_until: float = field(default=_NEVER, init=False)
+    _waited: int | None = field(default=None, init=False)  # count before the watched append
+    _watched: float = field(default=_NEVER, init=False)
+    _yielded_s: float = field(default=0.0, init=False)  # spent in the yield point, all in all
+    appending: trio.Lock = field(factory=trio.Lock, init=False)
+    calm: bool = field(default=True, init=False)
+    queues: int = field(default=0, init=False)
+    long_appends: int = field(default=0, init=False)
+    longest_s: float = field(default=0.0, init=False)
+    slow_until: float = field(default=_NEVER, init=False)
 
     @property
     def slow(self) -> bool:

@@ -18,7 +18,6 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.rolling import Rolling
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicId, TopicPartition
@@ -44,7 +43,8 @@ class Log:
 
     flush_end: end of the last append that `flush.messages` wants durable, see `durable_end`.
     on_durable: called when a sync has moved `durable_end`.
-    latency: of the directory. failed: the error that took the log offline.
+    jitter_ms: subtracted from `segment.ms`. latency: of the directory.
+    failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: run `sync` soon.
     busy: an append, a roll or a cut is in progress; no other may begin.
     writing: lock against cuts, syncs and closing; held during an append in a thread.
@@ -79,9 +79,9 @@ class Log:
         self.end_offset = state.end_offset
         self.recovery_point = self.flush_end = state.recovery_point
         self.failed: LogDirError | None = None
-        self.wants_sync: Callable[[Log], None] = _nobody
-        self.on_failure: Callable[[LogDirError], None] = _nobody
-        self.on_durable: Callable[[], None] = _nothing
+        self.wants_sync: Callable[[Log], None] = _ignore
+        self.on_failure: Callable[[LogDirError], None] = _ignore
+        self.on_durable: Callable[[], None] = _ignore
         self.lower_checkpoints: Callable[..., Awaitable[None]] = _lower_none
         self.closed = False
         self.busy = False
@@ -92,7 +92,7 @@ class Log:
         self.last_sync_ms = self.now_ms()
         self._high_watermark = self.start_offset
         self.high_watermark = state.high_watermark
-        self.rolling = Rolling(world, directory, self.segments, self.unsynced, config)
+        self.draw_jitter()
 
     # State
 
@@ -173,6 +173,11 @@ class Log:
             self.start_offset = offset
             self.epochs.truncate_from_start(offset)
 
+    def draw_jitter(self) -> None:
+        """Draw `jitter_ms` for the active segment."""
+        most = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        self.jitter_ms = self.world.random.randrange(most) if most > 0 else 0
+
     def abandon(self) -> None:
         """Close the files without a sync, as after a failure or a deletion. Leases stay valid."""
         self.closed = True
@@ -198,13 +203,9 @@ class Log:
         raise InvariantError(f"{self.partition}: the log is busy with another append, roll or cut")
 
 
-def _nobody(_: object) -> None:
+def _ignore(*_: object) -> None:
     """Default of the hooks."""
 
 
 async def _lower_none(*_: object) -> None:
     await trio.lowlevel.checkpoint()
-
-
-def _nothing() -> None:
-    """Default of the hooks."""

@@ -10,12 +10,8 @@ from typing import Final
 
 from crc32c import crc32c
 
-from trio_kafka.log.producer_state import (
-    NO_SEQUENCE,
-    ProducedBatch,
-    Producer,
-    ProducerState,
-)
+from trio_kafka.log.producer_state import ProducedBatch, Producer, ProducerState
+from trio_kafka.records.header import NO_SEQUENCE
 from trio_kafka.scheduling.chunked_work import Steps
 
 HEAD: Final = Struct(">hIi")

@@ -12,11 +12,10 @@ from typing import Final, NamedTuple
 
 from attrs import field
 
-from trio_kafka.attributes import define, frozen
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.header import NO_EPOCH, NO_SEQUENCE, BatchHeader
 
-NO_SEQUENCE: Final = -1
-NO_EPOCH: Final = -1
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 _REMEMBERED: Final = 5
 
@@ -53,23 +52,8 @@ class Producer:
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
-    def begin_epoch(self, epoch: int) -> None:
-        """Restart the sequences if the epoch is another one."""
-        if epoch != self.epoch:
-            self.epoch = epoch
-            self.batches.clear()
 
-
-@frozen(kw_only=True)
-class EndedTransaction:
-    """A transaction with its marker at `last_offset`."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    aborted: bool
-
-
+@define(eq=False)
 class ProducerState:
     """Producers of one partition, by id.
 
@@ -77,13 +61,11 @@ class ProducerState:
         snapshot or at the start of the log. None: not known to be durable.
     """
 
-    __slots__ = ("_ended", "_open", "_producers", "loads_at")
-
-    def __init__(self) -> None:
-        self._producers: dict[int, Producer] = {}
-        self._open: dict[int, int] = {}
-        self._ended: list[EndedTransaction] = []
-        self.loads_at: int | None = None
+    loads_at: int | None = field(default=None, init=False)
+    _producers: dict[int, Producer] = field(factory=dict, init=False)
+    _open: dict[int, int] = field(factory=dict, init=False)  # first offsets of open transactions
+    # First offset and marker's offset of transactions that ended above the high watermark.
+    _ended: list[tuple[int, int]] = field(factory=list, init=False)
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -94,14 +76,14 @@ class ProducerState:
     def get(self, producer_id: int) -> Producer | None:
         return self._producers.get(producer_id)
 
-    def check(
-        self, producer_id: int, epoch: int, sequence: int, delta: int, *, transactional: bool
-    ) -> ProducedBatch | None:
+    def check(self, header: BatchHeader) -> ProducedBatch | None:
         """Check a batch of data before its append. Return the batch that it repeats, or None.
 
-        sequence: NO_SEQUENCE for a batch of the broker, whose epoch alone is checked.
+        Only the epoch of a batch without a sequence is checked: the broker has written it.
         Raises KafkaError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
         """
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        sequence, delta = header.base_sequence, header.last_offset_delta
         producer = self._producers.get(producer_id)
         if producer is None:
             return None
@@ -119,28 +101,16 @@ class ProducerState:
             if sequence != want:
                 found = f"sequence {sequence} of producer {producer_id}, epoch {epoch}, want {want}"
                 raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
-        if producer.transaction_first_offset is not None and not transactional:
+        if producer.transaction_first_offset is not None and not header.is_transactional:
             found = f"a plain batch of producer {producer_id} within its transaction"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, found)
         return None
 
-    def note(
-        self,
-        producer_id: int,
-        epoch: int,
-        sequence: int,
-        delta: int,
-        *,
-        first_offset: int,
-        timestamp: int,
-        transactional: bool,
-    ) -> None:
-        """Note a batch of data appended at `first_offset`. sequence: NO_SEQUENCE if it has none."""
-        producer = self._producers.get(producer_id)
-        if producer is None:
-            producer = self._producers[producer_id] = Producer(producer_id=producer_id)
-        if epoch != producer.epoch:
-            producer.begin_epoch(epoch)
+    def note(self, header: BatchHeader) -> None:
+        """Note a batch of data that was appended."""
+        producer = self._producer_of(header)
+        sequence, delta = header.base_sequence, header.last_offset_delta
+        first_offset = header.base_offset
         batches = producer.batches
         batches.append(
             ProducedBatch(
@@ -148,60 +118,39 @@ class ProducerState:
                 sequence if sequence == NO_SEQUENCE else (sequence + delta) & _LAST_SEQUENCE,
                 first_offset + delta,
                 delta,
-                timestamp,
+                header.max_timestamp,
             )
         )
         if len(batches) > _REMEMBERED:
             del batches[0]
-        producer.timestamp = timestamp
-        if transactional and producer.transaction_first_offset is None:
+        if header.is_transactional and producer.transaction_first_offset is None:
             producer.transaction_first_offset = first_offset
-            self._open[producer_id] = first_offset
+            self._open[producer.producer_id] = first_offset
 
-    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """Check a coordinator's marker before its append.
+    def note_marker(self, header: BatchHeader, coordinator_epoch: int) -> int | None:
+        """Note a marker that was appended. Return where the transaction that it ends began.
 
-        Raises KafkaError: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED.
+        None: no transaction was open.
         """
-        producer = self._producers.get(producer_id)
-        if producer is None:
-            return
-        if epoch < producer.epoch:
-            found = f"marker of producer {producer_id} with epoch {epoch}, not {producer.epoch}"
-            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
-        if coordinator_epoch < producer.coordinator_epoch:
-            found = f"coordinator epoch {coordinator_epoch}, seen {producer.coordinator_epoch}"
-            raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, found)
+        producer = self._producer_of(header)
+        producer.coordinator_epoch = coordinator_epoch
+        producer.transaction_first_offset = None
+        first = self._open.pop(producer.producer_id, None)
+        if first is not None:
+            self._ended.append((first, header.base_offset))
+        return first
 
-    def note_marker(
-        self,
-        producer_id: int,
-        epoch: int,
-        *,
-        offset: int,
-        timestamp: int,
-        coordinator_epoch: int,
-        aborted: bool,
-    ) -> EndedTransaction | None:
-        """A marker was appended at `offset`.
-
-        The transaction that it ended, or None where none was open.
-        """
+    def _producer_of(self, header: BatchHeader) -> Producer:
+        """Return the producer of an appended batch. Another epoch restarts its sequences."""
+        producer_id = header.producer_id
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)
-        producer.begin_epoch(epoch)
-        producer.coordinator_epoch = coordinator_epoch
-        producer.timestamp = timestamp
-        first = self._open.pop(producer_id, None)
-        producer.transaction_first_offset = None
-        if first is None:
-            return None
-        ended = EndedTransaction(
-            producer_id=producer_id, first_offset=first, last_offset=offset, aborted=aborted
-        )
-        self._ended.append(ended)
-        return ended
+        if producer.epoch != header.producer_epoch:
+            producer.epoch = header.producer_epoch
+            producer.batches.clear()
+        producer.timestamp = header.max_timestamp
+        return producer
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the first offset of a transaction that is open, or ended above the high watermark.
@@ -209,11 +158,10 @@ class ProducerState:
         Without such a transaction: the high watermark.
         """
         if self._ended:
-            self._ended = [one for one in self._ended if one.last_offset >= high_watermark]
+            self._ended = [one for one in self._ended if one[1] >= high_watermark]
         if not self._open and not self._ended:
             return high_watermark
-        firsts = [one.first_offset for one in self._ended]
-        return min(high_watermark, *self._open.values(), *firsts)
+        return min(high_watermark, *self._open.values(), *(first for first, _ in self._ended))
 
     def first_open_offset(self, default: int) -> int:
         """Return the first offset of the oldest open transaction."""

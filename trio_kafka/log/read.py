@@ -76,6 +76,27 @@ async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
 # Bytes
 
 
+def lease_recent(log: Log, offset: int, max_bytes: int, end_offset: int) -> FileRange | None:
+    """Lease what `find_slice` would find, if it is at the end of the log and its batch is recent.
+
+    None: use `find_slice`. Nearly all reads end here; a generator would cost them 1 µs of 3.
+    """
+    segment = log.segments.active
+    if end_offset < log.end_offset or not segment.base_offset <= offset < log.end_offset:
+        return None
+    first = segment.find_recent(offset)
+    if first is None or offset < log.start_offset or log.failed or log.closed:
+        return None
+    position = first.position
+    size = min(max_bytes, segment.size - position)
+    if size < first.size:
+        return None
+    try:
+        return FileRange(segment.file.lease(position + size), position, size)
+    except OSError:
+        return None  # `find_slice` fails with the reason
+
+
 def find_slice(
     log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
 ) -> FileWork[FileSlice | None]:
@@ -89,16 +110,11 @@ def find_slice(
     """
     if log.failed or log.closed:
         log.refuse()
-    log_end, segments = log.end_offset, log.segments
+    log_end = log.end_offset
     if not log.start_offset <= offset <= log_end:
         found = f"offset {offset}, want {log.start_offset} to {log_end}"
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
-    if end_offset >= log_end:
-        end_offset, segment = log_end, segments.active
-        if segment.base_offset <= offset < log_end:  # nearly always: at the end of the log
-            first = segment.find_recent(offset)
-            if first is not None:
-                return _slice(segment, first, segment.size, max_bytes, at_least_one)
+    end_offset = min(end_offset, log_end)
     there = (yield from _first_batch(log, offset)) if offset < end_offset else None
     if there is None:
         return None
@@ -141,14 +157,6 @@ def _slice(
             return None
         size = first_size
     return FileSlice(segment.file, position, size, first_offset)
-
-
-def read(
-    log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
-) -> FileRange | None:
-    """Lease what `find_slice` finds. BlockingIOError: headers or an index are not in memory."""
-    found = perform_now(log, find_slice(log, offset, max_bytes, end_offset, at_least_one))
-    return None if found is None else found.lease()
 
 
 async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
@@ -199,8 +207,3 @@ def find_aborted(
                 return found
         number += 1
     return found
-
-
-async def aborted_transactions(log: Log, first: int, end: int) -> list[AbortedTransaction]:
-    """Return the aborted transactions between `first` and `end` (exclusive)."""
-    return await perform_in_threads(log, lambda: find_aborted(log.segments, first, end))

@@ -8,12 +8,13 @@ Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 
 from collections.abc import Awaitable, Callable
 
-from trio_kafka.log.append import roll, roll_in_thread
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
-from trio_kafka.log.files.names import SEGMENT_FILES, SNAPSHOT, offset_file
+from trio_kafka.log.files.names import SNAPSHOT, offset_file
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_snapshots import snapshots_among
 from trio_kafka.log.read import perform_in_threads
+from trio_kafka.log.rolling import roll, roll_in_thread
+from trio_kafka.log.segment_file import unlink_segment
 
 Checkpoint = Callable[[], Awaitable[None]]
 
@@ -91,10 +92,7 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
             for segment in gone:
                 segment.close()
                 log.unsynced.forget(segment)
-                for suffix in SEGMENT_FILES:
-                    name = offset_file(segment.base_offset, suffix)
-                    if log.directory.exists(name):
-                        await log.directory.unlink(name)
+                await unlink_segment(log.directory, segment.base_offset)
             for snapshot in snapshots_among(await names_in(log.directory)):
                 if snapshot < kept:
                     await log.directory.unlink(offset_file(snapshot, SNAPSHOT))

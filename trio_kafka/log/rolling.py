@@ -1,78 +1,77 @@
 """Rolls: seal the active segment of a log and begin the next one.
 
 Files are created first: without a free descriptor nothing has changed. Nothing is durable before
-    the next sync.
+    the next sync. The file operations of a roll are performed in the loop or in threads. Meanwhile
+    the log is `busy` and takes no append, other roll or cut.
 Source: segment.bytes, segment.ms, segment.jitter.ms, segment.index.bytes.
 """
 
 from contextlib import suppress
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.operations import FileWork
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.log import Log
 from trio_kafka.log.producer_snapshots import write_snapshot
-from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.segment import Segment
-from trio_kafka.log.segments import Segments
-from trio_kafka.log.unsynced_files import UnsyncedFiles
-from trio_kafka.world.protocols import Directory, File
-from trio_kafka.world.world import World
+from trio_kafka.world.protocols import File
 
 
-class Rolling:
-    """Rolls of one log. jitter_ms: drawn for each segment and subtracted from `segment.ms`."""
+def roll(log: Log) -> None:
+    """Begin a new segment, unless the active one is empty. LogDirError."""
+    run_now(_rolling(log))
 
-    __slots__ = ("_directory", "_segments", "_unsynced", "_world", "jitter_ms")
 
-    def __init__(
-        self,
-        world: World,
-        directory: Directory,
-        segments: Segments,
-        unsynced: UnsyncedFiles,
-        config: LogConfig,
-    ) -> None:
-        self._world = world
-        self._directory = directory
-        self._segments = segments
-        self._unsynced = unsynced
-        self.jitter_ms = self._draw_jitter(config)
+async def roll_in_thread(log: Log) -> None:
+    """Begin a new segment as `roll` does; threads make its files. The caller holds `writing`."""
+    await run_in_threads(_rolling(log))
 
-    def prepare(
-        self, base_offset: int, now_ms: int, config: LogConfig, producers: ProducerState
-    ) -> FileWork[tuple[Segment, File | None]]:
-        """Create the files of a segment that begins with `base_offset`. Call `install` next.
 
-        Nothing may be appended, cut or synced meanwhile. producers: as they are at `base_offset`.
-        Raises OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor.
-        """
-        active = self._segments.active
-        yield from active.write_indexes()
-        active.trim()
-        segment = yield from Segment.create(
-            self._directory, base_offset, now_ms, active.files, reserve=config.reserve
-        )
-        snapshot: File | None = None
-        try:
-            with suppress(KafkaError):  # no descriptor: the next load begins with an older snapshot
-                snapshot = yield from write_snapshot(
-                    self._directory, active.files, base_offset, producers
-                )
-        except BaseException:
-            segment.close()
-            raise
-        return segment, snapshot
+def _rolling(log: Log) -> FileWork[None]:
+    if log.failed or log.closed or log.busy:
+        log.refuse()
+    log.busy = True
+    try:
+        if log.segments.active.size:
+            yield from begin_segment(log, log.end_offset, log.now_ms())
+    except OSError as error:
+        log.fail(error)
+    finally:
+        log.busy = False
 
-    def install(self, segment: Segment, snapshot: File | None, config: LogConfig) -> None:
-        """Seal the active segment and let appends go to this one."""
-        active = self._segments.active
-        active.seal()
-        self._unsynced.sealed(active)
-        if snapshot is not None:
-            self._unsynced.wrote(snapshot)
-        self._segments.add(segment)
-        self.jitter_ms = self._draw_jitter(config)
 
-    def _draw_jitter(self, config: LogConfig) -> int:
-        most = min(config.segment_jitter_ms, config.segment_ms)
-        return self._world.random.randrange(most) if most > 0 else 0
+def begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
+    """Begin a segment, unless the active one is empty and begins there. The log is busy. OSError.
+
+    Raises KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor; KafkaError, LogDirError if
+    the log was closed or has failed meanwhile.
+    """
+    active = log.segments.active
+    if active.base_offset == base_offset:  # empty: a setting alone made it full
+        return active
+    yield from active.write_indexes()
+    active.trim()
+    segment = yield from Segment.create(
+        log.directory, base_offset, now_ms, active.files, reserve=log.config.reserve
+    )
+    snapshot: File | None = None
+    try:
+        with suppress(KafkaError):  # no descriptor: the next load begins with an older snapshot
+            snapshot = yield from write_snapshot(
+                log.directory, active.files, base_offset, log.producers
+            )
+        if log.closed or log.failed:
+            if snapshot is not None:
+                snapshot.close()
+            active.close()
+            log.refuse()
+    except BaseException:
+        segment.close()
+        raise
+    active.seal()
+    log.unsynced.sealed(active)
+    if snapshot is not None:
+        log.unsynced.wrote(snapshot)
+    log.segments.add(segment)
+    log.draw_jitter()
+    log.wants_sync(log)
+    return segment

@@ -6,27 +6,35 @@ that reads at the end of the log need no index.
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.names import LOG, offset_file
+from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes
-from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.index.entries import CorruptIndexError, EntryFile
+from trio_kafka.log.index.offset import ENTRY as OFFSET_ENTRY
 from trio_kafka.log.index.offset import OffsetIndex
+from trio_kafka.log.index.segment_sidecar import WrittenFile
+from trio_kafka.log.index.time import ENTRY as TIME_ENTRY
 from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
 from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.world.protocols import Buffer, Directory, File
+from trio_kafka.world.protocols import Buffer, Directory
 
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
 _REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
 
+@define(eq=False)
 class Segment(SegmentFile):
     """Segment that begins with `base_offset`.
 
@@ -36,45 +44,36 @@ class Segment(SegmentFile):
     created_ms: when this process first saw the segment.
     """
 
-    __slots__ = (
-        "_index_rebuilt",
-        "_recent",
-        "_since_index",
-        "base_offset",
-        "created_ms",
-        "max_timestamp",
-        "max_timestamp_offset",
-        "offsets",
-        "rolling_timestamp",
-        "times",
-        "timestamps_known",
-        "transactions",
-    )
+    created_ms: int = field(default=0, kw_only=True)
+    offsets: OffsetIndex = field(init=False)
+    times: TimeIndex = field(init=False)
+    transactions: TransactionIndex = field(init=False)
+    max_timestamp: int = field(default=NO_TIMESTAMP, init=False)
+    max_timestamp_offset: int = field(init=False)
+    timestamps_known: bool = field(init=False)
+    rolling_timestamp: int | None = field(default=None, init=False)
+    _since_index: int = field(default=0, init=False)
+    _index_rebuilt: bool = field(default=False, init=False)
+    # Last offset, base offset and position of the last batches.
+    _recent: list[tuple[int, int, int]] = field(factory=list, init=False)
 
-    def __init__(
-        self,
-        directory: Directory,
-        base_offset: int,
-        *,
-        file: File | None = None,
-        sealed: bool = False,
-        created_ms: int = 0,
-        files: OpenFiles | None = None,
-    ) -> None:
-        files = files or OpenFiles()
-        super().__init__(directory, offset_file(base_offset, LOG), files, file, sealed=sealed)
-        self.base_offset = base_offset
-        self.created_ms = created_ms
-        self.offsets = OffsetIndex(directory, base_offset, sealed=sealed, files=files)
-        self.times = TimeIndex(directory, base_offset, sealed=sealed, files=files)
-        self.transactions = TransactionIndex(directory, base_offset, sealed=sealed, files=files)
-        self.max_timestamp = NO_TIMESTAMP
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        directory, base_offset = self.directory, self.base_offset
+        index = partial(EntryFile, directory, sealed=self.sealed, files=self.files)
+        name = offset_file(base_offset, INDEX)
+        self.offsets = OffsetIndex(base_offset, index(name, OFFSET_ENTRY))
+        name = offset_file(base_offset, TIME_INDEX)
+        self.times = TimeIndex(base_offset, index(name, TIME_ENTRY))
+        self.transactions = TransactionIndex(
+            directory, base_offset, sealed=self.sealed, files=self.files
+        )
         self.max_timestamp_offset = base_offset
-        self.timestamps_known = not sealed
-        self.rolling_timestamp: int | None = None
-        self._since_index = 0
-        self._index_rebuilt = False
-        self._recent: list[tuple[int, int, int]] = []  # last offset, base offset, position
+        self.timestamps_known = not self.sealed
+
+    @property
+    def _indexes(self) -> tuple[WrittenFile, ...]:
+        return self.offsets.entries, self.times.entries, self.transactions
 
     @classmethod
     def create(
@@ -294,8 +293,8 @@ class Segment(SegmentFile):
 
     def reset(self) -> None:
         """Discard the indexes, to rebuild them from the batches."""
-        for entries in (self.offsets.entries, self.times.entries):
-            entries.reset()
+        self.offsets.entries.reset()
+        self.times.entries.reset()
         self.transactions.reset()
         self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
         self.timestamps_known = True
@@ -363,17 +362,12 @@ class Segment(SegmentFile):
         """
         if self.may_be_dirty:
             await self.sync_file()
-        await self.offsets.entries.sync()
-        await self.times.entries.sync()
-        await self.transactions.sync()
+        for index in self._indexes:
+            await index.sync()
         if self.sealed:
-            self._settle()
-
-    def _settle(self) -> None:
-        self.settle_file()
-        self.offsets.entries.settle()
-        self.times.entries.settle()
-        self.transactions.settle()
+            self.settle_file()
+            for index in self._indexes:
+                index.settle()
 
     def close(self) -> None:
         """Close all files; descriptors are closed after the last lease on them.
@@ -381,6 +375,5 @@ class Segment(SegmentFile):
         A sealed segment opens them again.
         """
         self.close_file()
-        self.offsets.entries.close()
-        self.times.entries.close()
-        self.transactions.close()
+        for index in self._indexes:
+            index.close()

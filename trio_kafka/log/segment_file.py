@@ -7,7 +7,11 @@ file of a sealed segment belongs to `open_files` once it is durable.
 import errno
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.files.names import LOG, SEGMENT_FILES, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import AppendBytes, GiveWay
 from trio_kafka.world.protocols import Buffer, Directory, File
@@ -15,48 +19,37 @@ from trio_kafka.world.protocols import Buffer, Directory, File
 _logger: Final = get_logger(__name__)
 
 
+@define(eq=False)
 class SegmentFile:
-    """File `name` in `directory`. sealed: it grows no more."""
+    """File of the segment that begins with `base_offset`. sealed: it grows no more.
 
-    __slots__ = (
-        "_cuts",
-        "_durable",
-        "_file",
-        "_name",
-        "_reported",
-        "_seen",
-        "_size",
-        "directory",
-        "files",
-        "sealed",
-    )
+    file: open already; None: it is opened when it is needed. files: open files of all logs.
+    """
 
-    def __init__(
-        self,
-        directory: Directory,
-        name: str,
-        files: OpenFiles,
-        file: File | None,
-        *,
-        sealed: bool,
-    ) -> None:
-        """file: open already; None: it is opened when it is needed."""
-        self.directory = directory
-        self.files = files
-        self.sealed = sealed
-        self._name = name
-        self._file: File | None = None  # growing or not durable yet; else it is in `files`
+    directory: Directory
+    base_offset: int
+    # Growing or not durable yet; otherwise it is in `files`.
+    _file: File | None = field(default=None, kw_only=True)
+    sealed: bool = field(default=False, kw_only=True)
+    files: OpenFiles = field(factory=OpenFiles, kw_only=True)
+    _name: str = field(init=False)
+    _size: int = field(init=False)
+    # Durable length of a growing segment that was not cut since; -1: not known.
+    _durable: int = field(default=-1, init=False)
+    _cuts: int = field(default=0, init=False)
+    _seen: int = field(default=-1, init=False)
+    _reported: tuple[str, ...] = field(default=(), init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._name = offset_file(self.base_offset, LOG)
+        file = self._file
         self._size = file.size if file else 0
-        # Durable length of a growing segment that was not cut since; -1: not known.
-        self._durable = 0 if file is not None and not sealed and not file.size else -1
-        self._cuts = 0
-        self._seen = -1
-        self._reported: tuple[str, ...] = ()
-        if file is not None and sealed:
-            files.keep(self, file)
+        if file is not None and self.sealed:
+            self._file = None
+            self.files.keep(self, file)
         elif file is not None:
-            self._file = file
-            files.grows(self)
+            self._durable = -1 if file.size else 0
+            self.files.grows(self)
 
     @property
     def file(self) -> File:
@@ -202,3 +195,11 @@ class SegmentFile:
         self._doubt()
         self.files.grows_no_more(self)
         self.files.close(self)
+
+
+async def unlink_segment(directory: Directory, base_offset: int) -> None:
+    """Remove the files of a segment, those that exist. OSError."""
+    for suffix in SEGMENT_FILES:
+        name = offset_file(base_offset, suffix)
+        if directory.exists(name):
+            await directory.unlink(name)

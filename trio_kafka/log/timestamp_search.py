@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import walk
+from trio_kafka.log.batch_scan import STOP, walk
 from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.log import Log
@@ -105,24 +105,19 @@ def first_record(
     return None
 
 
-class _Enough(Exception):  # noqa: N818 - ends a walk, no error
-    def __init__(self, position: int, header: BatchHeader) -> None:
-        super().__init__()
-        self.found = position, header
-
-
 def _first_batch(
     segment: Segment, position: int, timestamp: int
 ) -> FileWork[tuple[int, BatchHeader] | None]:
-    def see(here: int, header: BatchHeader) -> None:
-        if header.max_timestamp >= timestamp:
-            raise _Enough(here, header)
+    found: list[tuple[int, BatchHeader]] = []
 
-    try:
-        yield from walk(segment.file, position, see)
-    except _Enough as enough:
-        return enough.found
-    return None
+    def see(here: int, header: BatchHeader) -> object:
+        if header.max_timestamp < timestamp:
+            return None
+        found.append((here, header))
+        return STOP
+
+    yield from walk(segment.file, position, see)
+    return found[0] if found else None
 
 
 def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork[Candidate]:

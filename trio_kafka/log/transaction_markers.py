@@ -3,24 +3,16 @@
 Source: KIP-98; control records ABORT (0) and COMMIT (1).
 """
 
-from struct import Struct
 from typing import Final
 
+from trio_kafka.errors import KafkaError
 from trio_kafka.log.index.transaction import AbortedTransaction
-from trio_kafka.log.producer_state import EndedTransaction, ProducerState
+from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.records.batch import read_records
-from trio_kafka.records.header import (
-    CONTROL,
-    NO_PRODUCER_ID,
-    TRANSACTIONAL,
-    BatchHeader,
-)
+from trio_kafka.records.control import read_marker
+from trio_kafka.records.header import CONTROL, NO_PRODUCER_ID, BatchHeader
 from trio_kafka.world.protocols import Buffer
 
-_KEY: Final = Struct(">hh")
-_VALUE: Final = Struct(">hi")
-_ABORT: Final = 0
-_COMMIT: Final = 1
 _LARGEST: Final = 64 << 10  # bytes of a control batch: a marker is 20
 
 
@@ -35,49 +27,26 @@ def note_batch(
         return None
     if header.attributes & CONTROL:
         return _note_marker(producers, header, buffer, position)
-    producers.note(
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.last_offset_delta,
-        first_offset=header.base_offset,
-        timestamp=header.max_timestamp,
-        transactional=bool(header.attributes & TRANSACTIONAL),
-    )
-    return None
-
-
-def read_marker(header: BatchHeader, buffer: Buffer, position: int) -> tuple[bool, int] | None:
-    """Return (aborted, coordinator epoch) of a control batch; None: not a transaction marker."""
-    for record in read_records(buffer, position, header, _LARGEST):
-        if record.key is None or len(record.key) < _KEY.size or record.value is None:
-            return None
-        kind = _KEY.unpack_from(record.key)[1]
-        if kind in (_ABORT, _COMMIT) and len(record.value) >= _VALUE.size:
-            return kind == _ABORT, _VALUE.unpack_from(record.value)[1]
+    producers.note(header)
     return None
 
 
 def _note_marker(
     producers: ProducerState, header: BatchHeader, buffer: Buffer, position: int
 ) -> AbortedTransaction | None:
-    marker = read_marker(header, buffer, position)
+    first = next(read_records(buffer, position, header, _LARGEST), None)
+    try:
+        marker = None if first is None else read_marker(first)
+    except KafkaError:  # an invalid key or value: it ends no transaction
+        marker = None
     if marker is None:
         return None
-    aborted, coordinator_epoch = marker
-    ended: EndedTransaction | None = producers.note_marker(
-        header.producer_id,
-        header.producer_epoch,
-        offset=header.base_offset,
-        timestamp=header.max_timestamp,
-        coordinator_epoch=coordinator_epoch,
-        aborted=aborted,
-    )
-    if ended is None or not aborted:
+    begun = producers.note_marker(header, marker.coordinator_epoch)
+    if begun is None or marker.committed:
         return None
     return AbortedTransaction(
-        producer_id=ended.producer_id,
-        first_offset=ended.first_offset,
-        last_offset=ended.last_offset,
-        last_stable_offset=producers.first_open_offset(ended.last_offset + 1),
+        producer_id=header.producer_id,
+        first_offset=begun,
+        last_offset=header.base_offset,
+        last_stable_offset=producers.first_open_offset(header.base_offset + 1),
     )

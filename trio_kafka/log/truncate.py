@@ -16,11 +16,11 @@ import trio
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.durability.sync import write_epochs
 from trio_kafka.log.files.descriptor_retry import sync_names
-from trio_kafka.log.files.names import SEGMENT_FILES, offset_file
 from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_snapshots import drop_snapshots, load_producers
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment_file import unlink_segment
 
 BYTES_A_TURN: Final = 16 << 20
 LONGEST_S: Final = 300.0  # waits for the disk and for descriptors included
@@ -139,7 +139,4 @@ async def _remove(log: Log, segment: Segment) -> None:
     log.segments.remove(segment)
     log.unsynced.forget(segment)
     segment.close()
-    for suffix in SEGMENT_FILES:
-        name = offset_file(segment.base_offset, suffix)
-        if log.directory.exists(name):
-            await log.directory.unlink(name)
+    await unlink_segment(log.directory, segment.base_offset)

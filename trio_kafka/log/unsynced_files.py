@@ -5,6 +5,9 @@ They are kept until a sync has succeeded, so that two syncs at a time cannot eac
 
 from collections.abc import Sequence
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.log.files.checkpoints import replace_file
 from trio_kafka.log.files.descriptor_retry import sync_names
 from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
@@ -12,32 +15,25 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.world.protocols import Directory, File
 
 
+@define(eq=False)
 class UnsyncedFiles:
     """Files of one log to be synced.
 
     parent: directory in which the name of the log's directory is not durable yet.
     """
 
-    __slots__ = ("_directory", "_files", "_made", "_owed", "_parent", "_sealed", "_synced")
-
-    def __init__(self, directory: Directory, parent: Directory | None) -> None:
-        self._directory = directory
-        self._parent = parent
-        self._sealed: list[Segment] = []
-        self._files: list[File] = []
-        self._owed = b""
-        self._made = 1
-        self._synced = 0
+    _directory: Directory
+    parent: Directory | None
+    _sealed: list[Segment] = field(factory=list, init=False)
+    _files: list[File] = field(factory=list, init=False)
+    _owed: bytes = field(default=b"", init=False)
+    _made: int = field(default=1, init=False)
+    _synced: int = field(default=0, init=False)
 
     @property
     def new(self) -> bool:
         """True if the name of the log's directory is not durable yet."""
-        return self._parent is not None
-
-    @property
-    def parent(self) -> Directory | None:
-        """Directory in which the name of the log's directory is not durable yet."""
-        return self._parent
+        return self.parent is not None
 
     def sealed(self, segment: Segment) -> None:
         """Add a segment that was sealed."""
@@ -75,9 +71,9 @@ class UnsyncedFiles:
         await active.sync()  # the indexes too, if a clean stop has written them
         if made != self._synced:
             await sync_names(self._directory)
-        if self._parent is not None:
-            await sync_names(self._parent)
-        self._parent = None
+        if self.parent is not None:
+            await sync_names(self.parent)
+        self.parent = None
         self._synced = made
         self._sealed = [segment for segment in self._sealed if segment not in sealed]
         self._files = [file for file in self._files if file not in files]
@@ -96,7 +92,7 @@ class UnsyncedFiles:
     def _named(self, made: int) -> None:
         """Note that the names that existed at `made` are durable."""
         self._owed = b""
-        self._parent = None
+        self.parent = None
         self._synced = made
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ has one owner, and is done when it is applied.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from attrs import Factory, evolve
 
@@ -61,23 +61,6 @@ class MetadataDelta:
     next_producer_id: int | None = None
     _ids: dict[str, TopicId] = Factory(dict)
     _shared: dict[tuple[object, ...], tuple[object, ...]] = Factory(dict)
-
-    @property
-    def empty(self) -> bool:
-        """True if nothing has changed."""
-        maps: tuple[Mapping[Any, object], ...] = (
-            self.topics,
-            self.deleted_topics,
-            self.brokers,
-            self.controllers,
-            self.configs,
-            self.features,
-            self.quotas,
-            self.scram,
-            self.acls,
-            self.tokens,
-        )
-        return self.next_producer_id is None and not any(maps)
 
     # For replay: the state after all records so far.
 

@@ -5,7 +5,7 @@ they decide the versions of the other records; a topic comes before its partitio
 order is that of the image.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from trio_kafka.metadata.image import (
@@ -19,21 +19,14 @@ from trio_kafka.metadata.image import (
 )
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.model import TopicId
-from trio_kafka.protocol.stored.metadata.brokers import (
-    BrokerEndpoint,
-    BrokerFeature,
-    RegisterBrokerRecord,
-)
+from trio_kafka.protocol.stored.metadata.brokers import RegisterBrokerRecord
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
-from trio_kafka.protocol.stored.metadata.controllers import (
-    ControllerEndpoint,
-    ControllerFeature,
-    RegisterControllerRecord,
-)
+from trio_kafka.protocol.stored.metadata.controllers import RegisterControllerRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
-from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord, EntityData
+from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
+from trio_kafka.protocol.structs.cluster import EntityData, NodeFeature, NodeListener
 
 T = TypeVar("T")
 
@@ -94,8 +87,8 @@ def broker_record(broker: BrokerRegistration) -> RegisterBrokerRecord:
         broker_id=broker.id,
         incarnation_id=broker.incarnation_id,
         broker_epoch=broker.epoch,
-        end_points=_endpoints(BrokerEndpoint, broker.endpoints),
-        features=_features(BrokerFeature, broker.features),
+        end_points=_endpoints(broker.endpoints),
+        features=_features(broker.features),
         rack=broker.rack,
         fenced=broker.fenced,
         in_controlled_shutdown=broker.in_controlled_shutdown,
@@ -110,22 +103,22 @@ def controller_record(controller: ControllerRegistration) -> RegisterControllerR
         controller_id=controller.id,
         incarnation_id=controller.incarnation_id,
         zk_migration_ready=False,
-        end_points=_endpoints(ControllerEndpoint, controller.endpoints),
-        features=_features(ControllerFeature, controller.features),
+        end_points=_endpoints(controller.endpoints),
+        features=_features(controller.features),
     )
 
 
-def _endpoints(of: Callable[..., T], endpoints: Iterable[ListenerEndpoint]) -> list[T]:
-    """Return endpoints as structs of one kind of record."""
+def _endpoints(endpoints: Iterable[ListenerEndpoint]) -> list[NodeListener]:
     return [
-        of(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
+        NodeListener(
+            name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol
+        )
         for at in endpoints
     ]
 
 
-def _features(of: Callable[..., T], features: Mapping[str, VersionRange]) -> list[T]:
-    """Return supported features as structs of one kind of record."""
+def _features(features: Mapping[str, VersionRange]) -> list[NodeFeature]:
     return [
-        of(name=name, min_supported_version=levels.low, max_supported_version=levels.high)
+        NodeFeature(name=name, min_supported_version=levels.low, max_supported_version=levels.high)
         for name, levels in features.items()
     ]

@@ -20,14 +20,8 @@ METADATA_VERSION: Final = "metadata.version"
 KRAFT_VERSION: Final = "kraft.version"
 ELR_VERSION: Final = "eligible.leader.replicas.version"
 
-RELEASES: Final = (
-    *("3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2"),
-    *("3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0", "4.0-IV0"),
-    *("4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0"),
-    *("4.4-IV0", "4.4-IV1", "4.4-IV2"),
-)
-OLDEST_LEVEL: Final = 7
-LATEST_LEVEL: Final = OLDEST_LEVEL + len(RELEASES) - 1
+OLDEST_LEVEL: Final = 7  # 3.3-IV3
+LATEST_LEVEL: Final = 33  # 4.4-IV2
 
 SUPPORTED: Final = {
     METADATA_VERSION: VersionRange(OLDEST_LEVEL, LATEST_LEVEL),
@@ -65,14 +59,6 @@ def default_level(feature: str, metadata_version: int) -> int:
         return metadata_version
     reached = [level for start, level in _DEFAULTS[feature] if start <= metadata_version]
     return reached[-1] if reached else 0
-
-
-def level_of_release(release: str) -> int:
-    """Return the metadata.version of `4.4-IV2`, or the last one of `4.4`. Raises ValueError."""
-    for level, known in reversed(list(enumerate(RELEASES, OLDEST_LEVEL))):
-        if known == release or known.rsplit("-", 1)[0] == release:
-            return level
-    raise ValueError(f"unknown release {release!r}: expected one of {', '.join(RELEASES)}")
 
 
 def bootstrap_features(metadata_version: int = LATEST_LEVEL) -> list[FeatureLevelRecord]:

@@ -34,6 +34,7 @@ from trio_kafka.protocol.stored.metadata import (
     topics,
     transactions,
 )
+from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 
 UNCHANGED_LEADER: Final = -2
 UNCHANGED_RECOVERY: Final = -1
@@ -51,12 +52,6 @@ def replay(delta: MetadataDelta, record: MetadataRecord) -> None:
             f"metadata record {message.name} (key {message.key}) cannot be replayed"
         )
     apply(delta, record)
-
-
-def replay_all(delta: MetadataDelta, records: Sequence[MetadataRecord]) -> None:
-    """Apply records in order."""
-    for record in records:
-        replay(delta, record)
 
 
 # Topics.
@@ -242,15 +237,11 @@ def _unregister_controller(
     delta.controllers[NodeId(record.controller_id)] = None
 
 
-def _endpoints(
-    found: Sequence[brokers.BrokerEndpoint] | Sequence[controllers.ControllerEndpoint],
-) -> tuple[ListenerEndpoint, ...]:
+def _endpoints(found: Sequence[NodeListener]) -> tuple[ListenerEndpoint, ...]:
     return tuple(ListenerEndpoint(e.name, e.host, e.port, e.security_protocol) for e in found)
 
 
-def _features(
-    found: Sequence[brokers.BrokerFeature] | Sequence[controllers.ControllerFeature],
-) -> dict[str, VersionRange]:
+def _features(found: Sequence[NodeFeature]) -> dict[str, VersionRange]:
     return {f.name: VersionRange(f.min_supported_version, f.max_supported_version) for f in found}
 
 

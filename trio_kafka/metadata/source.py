@@ -10,71 +10,46 @@ from typing import Protocol, TypeAlias
 
 from trio_kafka.attributes import frozen
 from trio_kafka.model import NodeId
-from trio_kafka.protocol.stored.metadata.brokers import (
-    BrokerRegistrationChangeRecord,
-    FenceBrokerRecord,
-    RegisterBrokerRecord,
-    UnfenceBrokerRecord,
-    UnregisterBrokerRecord,
-)
-from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
-from trio_kafka.protocol.stored.metadata.controllers import (
-    RegisterControllerRecord,
-    UnregisterControllerRecord,
-)
-from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord, ZkMigrationStateRecord
-from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
-from trio_kafka.protocol.stored.metadata.quotas import ClientQuotaRecord
-from trio_kafka.protocol.stored.metadata.security import (
-    AccessControlEntryRecord,
-    DelegationTokenRecord,
-    RemoveAccessControlEntryRecord,
-    RemoveDelegationTokenRecord,
-    RemoveUserScramCredentialRecord,
-    UserScramCredentialRecord,
-)
-from trio_kafka.protocol.stored.metadata.topics import (
-    ClearElrRecord,
-    PartitionChangeRecord,
-    PartitionRecord,
-    RemoveTopicRecord,
-    TopicRecord,
-)
-from trio_kafka.protocol.stored.metadata.transactions import (
-    AbortTransactionRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-    NoOpRecord,
+from trio_kafka.protocol.stored.metadata import (
+    brokers,
+    configs,
+    controllers,
+    features,
+    producer_ids,
+    quotas,
+    security,
+    topics,
+    transactions,
 )
 
 MetadataRecord: TypeAlias = (
-    TopicRecord
-    | PartitionRecord
-    | PartitionChangeRecord
-    | RemoveTopicRecord
-    | ClearElrRecord
-    | ConfigRecord
-    | RegisterBrokerRecord
-    | UnregisterBrokerRecord
-    | BrokerRegistrationChangeRecord
-    | FenceBrokerRecord
-    | UnfenceBrokerRecord
-    | RegisterControllerRecord
-    | UnregisterControllerRecord
-    | FeatureLevelRecord
-    | ZkMigrationStateRecord
-    | ProducerIdsRecord
-    | ClientQuotaRecord
-    | AccessControlEntryRecord
-    | RemoveAccessControlEntryRecord
-    | UserScramCredentialRecord
-    | RemoveUserScramCredentialRecord
-    | DelegationTokenRecord
-    | RemoveDelegationTokenRecord
-    | BeginTransactionRecord
-    | EndTransactionRecord
-    | AbortTransactionRecord
-    | NoOpRecord
+    topics.TopicRecord
+    | topics.PartitionRecord
+    | topics.PartitionChangeRecord
+    | topics.RemoveTopicRecord
+    | topics.ClearElrRecord
+    | configs.ConfigRecord
+    | brokers.RegisterBrokerRecord
+    | brokers.UnregisterBrokerRecord
+    | brokers.BrokerRegistrationChangeRecord
+    | brokers.FenceBrokerRecord
+    | brokers.UnfenceBrokerRecord
+    | controllers.RegisterControllerRecord
+    | controllers.UnregisterControllerRecord
+    | features.FeatureLevelRecord
+    | features.ZkMigrationStateRecord
+    | producer_ids.ProducerIdsRecord
+    | quotas.ClientQuotaRecord
+    | security.AccessControlEntryRecord
+    | security.RemoveAccessControlEntryRecord
+    | security.UserScramCredentialRecord
+    | security.RemoveUserScramCredentialRecord
+    | security.DelegationTokenRecord
+    | security.RemoveDelegationTokenRecord
+    | transactions.BeginTransactionRecord
+    | transactions.EndTransactionRecord
+    | transactions.AbortTransactionRecord
+    | transactions.NoOpRecord
 )
 
 
@@ -134,9 +109,6 @@ class MetadataSource(Protocol):
 
     def batch(self, level: int) -> NewBatch:
         """Return an empty batch, to be written as metadata.version `level` requires."""
-
-    def append(self, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
-        """Append a batch of few records; return its exclusive end."""
 
     async def wait_committed(self, offset: int) -> None:
         """Wait until all records below `offset` are committed.

@@ -1,48 +1,38 @@
 """The request channel of a plane, with its completion lane.
 
-Requests wait in a bounded memory channel. Completions of parked requests wait in a deque beside it,
+Requests wait in a bounded channel. Completions of parked requests wait in a deque beside it,
 the completion lane, and go first. A task can wait for one thing only, so a completion that finds an
-idle handler sends a wake-up through the channel. Handlers become idle only when the lane is empty.
+idle handler sends a wake-up through the channel. A handler becomes idle only if the lane is empty,
+or if enough others are active; one that stops serving passes the lane on.
 """
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final
 
-import trio
-
-from trio_kafka.introspect.channels import ChannelStatistics, Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
-
-
-class Wake:
-    """Wakes an idle handler for the completion lane."""
-
-
-_WAKE: Final = Wake()
 
 
 class RequestChannel:
     """Channel from processors to handlers.
 
     bound: of requests (`queued.max.requests`); completions are bounded by the parked requests.
-    elapsed: clock of the requests' stamps. counts: of the requests. completions: the lane.
+    elapsed: clock of the requests' stamps.
+    requests: the channel; None in it wakes an idle handler for the lane. completions: the lane.
     """
 
     def __init__(
         self, bound: int, node: Node, elapsed: Callable[[], float], name: str = "request-channel"
     ) -> None:
         node = node.add(name, "part", self._lane_figures)
-        self._send: Sender[Request | Wake]
-        self._receive: Receiver[Request | Wake]
-        self._send, self._receive = open_channel(bound, node, "requests", self._age_s)
+        self.requests: Channel[Request | None] = Channel(bound, node, "requests", self._age_s)
         self._elapsed = elapsed
-        self.counts = self._send.counts
         self.completions: deque[Delayed] = deque()
         self._completed = self._most_completions = 0
         self._waiting: deque[Callable[[], None]] = deque()  # calls for room
+        self._is_waking = False  # a wake-up is on its way
 
     @property
     def idle(self) -> bool:
@@ -50,12 +40,12 @@ class RequestChannel:
 
         The caller may then serve a plain request in place of that handler.
         """
-        counts = self.counts
-        return counts.idle > 0 and not counts.queued and not self.completions
+        requests = self.requests
+        return requests.idle > 0 and not requests.queued and not self.completions
 
     def offer(self, request: Request) -> None:
         """Queue a request. Raises trio.WouldBlock when the channel is full."""
-        self._send.send_nowait(request)
+        self.requests.send_nowait(request)
 
     def call_when_room(self, call: Callable[[], None]) -> None:
         """Call once, when a request was taken; first come, first served."""
@@ -63,7 +53,7 @@ class RequestChannel:
 
     def call_next(self) -> None:
         """Pass a call on: the room was not used."""
-        if self._waiting and self.counts.queued < self.counts.bound:
+        if self._waiting and self.requests.queued < self.requests.bound:
             self._waiting.popleft()()
 
     def complete(self, delayed: Delayed) -> None:
@@ -73,45 +63,36 @@ class RequestChannel:
         self._completed += 1
         if len(completions) > self._most_completions:  # noqa: PLR1730 - max() costs more
             self._most_completions = len(completions)
-        if self.counts.idle and len(self.completions) == 1:
-            self._send.send_nowait(_WAKE)  # a receiver waits: this cannot fail
+        self.pass_on()
 
     def take_nowait(self) -> Request | Delayed | None:
         """Return the next item, completions first; None when nothing is queued."""
-        while True:
-            if self.completions:
-                return self.completions.popleft()
-            try:
-                item = self._receive.receive_nowait()
-            except trio.WouldBlock:
-                return None
-            if isinstance(item, Request):
-                if self._waiting:
-                    self._waiting.popleft()()
-                return item
+        if self.completions:
+            return self.completions.popleft()
+        return self._taken(self.requests.receive_nowait()) if self.requests.queued else None
 
-    async def take(self) -> Request | Delayed:
-        """Wait for the next item; no checkpoint if there is one already."""
-        while True:
-            if self.completions:
-                return self.completions.popleft()
-            item = await self._receive.receive()
-            if isinstance(item, Request):
-                if self._waiting:
-                    self._waiting.popleft()()
-                return item
+    async def take(self) -> Request | None:
+        """Wait for a request; None: the completion lane may have items.
+
+        No checkpoint if a request is queued already.
+        """
+        return self._taken(await self.requests.receive())
+
+    def _taken(self, request: Request | None) -> Request | None:
+        if request is None:
+            self._is_waking = False
+        elif self._waiting:
+            self._waiting.popleft()()
+        return request
 
     def pass_on(self) -> None:
-        """Wake another handler for the lane; called by a handler that ends."""
-        if self.completions and self.counts.idle:
-            self._send.send_nowait(_WAKE)
+        """Wake an idle handler for the lane, unless one wakes already."""
+        if self.completions and self.requests.idle and not self._is_waking:
+            self._is_waking = True
+            self.requests.send_nowait(None)  # a receiver waits: this cannot fail
 
-    def statistics(self) -> ChannelStatistics:
-        """Statistics of the requests."""
-        return self.counts.statistics()
-
-    def _age_s(self, item: Request | Wake) -> float | None:
-        return self._elapsed() - item.stamps.received if isinstance(item, Request) else None
+    def _age_s(self, request: Request | None) -> float | None:
+        return None if request is None else self._elapsed() - request.stamps.received
 
     def _lane_figures(self) -> Figures:
         return {

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.introspect.stamps import Origin, Stamps
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
@@ -11,7 +14,7 @@ from trio_kafka.network.outgoing import Outgoing
 from trio_kafka.network.reasons import CloseReason, MuteReason, mute_reasons_text
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.security.principal import NOBODY
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.wire.frame import Frame, Framer
 from trio_kafka.wire.server import Segments, raw_client_id
 from trio_kafka.world.protocols import Socket
@@ -37,75 +40,50 @@ class ConnectionOwner(Protocol):
     def close(self, connection: "Connection", reason: CloseReason) -> None: ...
 
 
+@define(eq=False, repr=False)
 class Connection:
     """State of one connection; only its owner changes it. Implements `ConnectionPort`.
 
     readable: the socket may have bytes. queued: in the ready queue of the reader.
     answers: sent at the end of the round. out: the rest of answers that the socket did not take.
-    ending: why it is closed as soon as `out` is sent. flushing: a ContinueSending is queued.
+    ending: why it is closed as soon as `out` is sent. flushing: the writer will resume `out`.
     progress: `trio.current_time()` of the last pass in which the peer sent or took bytes.
     send_buffer, receive_buffer: bytes that the system was asked for; None: it chooses itself.
     """
 
-    __slots__ = (
-        "_client_id",
-        "_client_raw",
-        "_owner",
-        "answers",
-        "charged",
-        "closed",
-        "ending",
-        "flushing",
-        "framer",
-        "key",
-        "left",
-        "muted",
-        "node",
-        "origin",
-        "out",
-        "parked",
-        "peer",
-        "principal",
-        "progress",
-        "queued",
-        "readable",
-        "receive_buffer",
-        "request",
-        "requests",
-        "send_buffer",
-        "slot",
-        "socket",
-    )
+    socket: Socket
+    _owner: ConnectionOwner
+    framer: Framer
+    key: int = field(init=False)
+    peer: Endpoint = field(init=False)
+    origin: Origin = field(init=False)
+    send_buffer: int | None = field(init=False)
+    receive_buffer: int | None = field(init=False)
+    node: Node = field(init=False)
+    muted: int = 0
+    readable: bool = True  # bytes may have arrived before it was registered
+    queued: bool = False
+    left: bool = False
+    closed: bool = False
+    flushing: bool = False
+    answers: list[tuple[Request, Segments]] | None = None
+    out: Outgoing | None = None
+    ending: tuple[CloseReason, str] | None = None
+    request: Request | None = None
+    parked: Callable[[], None] | None = None
+    progress: float = 0.0
+    requests: int = 0
+    slot: Slot | None = None
+    principal: Principal = NOBODY
+    charged: Stamps | None = None
+    _client_raw: bytes = b""
+    _client_id: str = ""
 
-    def __init__(self, socket: Socket, owner: ConnectionOwner, framer: Framer) -> None:
-        self.socket = socket
-        self.key = socket.key
-        self.peer: Endpoint = socket.peer
-        self._owner = owner
-        self.framer = framer
-        self.muted = 0
-        self.readable = True  # bytes may have arrived before it was registered
-        self.queued = False
-        self.left = False
-        self.closed = False
-        self.flushing = False
-        self.answers: list[tuple[Request, Segments]] | None = None
-        self.out: Outgoing | None = None
-        self.ending: tuple[CloseReason, str] | None = None
-        self.request: Request | None = None
-        self.parked: Callable[[], None] | None = None
-        self.progress = 0.0
-        self.requests = 0
-        self.slot: Slot | None = None
-        self.node: Node
-        listener = owner.listener
-        self.send_buffer = listener.send_buffer
-        self.receive_buffer = listener.receive_buffer
+    def __attrs_post_init__(self) -> None:
+        socket, listener = self.socket, self._owner.listener
+        self.key, self.peer = socket.key, socket.peer
+        self.send_buffer, self.receive_buffer = listener.send_buffer, listener.receive_buffer
         self.origin = Origin(self.peer, socket.local, listener.name, listener.security_protocol, 0)
-        self.principal = NOBODY
-        self.charged: Stamps | None = None
-        self._client_raw = b""
-        self._client_id = ""
 
     @property
     def listener(self) -> ListenerSettings:

@@ -3,7 +3,9 @@
 from typing import Final
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Node
@@ -27,17 +29,18 @@ _QUIET: Final = frozenset(
 )
 
 
+@define(eq=False)
 class ConnectionTable:
     """Open connections by key of the socket, oldest first."""
 
-    def __init__(self, selector: Selector, counters: Counters, listener: str, node: Node) -> None:
-        self.by_key: dict[int, Connection] = {}
-        self.accepted = 0
-        self._selector = selector
-        self._counters = counters
-        self._listener = listener
-        self._node = node
-        self._changed = trio.Event()  # the first connection was added, or the last one closed
+    _selector: Selector
+    _counters: Counters
+    _listener: str
+    _node: Node
+    by_key: dict[int, Connection] = field(factory=dict, init=False)
+    accepted: int = field(default=0, init=False)
+    # Set when the first connection was added, or the last one closed.
+    _changed: trio.Event = field(factory=trio.Event, init=False)
 
     def __len__(self) -> int:
         return len(self.by_key)

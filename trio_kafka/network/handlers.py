@@ -4,16 +4,19 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import trio
+from attrs import Factory, field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.request_metrics import RequestMetrics
+from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
+from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.request import Request
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
+from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.world import World
 
 
@@ -47,14 +50,30 @@ class Handlers(Protocol):
 
 @frozen(kw_only=True)
 class PlaneResources:
-    """Resources that the tasks of one plane share. memory: None: unbounded."""
+    """Resources that the tasks of one plane share.
+
+    node: parent of the plane's nodes. budget, channel: those of its handlers.
+    limits: connection limits of the broker.
+    memory: pool for requests that are received or in flight; None: unbounded.
+    recent: how many requests of each API are kept for inspection.
+    """
 
     world: World
     channel: RequestChannel
     handlers: Handlers
     budget: LoopBudget
-    buffers: Buffers
     counters: Counters
-    request_metrics: RequestMetrics
+    node: Node
     limits: ConnectionLimits
-    memory: MemoryPool | None
+    memory: MemoryPool | None = None
+    recent: int = RECENT
+    buffers: Buffers = field(init=False, factory=lambda: Buffers(new_buffer))
+    request_metrics: RequestMetrics = field(
+        init=False, default=Factory(lambda self: self._make_request_metrics(), takes_self=True)
+    )
+
+    def _make_request_metrics(self) -> RequestMetrics:
+        node = self.node.add("requests", "part")
+        return RequestMetrics(
+            node, lambda: self.handlers.names, self.recent, elapsed=self.budget.elapsed
+        )

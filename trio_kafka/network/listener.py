@@ -9,9 +9,8 @@ from functools import partial
 from typing import Final
 
 import trio
-from attrs import field
 
-from trio_kafka.attributes import define, frozen
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
@@ -61,14 +60,6 @@ async def bind_listener(network: Network, settings: ListenerSettings) -> BoundLi
     return BoundListener(settings, socket)
 
 
-@define(eq=False)
-class _Running:
-    """A running processor, and the scope that ends it."""
-
-    processor: Processor
-    scope: trio.CancelScope = field(factory=trio.CancelScope)
-
-
 class ServedListener:
     """Serves one bound socket.
 
@@ -102,15 +93,14 @@ class ServedListener:
         self._accepting = trio.CancelScope()
         self._closing = trio.CancelScope()
         self._nursery: trio.Nursery | None = None
-        self._running: list[_Running] = []
-        self._retired: list[_Running] = []
         self.processors: list[Processor] = []
+        self._retired: list[Processor] = []
         self._size = settings.processors
 
     @property
     def all_processors(self) -> list[Processor]:
         """All processors, also retired ones that still have requests in flight."""
-        return [one.processor for one in (*self._running, *self._retired)]
+        return [*self.processors, *self._retired]
 
     def make_ready(self) -> None:
         """Make the first processor.
@@ -137,8 +127,8 @@ class ServedListener:
             with self._closing:
                 async with trio.open_nursery() as nursery:
                     self._nursery = nursery
-                    for one in self._running:
-                        nursery.start_soon(self._run, one, name=one.processor.name)
+                    for one in self.processors:
+                        nursery.start_soon(one.run, name=one.name)
                     self.resize(self._size)
                     with self._accepting:
                         try:
@@ -166,11 +156,11 @@ class ServedListener:
         nursery = self._nursery
         if nursery is None:
             return
-        while len(self._running) < self._size:
+        while len(self.processors) < self._size:
             try:
                 one = self._add()
             except OSError as error:
-                has = len(self._running)
+                has = len(self.processors)
                 _logger.warning(
                     "processors not started",
                     listener=self.settings.name,
@@ -179,13 +169,12 @@ class ServedListener:
                     reason=error.strerror,
                 )
                 break
-            nursery.start_soon(self._run, one, name=one.processor.name)
-        while len(self._running) > self._size:
-            one = self._running.pop()
-            self.processors.pop()
+            nursery.start_soon(one.run, name=one.name)
+        while len(self.processors) > self._size:
+            one = self.processors.pop()
             self._retired.append(one)
-            one.processor.begin_draining()
-            nursery.start_soon(self._retire_one, one, name=f"{one.processor.name}-retire")
+            one.begin_draining()
+            nursery.start_soon(self._retire_one, one, name=f"{one.name}-retire")
 
     def stop_accepting(self) -> None:
         """Close the socket; connections stay."""
@@ -216,27 +205,22 @@ class ServedListener:
             await self.wait_drained()
         self._closing.cancel()
 
-    def _add(self) -> _Running:
+    def _add(self) -> Processor:
         name = f"{self._threads}-{self._numbered}"
         self._numbered += 1
-        one = _Running(Processor(name, self._resources, self.settings, self._node))
-        self._running.append(one)
-        self.processors.append(one.processor)
+        one = Processor(name, self._resources, self.settings, self._node)
+        self.processors.append(one)
         return one
 
-    async def _run(self, one: _Running) -> None:
-        with one.scope:
-            await one.processor.run()
-
-    async def _retire_one(self, one: _Running) -> None:
+    async def _retire_one(self, one: Processor) -> None:
         with trio.move_on_after(RETIRE_S):
-            await one.processor.wait_drained()
+            await one.wait_drained()
         one.scope.cancel()
         self._retired.remove(one)
 
     def figures(self) -> Figures:
         return {
             "connections": sum(len(one.connections) for one in self.all_processors),
-            "processors": len(self._running),
+            "processors": len(self.processors),
             "retired": len(self._retired),
         }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import trio
 
-from trio_kafka.introspect.channels import Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.connection import Connection, ConnectionOwner
@@ -21,29 +21,26 @@ class NewConnections:
     def __init__(
         self, bound: int, node: Node, framer: Callable[[], Framer], ring: Callable[[], None]
     ) -> None:
-        self._send: Sender[Slot]
-        self._receive: Receiver[Slot]
-        self._send, self._receive = open_channel(
+        self.slots: Channel[Slot] = Channel(
             bound, node, "new-connections", lambda slot: trio.current_time() - slot.since
         )
-        self.counts = self._send.counts
         self.refusing = False
         self._framer = framer
         self._ring = ring
 
     def give_nowait(self, slot: Slot) -> None:
         """Queue a new connection. Raises trio.WouldBlock when the channel is full."""
-        self._send.send_nowait(slot)
+        self.slots.send_nowait(slot)
         self._ring()
 
     async def give(self, slot: Slot) -> None:
         """Queue a new connection; wait until there is room."""
-        await self._send.send(slot)
+        await self.slots.send(slot)
         self._ring()
 
     def take_nowait(self, owner: ConnectionOwner) -> Connection | None:
         """Make the next one a connection; None: it was refused. Raises trio.WouldBlock."""
-        slot = self._receive.receive_nowait()
+        slot = self.slots.receive_nowait()
         if self.refusing:
             slot.close()
             return None
@@ -53,5 +50,5 @@ class NewConnections:
 
     def close(self) -> None:
         """Close those that are queued."""
-        while self.counts.queued:
-            self._receive.receive_nowait().close()
+        while self.slots.queued:
+            self.slots.receive_nowait().close()

@@ -21,7 +21,7 @@ class Progress(Enum):
 
     DONE = auto()
     BLOCKED = auto()  # continue at the socket's WRITE edge
-    SHARE_USED = auto()  # no edge follows: queue a ContinueSending
+    SHARE_USED = auto()  # no edge follows: the writer resumes it
 
 
 class Outgoing:

@@ -12,68 +12,29 @@ from functools import partial
 
 import trio
 
-from trio_kafka.introspect.channels import Counts
-from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
-from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.channels import Channel
 from trio_kafka.model import Endpoint
-from trio_kafka.network.admission.limits import ConnectionLimits
-from trio_kafka.network.channel import RequestChannel
-from trio_kafka.network.handlers import Handlers, PlaneResources
+from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.idle_metrics import IdleMetrics
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
 from trio_kafka.network.processor import Processor
+from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.scheduling.loop_budget import LoopBudget
-from trio_kafka.wire.frame import Buffers
 from trio_kafka.wire.memory import MemoryPool
-from trio_kafka.world.world import World
 
 
 class Plane:
     """Planes bind in `run`, accept after `open`, and empty in `drain`."""
 
-    def __init__(
-        self,
-        name: str,
-        world: World,
-        channel: RequestChannel,
-        handlers: Handlers,
-        *,
-        budget: LoopBudget,
-        counters: Counters,
-        node: Node,
-        node_id: int = 0,
-        recent: int = RECENT,
-        limits: ConnectionLimits | None = None,
-        memory: MemoryPool | None = None,
-    ) -> None:
-        """Make a plane.
-
-        node: parent of the plane's nodes. budget, channel: those of its handlers.
-        recent: how many requests of each API are kept for inspection.
-        limits: connection limits of the broker; None: none.
-        memory: pool for requests that are received or in flight; None: unbounded.
-        """
+    def __init__(self, name: str, resources: PlaneResources, *, node_id: int = 0) -> None:
         self.name = name
-        self._node = node
+        self._node = node = resources.node
         self._node_id = node_id
-        self._resources = PlaneResources(
-            world=world,
-            channel=channel,
-            handlers=handlers,
-            budget=budget,
-            buffers=Buffers(world.buffer),
-            counters=counters,
-            request_metrics=RequestMetrics(
-                node.add("requests", "part"), lambda: handlers.names, recent, elapsed=budget.elapsed
-            ),
-            limits=limits or ConnectionLimits(world.network, counters, node),
-            memory=memory,
-        )
-        if memory is not None:
-            node.add("memory-pool", "part", memory.figures)
-        self.request_metrics = self._resources.request_metrics
+        self._resources = resources
+        budget, handlers = resources.budget, resources.handlers
+        if resources.memory is not None:
+            node.add("memory-pool", "part", resources.memory.figures)
+        self.request_metrics = resources.request_metrics
         budget.handlers = handlers
         self.idle = IdleMetrics(budget, lambda: self.processors, lambda: handlers.size)
         node.add("idle", "part", self.idle.figures)
@@ -84,9 +45,9 @@ class Plane:
         self._retiring: list[ServedListener] = []
 
     @property
-    def requests(self) -> Counts:
-        """Counts of the request channel."""
-        return self._resources.channel.counts
+    def requests(self) -> Channel[Request | None]:
+        """Channel of the requests."""
+        return self._resources.channel.requests
 
     @property
     def memory(self) -> MemoryPool | None:

@@ -4,13 +4,14 @@ Connections are objects, not tasks. One request of a connection is in flight at 
 keep their order. Neither reader nor writer ever waits for a full request channel.
 """
 
+from typing import Any
+
 import trio
 
-from trio_kafka.introspect.channels import Counts
+from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.recent_share import ParkedTime
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.connection_events import CloseConnection, Mute, Unmute
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
@@ -28,6 +29,7 @@ class Processor:
     """Owns the connections that an acceptor gave it, until cancelled.
 
     table: its connections. new_connections: where an acceptor puts them.
+    scope: cancel it to end `run`.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Processor:
         self.name = name
         self.listener = listener
         self.resources = resources
+        self.scope = trio.CancelScope()
         self._selector = resources.world.network.selector()
         self._node = node.add(name, "selector", self.figures)
         self.table = ConnectionTable(self._selector, resources.counters, listener.name, self._node)
@@ -58,14 +61,15 @@ class Processor:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve until cancelled, then close every connection; started when it can take some."""
+        idle_s = self.listener.idle_s
         try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
-                nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
-                idle_s = self.listener.idle_s
-                if idle_s < float("inf"):
-                    nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
-                task_status.started()
+            with self.scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self.reader.run, self, name=f"{self.name}-reader")
+                    nursery.start_soon(self.writer.run, name=f"{self.name}-writer")
+                    if idle_s < float("inf"):
+                        nursery.start_soon(close_idle, self.table, idle_s, name=f"{self.name}-idle")
+                    task_status.started()
         finally:
             self._stop()
 
@@ -75,8 +79,8 @@ class Processor:
         return self.table.by_key
 
     @property
-    def responses(self) -> Counts:
-        """Counts of the response channel."""
+    def responses(self) -> Channel[Any]:
+        """Response channel."""
         return self.writer.responses
 
     @property
@@ -94,15 +98,15 @@ class Processor:
         self, connection: Connection, request: Request, reason: CloseReason, detail: str
     ) -> None:
         """Close the connection of a request that gets no answer."""
-        self.writer.post(CloseConnection(connection, reason, detail, request))
+        self.writer.post(self.writer.refuse, connection, request, reason, detail)
 
     def mute(self, connection: Connection, reason: MuteReason) -> None:
         """Mute a connection, after the answers that are queued."""
-        self.writer.post(Mute(connection, reason))
+        self.writer.post(self.writer.mute, connection, reason)
 
     def unmute(self, connection: Connection, reason: MuteReason) -> None:
         """Unmute a connection, after the answers that are queued."""
-        self.writer.post(Unmute(connection, reason))
+        self.writer.post(self.writer.unmute, connection, reason)
 
     def close(self, connection: Connection, reason: CloseReason) -> None:
         """Close a connection now."""

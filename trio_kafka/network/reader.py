@@ -45,8 +45,7 @@ class Reader:
         self._deferred = resources.budget.deferred
         self._elapsed = resources.budget.elapsed
         self._handlers = resources.handlers
-        self._requests = resources.channel.counts
-        self._completions = resources.channel.completions
+        self._channel = resources.channel
         self._selector = selector
         self._table = table
         self._writer = writer
@@ -82,7 +81,7 @@ class Reader:
 
         Returns whether anything had arrived.
         """
-        if not self.asleep or not (self._table.by_key or self._new.counts.queued):
+        if not self.asleep or not (self._table.by_key or self._new.slots.queued):
             return False
         self.asleep = False
         self._ends = self._elapsed() + _SERVE_PENDING_S
@@ -117,13 +116,13 @@ class Reader:
     def _has_work(self) -> bool:
         receiver = self.receiver
         return bool(
-            receiver.ready or receiver.received or self.waiters.has_room or self._new.counts.queued
+            receiver.ready or receiver.received or self.waiters.has_room or self._new.slots.queued
         )
 
     def _serve(self) -> bool:
         """Serve until nothing is left or the share is used up; whether there was a request."""
         receiver, elapsed, poll = self.receiver, self._elapsed, self._selector.poll
-        new, waiters = self._new.counts, self.waiters
+        new, waiters = self._new.slots, self.waiters
         outer = self._deferred.begin()
         served = over = False
         while not over:  # polling again costs a thirtieth of a pass of the loop
@@ -173,8 +172,7 @@ class Reader:
     def _pass_on(self, connection: Connection, request: Request) -> None:
         """Serve a request in place of an idle handler, or hand it over."""
         self.served += 1
-        requests = self._requests
-        if requests.idle and not requests.queued and not self._completions:
+        if self._channel.idle:
             self._writer.inline = True
             try:
                 if self._handlers.perform(request):
@@ -208,7 +206,7 @@ class Reader:
 
     def _adopt(self) -> None:
         """Take new connections; at least one."""
-        while self._new.counts.queued:
+        while self._new.slots.queued:
             connection = self._new.take_nowait(self._owner)
             if connection is None:
                 continue

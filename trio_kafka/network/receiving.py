@@ -5,6 +5,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.connection import Connection
@@ -20,6 +23,7 @@ from trio_kafka.wire.server import HEAD
 _AT_ONCE: Final = 16
 
 
+@define(eq=False)
 class RequestReceiver:
     """Receives the requests of one processor.
 
@@ -29,23 +33,13 @@ class RequestReceiver:
     poll: notes edges of all sockets.
     """
 
-    def __init__(
-        self,
-        budget: LoopBudget,
-        table: ConnectionTable,
-        sender: AnswerSender,
-        *,
-        is_over: Callable[[], bool],
-        poll: Callable[[], None],
-    ) -> None:
-        self.ready: deque[Connection] = deque()
-        self.received: deque[tuple[Connection, Request]] = deque()
-        self._budget = budget
-        self._elapsed = budget.elapsed
-        self._close = table.close
-        self._sender = sender
-        self._is_over = is_over
-        self._poll = poll
+    _budget: LoopBudget
+    _table: ConnectionTable
+    _sender: AnswerSender
+    _is_over: Callable[[], bool] = field(kw_only=True)
+    _poll: Callable[[], None] = field(kw_only=True)
+    ready: deque[Connection] = field(factory=deque, init=False)
+    received: deque[tuple[Connection, Request]] = field(factory=deque, init=False)
 
     def queue(self, connection: Connection) -> None:
         """Have a connection received from, once."""
@@ -100,13 +94,13 @@ class RequestReceiver:
         except ProtocolError as error:
             self._sender.end(connection, CloseReason.BAD_FRAME, str(error))
         except OSError as error:
-            self._close(connection, CloseReason.GONE, str(error))
+            self._table.close(connection, CloseReason.GONE, str(error))
         if frame is None:
             framer.rest()
             return None
         connection.muted = MuteReason.IN_FLIGHT
         connection.requests += 1
-        now = self._elapsed()
+        now = self._budget.elapsed()
         code, correlation, length = HEAD(frame, 0)
         stamps = Stamps(now, now, code, correlation, len(frame), connection.origin)
         return Request(frame, code, correlation, length, connection, stamps)

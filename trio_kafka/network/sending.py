@@ -9,6 +9,9 @@ A large answer mutes its connection until it is sent, and so does what a socket 
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
@@ -23,30 +26,20 @@ SMALL: Final = 16 << 10  # bytes of an answer that leaves its connection unmuted
 _PIECE: Final = 256 << 10  # bytes of files between two yield points
 
 
+@define(eq=False)
 class AnswerSender:
     """Sends the answers of one processor.
 
     waiting: connections with answers for the end of the round.
-    unmute: removes a mute reason. continue_later: queues a ContinueSending.
+    unmute: removes a mute reason. continue_later: has the writer resume an answer.
     """
 
-    def __init__(
-        self,
-        budget: LoopBudget,
-        metrics: RequestMetrics,
-        table: ConnectionTable,
-        *,
-        unmute: Callable[[Connection, MuteReason], None],
-        continue_later: Callable[[Connection], None],
-    ) -> None:
-        self._budget = budget
-        self._elapsed = budget.elapsed
-        self._metrics = metrics
-        self._known_metrics = metrics.known
-        self._close = table.close
-        self._unmute = unmute
-        self._continue_later = continue_later
-        self.waiting: list[Connection] = []
+    _budget: LoopBudget
+    _metrics: RequestMetrics
+    _table: ConnectionTable
+    _unmute: Callable[[Connection, MuteReason], None] = field(kw_only=True)
+    _continue_later: Callable[[Connection], None] = field(kw_only=True)
+    waiting: list[Connection] = field(factory=list, init=False)
 
     def send_later(self, connection: Connection, request: Request, segments: Segments) -> None:
         """Send an answer at the end of the round. The frame of its request is free now."""
@@ -68,13 +61,7 @@ class AnswerSender:
         """Send what waits for the end of the round. May unmute connections."""
         waiting, self.waiting = self.waiting, []
         for connection in waiting:
-            answers = connection.answers
-            if answers is not None and len(answers) == 1:  # nearly always
-                connection.answers = None
-                request, segments = answers[0]
-                self.send(connection, (request,), segments)
-            else:
-                self._flush_one(connection)
+            self._flush_one(connection)
 
     def _flush_one(self, connection: Connection) -> None:
         answers = connection.answers
@@ -82,8 +69,10 @@ class AnswerSender:
             return
         connection.answers = None
         requests = [request for request, _ in answers]
-        segments: Segments = [segment for _, some in answers for segment in some]
-        if all(type(segment) is bytes for segment in segments):
+        segments: Segments = answers[0][1]
+        if len(answers) > 1:
+            segments = [segment for _, some in answers for segment in some]
+        if len(segments) > 1 and all(type(segment) is bytes for segment in segments):
             segments = (b"".join(segments),)
         self.send(connection, requests, segments)
 
@@ -92,7 +81,7 @@ class AnswerSender:
         if connection.closed:
             release(segments)
             return
-        now = self._elapsed()
+        now = self._budget.elapsed()
         for request in requests:
             request.stamps.sending = now
         taken = 0
@@ -107,7 +96,7 @@ class AnswerSender:
             except BlockingIOError:
                 pass
             except OSError as error:
-                self._close(connection, CloseReason.GONE, str(error))
+                self._table.close(connection, CloseReason.GONE, str(error))
                 return
             if taken == len(data):
                 self._count(requests)
@@ -131,10 +120,10 @@ class AnswerSender:
                 connection.make_room_to_send(out.left_of_files)
             progress = self._offer(connection, out)
         except RangeCutError as error:
-            self._close(connection, CloseReason.TRUNCATED, str(error), reset=True)
+            self._table.close(connection, CloseReason.TRUNCATED, str(error), reset=True)
             return
         except OSError as error:
-            self._close(connection, CloseReason.GONE, str(error))
+            self._table.close(connection, CloseReason.GONE, str(error))
             return
         if out.taken > before:
             connection.progress = self._budget.time
@@ -164,21 +153,21 @@ class AnswerSender:
         """Close a connection as soon as its socket has taken the answers so far."""
         self._flush_one(connection)
         if connection.out is None:
-            self._close(connection, reason, detail)
+            self._table.close(connection, reason, detail)
         else:
             connection.ending = reason, detail
 
     def finish(self, request: Request) -> None:
         """Count a request that ends without an answer."""
-        request.stamps.sending = self._elapsed()
+        request.stamps.sending = self._budget.elapsed()
         self._count((request,))
 
     def _count(self, requests: Sequence[Request]) -> None:
-        now = self._elapsed()
+        now = self._budget.elapsed()
         for request in requests:
             key, stamps = request.code >> 16, request.stamps
             stamps.client_id = request.client_id
-            (self._known_metrics.get(key) or self._metrics.of(key)).add(stamps, now)
+            (self._metrics.known.get(key) or self._metrics.of(key)).add(stamps, now)
         if self._metrics.log is not None:
             for request in requests:
                 self._metrics.log(request.stamps)

@@ -5,22 +5,13 @@ without the writer task, unless older events wait for it.
 """
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import trio
 
-from trio_kafka.introspect.channels import UNBOUNDED, Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import UNBOUNDED, Channel
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.connection import Connection
-from trio_kafka.network.connection_events import (
-    CloseConnection,
-    ConnectionEvent,
-    ContinueSending,
-    Mute,
-    NoAnswer,
-    SendAnswer,
-    answered_at,
-)
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.outgoing import release
@@ -29,12 +20,14 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.sending import SMALL, AnswerSender
 from trio_kafka.wire.server import Segments
 
+_Change = tuple[Callable[..., None], tuple[Any, ...], float]
+"""Call that changes a connection, its arguments, and when it was queued."""
+
 
 class Writer:
     """Writer of one processor.
 
-    responses: counts of the response channel, bounded by muting: one answer a connection, and a few
-        other events.
+    responses: changes of connections, bounded by muting: one answer a connection, and a few others.
     inline: the reader serves a request now, so its answer waits for the end of the round.
     on_unmuted: set by the reader; called when a connection can be received from.
     """
@@ -46,16 +39,15 @@ class Writer:
         self._elapsed = resources.budget.elapsed
         self._deferred = resources.budget.deferred
         self._close = table.close
-        self._send: Sender[ConnectionEvent]
-        self._receive: Receiver[ConnectionEvent]
-        self._send, self._receive = open_channel(UNBOUNDED, node, "responses", self._age_s)
-        self.responses = self._send.counts
+        self.responses: Channel[_Change] = Channel(
+            UNBOUNDED, node, "responses", lambda change: self._elapsed() - change[2]
+        )
         self.sender = AnswerSender(
             resources.budget,
             resources.request_metrics,
             table,
             unmute=self.unmute,
-            continue_later=lambda connection: self._send.send_nowait(ContinueSending(connection)),
+            continue_later=lambda connection: self._queue(self._continue, connection),
         )
         self.inline = False
 
@@ -67,9 +59,9 @@ class Writer:
             stamps.handled = now
         if self.responses.queued or not (self.inline or self._joins_round(request, segments)):
             if segments is None:
-                self._send.send_nowait(NoAnswer(connection, request))
+                self._queue(self._finish, connection, request)
             else:
-                self._send.send_nowait(SendAnswer(connection, request, segments))
+                self._queue(self._send, connection, request, segments)
         elif segments is None:
             self._finish(connection, request)
         else:
@@ -85,33 +77,33 @@ class Writer:
             deferred.defer(sender.flush)
         return True
 
-    def post(self, event: ConnectionEvent) -> None:
-        """Apply a change to a connection, in order with its answers."""
+    def post(self, change: Callable[..., None], *arguments: Any) -> None:
+        """Change a connection by `change(*arguments)`, in order with its answers."""
         if self.inline and not self.responses.queued:
-            self._apply(event)
+            change(*arguments)
         else:
-            self._send.send_nowait(event)
+            self._queue(change, *arguments)
 
     async def run(self) -> NoReturn:
-        """Apply events until cancelled."""
-        receive_nowait, receive = self._receive.receive_nowait, self._receive.receive
+        """Apply changes until cancelled."""
         budget, elapsed, responses = self._budget, self._elapsed, self.responses
         ends = 0.0
         while True:
             if responses.queued:
-                event = receive_nowait()
+                change, arguments, _ = responses.receive_nowait()
             else:
-                event = await receive()
+                change, arguments, _ = await responses.receive()
                 ends = budget.begin_share()
-            self._apply(event)
+            change(*arguments)
             if elapsed() >= ends:
                 await trio.lowlevel.checkpoint()
                 ends = budget.begin_share()
 
     def drain(self) -> None:
-        """Apply all queued events, when all connections are closed: they hold leases and frames."""
+        """Apply all queued changes when all connections are closed: they hold leases and frames."""
         while self.responses.queued:
-            self._apply(self._receive.receive_nowait())
+            change, arguments, _ = self.responses.receive_nowait()
+            change(*arguments)
 
     def flush(self) -> None:
         """End a round: make the deferred calls, then send the answers that wait."""
@@ -141,27 +133,30 @@ class Writer:
         if connection.readable or connection.framer.buffer is not None:
             self.on_unmuted(connection)
 
-    def _apply(self, event: ConnectionEvent) -> None:
-        connection = event.connection
-        if isinstance(event, SendAnswer):
-            self._send_answer(connection, event.request, event.segments)
-        elif isinstance(event, NoAnswer):
-            self._finish(connection, event.request)
-        elif isinstance(event, CloseConnection):
-            if event.request is not None:
-                connection.muted &= ~MuteReason.IN_FLIGHT
-                if connection.closed:
-                    connection.framer.drop()
-            self.sender.end(connection, event.reason, event.detail)
-        elif isinstance(event, ContinueSending):
-            connection.flushing = False
-            self.sender.resume(connection)
-        elif isinstance(event, Mute):
-            connection.muted |= event.reason
-        else:
-            self.unmute(connection, event.reason)
+    @staticmethod
+    def mute(connection: Connection, reason: MuteReason) -> None:
+        """Add a mute reason."""
+        connection.muted |= reason
 
-    def _send_answer(self, connection: Connection, request: Request, segments: Segments) -> None:
+    def refuse(
+        self, connection: Connection, request: Request, reason: CloseReason, detail: str
+    ) -> None:
+        """Close the connection of a request that gets no answer."""
+        del request
+        connection.muted &= ~MuteReason.IN_FLIGHT
+        if connection.closed:
+            connection.framer.drop()
+        self.sender.end(connection, reason, detail)
+
+    def _queue(self, change: Callable[..., None], *arguments: Any) -> None:
+        self.responses.send_nowait((change, arguments, self._elapsed()))
+
+    def _continue(self, connection: Connection) -> None:
+        """Continue an answer that used up its share of file bytes."""
+        connection.flushing = False
+        self.sender.resume(connection)
+
+    def _send(self, connection: Connection, request: Request, segments: Segments) -> None:
         if connection.closed:
             connection.framer.drop()
             release(segments)
@@ -178,7 +173,3 @@ class Writer:
             connection.framer.done()
             self.sender.finish(request)
             self.unmute(connection, MuteReason.IN_FLIGHT)
-
-    def _age_s(self, event: ConnectionEvent) -> float | None:
-        answered = answered_at(event)
-        return None if answered is None else self._elapsed() - answered

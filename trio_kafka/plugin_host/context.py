@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.policies import ConfigPolicy, TopicPolicy
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Assignor
@@ -14,13 +15,21 @@ from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Node, NodeKind
 from trio_kafka.model import Endpoint
-from trio_kafka.plugin_host.contributions import Contributions, Interception
-from trio_kafka.plugin_host.dependencies import Reporters
-from trio_kafka.plugin_host.mounts import App, Mounts
-from trio_kafka.plugin_host.pages import AdminPages
-from trio_kafka.requests.api import api_of
+from trio_kafka.plugin_host.contributions import Checked, Contributions, Interception
+from trio_kafka.plugin_host.dependencies import PluginHostDependencies, Reporters
+from trio_kafka.plugin_host.guard import (
+    GuardedAssignor,
+    GuardedReporter,
+    Owner,
+    guard_api,
+    guard_app,
+    guard_policy,
+)
+from trio_kafka.plugin_host.mounts import App, Mount, Mounts, check_path
+from trio_kafka.plugin_host.pages import AdminPage, AdminPages, check_page_name
+from trio_kafka.requests.api import Api, api_of
 from trio_kafka.requests.interceptors.registry import Kind as InterceptorKind
-from trio_kafka.requests.loopback.endpoint import IN_PROCESS
+from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.principal import NOBODY, Principal
@@ -46,6 +55,7 @@ else:
     _Of = _WithSettings
 
 
+@define(eq=False, kw_only=True, slots=False)
 class PluginContext(_Of[S]):
     """Context of one generation of a plugin.
 
@@ -57,27 +67,22 @@ class PluginContext(_Of[S]):
     task that fails fails the plugin.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        settings: S,
-        contributions: Contributions,
-        nursery: trio.Nursery,
-        node: Node,
-        logger: Logger,
-        order: int,
-        versions: Mapping[int, tuple[int, int]],
-    ) -> None:
-        self.name = name
-        self.settings = settings
-        self.nursery = nursery
-        self.node = node
-        self.logger = logger
-        self._contributions = contributions
-        self._dependencies = contributions.dependencies
-        self._order = order
-        self._versions = versions
+    name: str
+    settings: S
+    _contributions: Contributions
+    nursery: trio.Nursery
+    node: Node
+    logger: Logger
+    _order: int
+    _versions: Mapping[int, tuple[int, int]]
+
+    @property
+    def _owner(self) -> Owner:
+        return self._contributions.owner
+
+    @property
+    def _dependencies(self) -> PluginHostDependencies:
+        return self._contributions.dependencies
 
     @property
     def parts(self) -> Parts:
@@ -111,7 +116,7 @@ class PluginContext(_Of[S]):
         """Longest time that one request may be in flight in this plugin:
         `plugin.<name>.deadline.ms`.
         """
-        return self._contributions.owner.deadline_s
+        return self._owner.deadline_s
 
     def part_of_the_rest(self, *, at_most_s: float) -> trio.CancelScope:
         """Return a cancel scope for clean-up: half of the stop time that is left, `at_most_s` at
@@ -140,7 +145,7 @@ class PluginContext(_Of[S]):
     ) -> Any:
         """Send a request to the broker as a client would, and return the response.
 
-        Interceptors, quotas, metrics and the request log apply. See `requests.loopback.in_process`.
+        Interceptors, quotas, metrics and the request log apply. See `requests.loopback`.
         client_id: None: the plugin's name. version: None: the newest that is served.
         """
         return await self.parts.in_process.ask(
@@ -156,7 +161,7 @@ class PluginContext(_Of[S]):
         api = api_of(handler)
         if api is None:
             raise TypeError(f"{handler!r} is not marked @api")
-        self._contributions.add_api(api)
+        self._add_api(api)
 
     def add_module(self, module: ModuleType) -> None:
         """Serve all APIs of a module, or of the modules of a package."""
@@ -165,7 +170,12 @@ class PluginContext(_Of[S]):
         for listed in found:
             api = found.get(listed.key)
             if api is not None:
-                self._contributions.add_api(api)
+                self._add_api(api)
+
+    def _add_api(self, api: Api) -> None:
+        if self._contributions.has_api(api.key):
+            raise ValueError(f"API key {api.key} was added already by this plugin")
+        self._contributions.add("api", guard_api(api, self._owner))
 
     def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
         """Call a function for every request of a class (None: all) before its handler runs."""
@@ -190,7 +200,7 @@ class PluginContext(_Of[S]):
             order=self._order,
             versions=self._versions,
         )
-        self._contributions.intercept(interception)
+        self._contributions.add("interceptor", interception)
         return interception
 
     def stop_intercepting(self, interception: Interception) -> None:
@@ -207,7 +217,9 @@ class PluginContext(_Of[S]):
         checks_tokens: the app itself answers 401 to clients without a valid token. The plane then
         passes on clients without its own token, with their Authorization header.
         """
-        self._contributions.mount(path, app, checks_tokens=checks_tokens)
+        check_path(path)
+        guarded = guard_app(app, self._owner, path)
+        self._contributions.add("mount", Mount(path, guarded, self.name, checks_tokens))
 
     def add_admin_page(self, name: str, load: Callable[[], Any]) -> None:
         """Add a page of the admin UI: `/admin/<name>`, and `/admin/api/<name>` as JSON.
@@ -216,32 +228,37 @@ class PluginContext(_Of[S]):
         browser first asks, so that the start imports no page.
         Raises PageError if another plugin has the name.
         """
-        self._contributions.show(name, load)
+        check_page_name(name)
+        self._contributions.add("page", AdminPage(name, load, self._owner))
 
     def add_create_topic_policy(self, policy: TopicPolicy) -> None:
         """Check topics before their creation: `policy(wanted, principal)`.
 
         The policy rejects a topic by raising KafkaError(POLICY_VIOLATION).
         """
-        self._contributions.check("create-topic", policy)
+        self._add_policy("create-topic", policy)
 
     def add_alter_config_policy(self, policy: ConfigPolicy) -> None:
         """Check settings before a change, as `add_create_topic_policy` does for topics."""
-        self._contributions.check("alter-config", policy)
+        self._add_policy("alter-config", policy)
+
+    def _add_policy(self, what: Checked, policy: TopicPolicy | ConfigPolicy) -> None:
+        guarded = guard_policy(policy, self._owner, f"{what} policy")
+        self._contributions.add("policy", (what, guarded))
 
     def add_metrics_reporter(self, reporter: MetricsReporter) -> None:
         """Receive metrics: the plugin `metrics` calls `reporter.report(families)` periodically.
 
         The interval is `plugin.metrics.report.interval.ms`.
         """
-        self._contributions.report(reporter)
+        self._contributions.add("reporter", GuardedReporter(reporter, self._owner))
 
     def add_group_assignor(self, assignor: Assignor) -> None:
         """Assign partitions for groups that ask for `assignor.name` (`group.remote.assignor`).
 
         Raises TypeError if it has no name, ValueError if the name is taken.
         """
-        self._contributions.assign(assignor)
+        self._contributions.add("assignor", GuardedAssignor(assignor, self._owner))
 
     async def start(
         self,

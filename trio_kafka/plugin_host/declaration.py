@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from inspect import getdoc
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 
-from attrs import Factory
+from attrs import field
 
 from trio_kafka.attributes import frozen
 from trio_kafka.config.plugins import HOST_SETTINGS, POLICIES
@@ -23,6 +23,21 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 @frozen(kw_only=True)
 class NoSettings:
     """Settings class of a plugin that has no settings of its own."""
+
+
+def _key_of(api: Any) -> int:
+    if isinstance(api, int):
+        return api
+    from trio_kafka.protocol.schema import message_of  # noqa: PLC0415 - most plugins declare no versions
+
+    key = message_of(api).key
+    if key is None:
+        raise TypeError(f"{api!r} is not a request class")
+    return key
+
+
+def _by_key(apis: Mapping[Any, tuple[int, int]] | None) -> Mapping[int, tuple[int, int]]:
+    return {_key_of(api): versions for api, versions in (apis or {}).items()}
 
 
 @frozen(kw_only=True)
@@ -52,34 +67,41 @@ class Plugin:
     policy: str = "isolate"
     deadline_s: float | None = None
     limit: int | None = None
-    apis: Mapping[int, tuple[int, int]] = Factory(dict)
+    apis: Mapping[int, tuple[int, int]] = field(factory=dict, converter=_by_key)
     enabled: bool = True
     closed: bool = False
     beside: bool = True
     module: str = ""
 
 
+class PluginOptions(TypedDict, total=False):
+    """Options of `@plugin`; see `Plugin`. apis: by key or request class."""
+
+    order: int
+    policy: str
+    deadline_s: float | None
+    limit: int | None
+    apis: Mapping[Any, tuple[int, int]] | None
+    enabled: bool
+    closed: bool
+    beside: bool
+
+
 def plugin(
     name: str,
     *,
     settings: type[S] | type[NoSettings] = NoSettings,
-    order: int = 100,
-    policy: str = "isolate",
-    deadline_s: float | None = None,
-    limit: int | None = None,
-    apis: Mapping[Any, tuple[int, int]] | None = None,
-    enabled: bool = True,
-    closed: bool = False,
-    beside: bool = True,
+    **options: Unpack[PluginOptions],
 ) -> "Callable[[Callable[[PluginContext[S]], AbstractAsyncContextManager[None]]], Plugin]":
     """Declare the decorated async context manager as a plugin; see `Plugin`.
 
-    apis: by key or request class. Raises TypeError for an invalid declaration.
+    Raises TypeError for an invalid declaration.
     """
     if not _NAME.fullmatch(name):
         raise TypeError(
             f"plugin {name!r}: want a name of a-z, 0-9, _ and - that begins with a letter"
         )
+    policy = options.get("policy", "isolate")
     if policy not in POLICIES:
         raise TypeError(
             f"plugin {name}: policy {policy!r} is unknown, want one of {', '.join(POLICIES)}"
@@ -91,31 +113,7 @@ def plugin(
         )
 
     def declare(run: "Callable[[PluginContext[S]], AbstractAsyncContextManager[None]]") -> Plugin:
-        return Plugin(
-            name=name,
-            settings=settings,
-            run=run,
-            doc=getdoc(run) or "",
-            order=order,
-            policy=policy,
-            deadline_s=deadline_s,
-            limit=limit,
-            apis={_key_of(api): versions for api, versions in (apis or {}).items()},
-            enabled=enabled,
-            closed=closed,
-            beside=beside,
-            module=run.__module__,
-        )
+        module, doc = run.__module__, getdoc(run) or ""
+        return Plugin(name=name, settings=settings, run=run, doc=doc, module=module, **options)
 
     return declare
-
-
-def _key_of(api: Any) -> int:
-    if isinstance(api, int):
-        return api
-    from trio_kafka.protocol.schema import message_of  # noqa: PLC0415 - most plugins declare no versions
-
-    key = message_of(api).key
-    if key is None:
-        raise TypeError(f"{api!r} is not a request class")
-    return key

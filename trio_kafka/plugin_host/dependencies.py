@@ -1,6 +1,6 @@
 """Dependencies of the plugin host: what its owner passes in, and what all plugins share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from attrs import Factory, field
 
@@ -21,12 +21,11 @@ class Reporters:
 
     _reporters: dict[int, MetricsReporter] = field(factory=dict, init=False)
 
-    def add(self, reporter: MetricsReporter) -> None:
-        self._reporters[id(reporter)] = reporter
-
-    def remove(self, reporter: MetricsReporter) -> None:
-        """Remove a reporter. Idempotent."""
-        self._reporters.pop(id(reporter), None)
+    def swap(self, leaving: Iterable[MetricsReporter], coming: Iterable[MetricsReporter]) -> None:
+        """Remove some reporters, and add others."""
+        for reporter in leaving:
+            self._reporters.pop(id(reporter), None)
+        self._reporters |= {id(reporter): reporter for reporter in coming}
 
     def __iter__(self) -> Iterator[MetricsReporter]:
         return iter(list(self._reporters.values()))

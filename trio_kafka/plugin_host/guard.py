@@ -6,18 +6,28 @@ task (SystemExit, an unrequested Cancelled) ends the plugin instead.
 """
 
 import weakref
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from types import GeneratorType, TracebackType
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import trio
 from attrs import evolve
 
+from trio_kafka.attributes import define
+from trio_kafka.coordinators.groups.consumer.assignors.spec import (
+    Assignor,
+    AssignorError,
+    GroupAssignment,
+    GroupSpec,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.families import Family, MetricsReporter
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
+from trio_kafka.requests.completions import then
 from trio_kafka.requests.failures import INTENDED_ERRORS, split_cancelled
+from trio_kafka.requests.interceptors.registry import Cancellable
+from trio_kafka.scheduling.chunked_work import Steps
 
 
 class PluginError(Exception):
@@ -28,20 +38,13 @@ class TooSoonError(PluginError):
     """Rejected reload: another one is running or too recent; a later one may succeed."""
 
 
-class Cancellable(Protocol):
-    """Cancel scope or `around` call."""
-
-    def cancel(self) -> None: ...
-
-
 class InFlight:
-    """Requests in flight in a plugin's code, also those parked as a Delayed."""
+    """Requests in flight in a plugin's code, also those whose answer comes later."""
 
     def __init__(self) -> None:
         self.count = 0
         self._scopes: set[Cancellable] = set()
-        self._parked: weakref.WeakSet[Delayed] = weakref.WeakSet()
-        self._refs: set[weakref.ref[Delayed]] = set()
+        self._later: set[weakref.ref[Any]] = set()
         self._decreased = trio.Event()
 
     def enter(self) -> None:
@@ -53,19 +56,28 @@ class InFlight:
         self.count -= 1
         self._decreased.set()
 
-    def follow(self, delayed: Delayed) -> None:
-        """Count a parked response until it is answered or dropped and then garbage-collected."""
+    def follow(self, later: "Delayed | Steps[Any]") -> None:
+        """Count a request until its answer was given or dropped, and `later` garbage-collected."""
         self.enter()
-        self._parked.add(delayed)
-        self._refs.add(weakref.ref(delayed, self._forget))
+        self._later.add(weakref.ref(later, self._forget))
 
-    def _forget(self, ref: "weakref.ref[Delayed]") -> None:
-        self._refs.discard(ref)
+    def _forget(self, ref: "weakref.ref[Any]") -> None:
+        self._later.discard(ref)
         self.leave()
 
-    def held(self) -> "_Held":
-        """Return a block that counts as one request in flight; `cut_off` cancels it."""
-        return _Held(self)
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Count the block as one request in flight; `cut_off` cancels it."""
+        self.enter()
+        try:
+            with trio.CancelScope() as scope:
+                self.hold(scope)
+                try:
+                    yield
+                finally:
+                    self.drop(scope)
+        finally:
+            self.leave()
 
     def hold(self, scope: Cancellable) -> None:
         self._scopes.add(scope)
@@ -83,36 +95,10 @@ class InFlight:
         """Cancel everything in flight: tasks are cancelled, parked responses time out."""
         for one in list(self._scopes):
             one.cancel()
-        for delayed in list(self._parked):
-            delayed.timed_out = True
-            delayed.marked()
-
-
-class _Held:
-    """Block of `InFlight.held`; not a generator, because it runs on every request of an app."""
-
-    __slots__ = ("_in_flight", "_scope")
-
-    def __init__(self, in_flight: InFlight) -> None:
-        self._in_flight = in_flight
-        self._scope = trio.CancelScope()
-
-    def __enter__(self) -> None:
-        self._in_flight.enter()
-        self._in_flight.hold(self._scope)
-        self._scope.__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
-        try:
-            return self._scope.__exit__(kind, error, traceback)
-        finally:
-            self._in_flight.drop(self._scope)
-            self._in_flight.leave()
+        for delayed in [ref() for ref in self._later]:
+            if isinstance(delayed, Delayed):
+                delayed.timed_out = True
+                delayed.marked()
 
 
 class Owner(Protocol):
@@ -127,23 +113,40 @@ class Owner(Protocol):
         """Report a failed request; anything but an Exception fails the plugin."""
 
 
-def contained(error: BaseException, owner: Owner, where: str) -> BaseException:
-    """Return what a plugin call raises instead of `error`.
+@contextmanager
+def contained(owner: Owner, where: str, *answers: type[BaseException]) -> Iterator[None]:
+    """Run code of a plugin.
 
-    A requested cancellation and an intended answer pass unchanged. Everything else is reported as
-    the plugin's failure and becomes an Exception.
+    A requested cancellation, an intended answer and `answers` pass unchanged. Everything else is
+    reported as the plugin's failure and becomes an Exception.
     """
-    if isinstance(error, INTENDED_ERRORS):
-        return error
-    asked, rest = split_cancelled(error)
-    if asked is not None:
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, (*INTENDED_ERRORS, *answers)):
+            raise
+        asked, rest = split_cancelled(error)
         if rest is not None:
             owner.failed(rest, where)
-        return asked
-    owner.failed(error, where)
-    if isinstance(error, Exception):
-        return error
-    return PluginError(f"plugin {owner.name}: {where} raised {error!r}")
+        if asked is not None and asked is not error:
+            raise asked from error
+        if asked is not None or isinstance(error, Exception):
+            raise
+        raise PluginError(f"plugin {owner.name}: {where} raised {error!r}") from error
+
+
+@contextmanager
+def held(owner: Owner, where: str, *answers: type[BaseException]) -> Iterator[None]:
+    """Run code of a plugin as one request in flight; see `contained`.
+
+    Raises PluginError if the plugin stops meanwhile.
+    """
+    finished = False
+    with contained(owner, where, *answers), owner.in_flight.held():
+        yield
+        finished = True
+    if not finished:
+        raise PluginError(f"plugin {owner.name}: {where} was cancelled because the plugin stops")
 
 
 def guard_api(api: Api, owner: Owner) -> Api:
@@ -172,76 +175,49 @@ def guard_policy(policy: Callable[[Any, str], None], owner: Owner, where: str) -
     """Guard a policy: its KafkaErrors are answers, other exceptions fail its plugin."""
 
     def ask(wanted: Any, principal: str) -> None:
-        try:
+        with contained(owner, where):
             policy(wanted, principal)
-        except BaseException as error:
-            raise contained(error, owner, where) from error
 
     return ask
 
 
+@define(eq=False)
 class GuardedReporter:
     """Metrics reporter behind the guard."""
 
-    def __init__(self, reporter: MetricsReporter, owner: Owner) -> None:
-        self.name = type(reporter).__name__
-        self._reporter = reporter
-        self._owner = owner
+    _reporter: MetricsReporter
+    _owner: Owner
+
+    @property
+    def name(self) -> str:
+        return type(self._reporter).__name__
 
     def report(self, families: Sequence[Family]) -> None:
         """Report families. Raises only an Exception, which was reported to the plugin."""
-        try:
+        with contained(self._owner, "metrics reporter"):
             self._reporter.report(families)
-        except BaseException as error:
-            raise contained(error, self._owner, "metrics reporter") from error
 
 
 def _guard_plain(handler: Callable[..., Any], owner: Owner, where: str) -> Callable[..., Any]:
-    in_flight = owner.in_flight
-
     def serve(request: Any, context: Any) -> Any:
-        try:
+        with contained(owner, where):
             answer = handler(request, context)
-        except BaseException as error:
-            raise contained(error, owner, where) from error
-        if type(answer) is GeneratorType:
-            in_flight.enter()
-            return _steps(answer, owner, where)
-        if type(answer) is Delayed:
-            _track_delayed(answer, owner, where)
-        return answer
+        return _guard_later(answer, owner, where)
 
     return serve
 
 
-def _track_delayed(delayed: Delayed, owner: Owner, where: str) -> None:
-    """Keep a parked response in flight until it is answered, with its completion guarded."""
-    try_complete = delayed.try_complete
+def _guard_later(answer: Any, owner: Owner, where: str) -> Any:
+    """Guard what a handler returned: an answer that comes later stays in flight until then."""
 
-    def guarded(timed_out: bool) -> Any:
+    def fail(error: BaseException) -> Any:
         try:
-            return try_complete(timed_out)
-        except BaseException as error:
-            raise contained(error, owner, where) from error
+            with contained(owner, where):
+                raise error
+        finally:
+            del error  # the exception refers to this frame: break the reference cycle
 
-    delayed.try_complete = guarded
-    owner.in_flight.follow(delayed)
-
-
-def _steps(
-    steps: Generator[None, None, Any], owner: Owner, where: str
-) -> Generator[None, None, Any]:
-    try:
-        answer = yield from steps
-    except GeneratorExit:
-        raise
-    except BaseException as error:
-        raise contained(error, owner, where) from error
-    finally:
-        owner.in_flight.leave()
-    if type(answer) is Delayed:
-        _track_delayed(answer, owner, where)
-    return answer
+    return then(answer, lambda answer: answer, fail, owner.in_flight.follow)
 
 
 def _guard_waiting(
@@ -251,26 +227,16 @@ def _guard_waiting(
     in_flight, limiter = owner.in_flight, owner.limiter
 
     async def serve(request: Any, context: Any) -> Any:
-        in_flight.enter()
         token = object()
         try:
-            if limiter is not None:
-                await context.parked(limiter.acquire_on_behalf_of, token)
-            with trio.CancelScope(deadline=trio.current_time() + owner.deadline_s) as scope:
-                in_flight.hold(scope)
-                try:
-                    answer = await handler(request, context)
-                    if type(answer) is Delayed:
-                        _track_delayed(answer, owner, where)
-                    return answer
-                finally:
-                    in_flight.drop(scope)
-        except BaseException as error:
-            raise contained(error, owner, where) from error
+            with contained(owner, where), in_flight.held():
+                if limiter is not None:
+                    await context.parked(limiter.acquire_on_behalf_of, token)
+                with trio.CancelScope(deadline=trio.current_time() + owner.deadline_s):
+                    return _guard_later(await handler(request, context), owner, where)
         finally:
             if limiter is not None and token in limiter.statistics().borrowers:
                 limiter.release_on_behalf_of(token)
-            in_flight.leave()
         raise KafkaError(
             ErrorCode.REQUEST_TIMED_OUT,
             f"plugin {owner.name}: {where} exceeded its deadline of {owner.deadline_s:g} s",
@@ -281,14 +247,38 @@ def _guard_waiting(
 
 def guard_app(app: Callable[..., Awaitable[None]], owner: Owner, path: str) -> Any:
     """Guard an ASGI app; the HTTP plane enforces its deadlines."""
-    in_flight, where = owner.in_flight, f"app {path}"
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            with in_flight.held():
-                return await app(scope, receive, send)
-        except BaseException as error:
-            raise contained(error, owner, where) from error
-        raise PluginError(f"plugin {owner.name}: {where} was cancelled because the plugin stops")
+        with held(owner, f"app {path}"):
+            await app(scope, receive, send)
 
     return serve
+
+
+class GuardedAssignor:
+    """Assignor of a plugin. Its exceptions fail the plugin, except AssignorError, an ordinary
+    answer.
+    """
+
+    def __init__(self, assignor: Assignor, owner: Owner) -> None:
+        """Wrap an assignor. Raises TypeError if it has no name."""
+        name: object = assignor.name
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"{assignor!r} has no `name`: want the name that group members ask for")
+        self.name = name
+        self._assignor = assignor
+        self._owner = owner
+
+    def assign(self, group: GroupSpec) -> Steps[GroupAssignment]:
+        """Assign as a request in flight of the plugin.
+
+        Raises AssignorError, or an Exception that was reported to the plugin.
+        """
+        in_flight = self._owner.in_flight
+        in_flight.enter()
+        try:
+            with contained(self._owner, f"assignor {self.name}", AssignorError, GeneratorExit):
+                answer = self._assignor.assign(group)
+                return (yield from answer) if isinstance(answer, Generator) else answer
+        finally:
+            in_flight.leave()

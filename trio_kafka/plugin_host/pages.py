@@ -6,13 +6,13 @@ asks. See `trio_kafka_admin.page.Page`.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.plugin_host.guard import Owner, PluginError, contained
+from trio_kafka.plugin_host.guard import Owner, held
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 # Addresses that the admin UI uses itself.
@@ -33,27 +33,13 @@ class AdminPage:
     page: Any = field(default=None, init=False)
     failed: str = field(default="", init=False)
 
-    @contextmanager
-    def guarded(self, *answers: type[Exception]) -> Iterator[None]:
-        """Run code of the plugin as one request in flight.
+    def guarded(self, *answers: type[Exception]) -> AbstractContextManager[None]:
+        """Return a block for code of the plugin: one request in flight.
 
         An exception fails the plugin unless its class is in `answers`. Raises PluginError if the
         plugin stops meanwhile.
         """
-        where = f"page {self.name}"
-        finished = False
-        try:
-            with self.owner.in_flight.held():
-                yield
-                finished = True
-        except answers:
-            raise
-        except BaseException as error:
-            raise contained(error, self.owner, where) from error
-        if not finished:
-            raise PluginError(
-                f"plugin {self.owner.name}: {where} was cancelled because the plugin stops"
-            )
+        return held(self.owner, f"page {self.name}", *answers)
 
 
 @define(eq=False)

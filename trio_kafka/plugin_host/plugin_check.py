@@ -9,7 +9,7 @@ from trio_kafka.config.load import Layer
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.discovery import Origin, installed
 from trio_kafka.plugin_host.generation import describe
-from trio_kafka.plugin_host.settings import full_name, problems, unknown_plugins
+from trio_kafka.plugin_host.settings import is_off, problems, unknown_plugins
 
 
 @frozen
@@ -29,7 +29,7 @@ def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iter
     """
     names: dict[str, str] = {}
     for origin in installed() if origins is None else origins:
-        if _is_off(given, origin.name):
+        if is_off(origin.name, given):
             names.setdefault(origin.name, origin.source)
             yield CheckedPlugin(origin.name, origin.source, None, ())
             continue
@@ -53,8 +53,3 @@ def check_plugins(given: Layer, origins: Sequence[Origin] | None = None) -> Iter
                 imported.release()
     for stranger in unknown_plugins(given, names):
         yield CheckedPlugin(stranger.name, stranger.where or "", None, [stranger.reason])
-
-
-def _is_off(given: Layer, name: str) -> bool:
-    enabled = given.get(full_name(name, "enabled"))
-    return enabled is not None and enabled.text.strip().lower() == "false"

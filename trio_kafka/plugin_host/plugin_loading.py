@@ -18,7 +18,7 @@ from trio_kafka.plugin_host.generation import describe
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.hosted_plugin import HostedPlugin
 from trio_kafka.plugin_host.lifecycle import Lifecycle, State
-from trio_kafka.plugin_host.settings import full_name, read_settings, unknown_plugins
+from trio_kafka.plugin_host.settings import full_name, is_off, read_settings, unknown_plugins
 
 _logger: Final = get_logger(__name__)
 
@@ -49,8 +49,7 @@ class _PluginLoader:
 
     def load(self, origin: Origin) -> None:
         """Load all plugins of an origin."""
-        enabled = self.dependencies.given.get(full_name(origin.name, "enabled"))
-        if enabled is not None and enabled.text.strip().lower() == "false":
+        if is_off(origin.name, self.dependencies.given):
             self._add(origin.name, origin).off = True
             return
         try:

@@ -30,6 +30,12 @@ def full_name(plugin: str, key: str) -> str:
     return f"{_PREFIX}{plugin}.{key}"
 
 
+def is_off(plugin: str, given: Layer) -> bool:
+    """Return whether a setting disables a plugin; known before its import."""
+    enabled = given.get(full_name(plugin, "enabled"))
+    return enabled is not None and enabled.text.strip().lower() == "false"
+
+
 def settings_of_plugin(plugin: "Plugin") -> Mapping[str, Setting]:
     """Return all settings of a plugin by full name, with the defaults that it declares.
 

@@ -13,6 +13,7 @@ __all__ = [
     "schema",
     "size_check",
     "stored",
+    "structs",
     "texts",
     "tree_rows",
     "versions",

@@ -230,17 +230,8 @@ class DecodeWriter:
 
     def _items(self, of: Field, count: str, target: str) -> None:
         """Read `count` items, at least one."""
-        if of.kind in FIXED and self.stepwise:
+        if of.kind in FIXED:
             self._fixed_size_items(of, count, target)
-        elif of.kind == "uuid":
-            self.source.add(f"stop = pos + 16 * {count}")
-            self.source.add(f"{target} = [bytes(buf[i:i + 16]) for i in range(pos, stop, 16)]")
-            self.source.add("pos = stop")
-        elif of.kind in FIXED:
-            code, size = FIXED[of.kind]
-            unpackers = self.source.constant(UNPACKERS[code], "unpackers")
-            self.source.add(f"{target} = [*{unpackers}[{count}](buf, pos)]")
-            self.source.add(f"pos += {size} * {count}")
         else:
             # This loop is cheaper than `range` for the usual one or two items, and no dearer for
             # many. Looking up `append` in place is cheapest too.
@@ -260,12 +251,13 @@ class DecodeWriter:
                     self.source.add("break")
 
     def _fixed_size_items(self, of: Field, count: str, target: str) -> None:
-        """Read `count` fixed-size values, at most `_AT_ONCE` before each pause."""
+        """Read `count` fixed-size values; stepwise, at most `_AT_ONCE` before each pause."""
         self.source.add(f"{target} = []")
-        with self.source.block(f"while {count} > {_AT_ONCE}:"):
-            self._extend(of, str(_AT_ONCE), target)
-            self.source.add(f"{count} -= {_AT_ONCE}")
-            self.source.add("yield")
+        if self.stepwise:
+            with self.source.block(f"while {count} > {_AT_ONCE}:"):
+                self._extend(of, str(_AT_ONCE), target)
+                self.source.add(f"{count} -= {_AT_ONCE}")
+                self.source.add("yield")
         self._extend(of, count, target)
 
     def _extend(self, of: Field, count: str, target: str) -> None:

@@ -69,7 +69,7 @@ class EncodeWriter:
             self._count(fields, of)
         row = [field for field in fields if self.source.in_row(field)]
         if not self.run and self._is_row(cls, row):
-            self._row(row, of)
+            self._row(cls, row, of)
             return
         self._fields(cls, row, of)
 
@@ -310,7 +310,7 @@ class EncodeWriter:
             and all(self._is_of_numbers(field) and not self.source.null(field) for field in arrays)
         )
 
-    def _row(self, row: list[Field], of: str) -> None:
+    def _row(self, cls: type[Any], row: list[Field], of: str) -> None:
         """Write a row by one pack, or by field if an array is long or unknown tags exist."""
         form, values, lengths, short = "", [], [], []
         for field in row:
@@ -336,15 +336,8 @@ class EncodeWriter:
             packed = f"{rows}[{', '.join(lengths)}]({', '.join(values)})"
             self.source.add(f"{self.write_name}({packed})", path)
         with self.source.block("else:"):
-            for field in row:
-                with self.source.inside(field.name):
-                    self._value(field, f"{of}.{field.name}")
-            if self.source.flexible:
-                self._flush()
-                self.source.add(f"{self.write_name}(join_tags({of}.unknown_tags))")
-            else:
-                self._refuse_tags(of)
-                self._flush()
+            self._fields(cls, row, of)
+            self._flush()
 
     def _tags(self, cls: type[Any], of: str) -> None:
         """Write tagged fields that differ from their defaults, known and unknown in tag order."""

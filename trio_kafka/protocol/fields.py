@@ -9,7 +9,7 @@ structs).
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Generic, Literal, TypeVar, cast
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack, cast
 
 from trio_kafka.attributes import frozen
 from trio_kafka.protocol.versions import ALWAYS, NEVER, Range, parse_versions
@@ -45,8 +45,8 @@ FIXED: Final[dict[str, tuple[str, int]]] = {
     "uuid": ("16s", 16),
 }
 ZERO_UUID: Final = bytes(16)
-_UNSET: Final[Any] = object()
-_EMPTY: Final = ...  # default of an array or struct that is not None
+# As a default: the empty value of the kind. An array or struct makes its own.
+_EMPTY: Final[Any] = ...
 
 
 @frozen(kw_only=True)
@@ -112,8 +112,18 @@ def _field(
     )
 
 
-def _value(default: object, empty: object) -> object:
-    return empty if default is _UNSET else default
+class FieldOptions(TypedDict, total=False):
+    """Options of fields of every kind; see `Field`. Versions are texts such as "3+"."""
+
+    tag: int
+    tagged: str
+    ignorable: bool
+
+
+class NullableOptions(FieldOptions, total=False):
+    """Options of fields that may be null in some versions."""
+
+    nullable: str
 
 
 @frozen
@@ -124,23 +134,10 @@ class Fixed(Generic[T]):
     empty: T
 
     def __call__(
-        self,
-        versions: str = "0+",
-        *,
-        default: T = _UNSET,
-        tag: int | None = None,
-        tagged: str | None = None,
-        ignorable: bool = False,
+        self, versions: str = "0+", *, default: T = _EMPTY, **options: Unpack[FieldOptions]
     ) -> T:
-        declared = _field(
-            self.kind,
-            versions,
-            _value(default, self.empty),
-            tag=tag,
-            tagged=tagged,
-            ignorable=ignorable,
-        )
-        return cast("T", declared)
+        value = self.empty if default is _EMPTY else default
+        return cast("T", _field(self.kind, versions, value, **options))
 
 
 int8: Final = Fixed("int8", 0)
@@ -157,53 +154,26 @@ uuid: Final = Fixed("uuid", ZERO_UUID)
 def string(
     versions: str = "0+",
     *,
-    default: str | None = _UNSET,
-    nullable: str = "none",
-    tag: int | None = None,
-    tagged: str | None = None,
-    ignorable: bool = False,
+    default: str | None = "",
     flexible: str = "0+",
     cached: bool = False,
+    **options: Unpack[NullableOptions],
 ) -> str:
     """Declare a string of up to 32767 bytes of UTF-8.
 
     cached: keep encoded values, for fields with few distinct values such as topic names.
     flexible: versions in which a flexible message writes it compactly ("none": never).
     """
-    declared = _field(
-        "string",
-        versions,
-        _value(default, ""),
-        nullable=nullable,
-        tag=tag,
-        tagged=tagged,
-        ignorable=ignorable,
-        flexible=parse_versions(flexible),
-        cached=cached,
-    )
+    compact = parse_versions(flexible)
+    declared = _field("string", versions, default, flexible=compact, cached=cached, **options)
     return cast("str", declared)
 
 
 def bytes_(
-    versions: str = "0+",
-    *,
-    default: bytes | None = _UNSET,
-    nullable: str = "none",
-    tag: int | None = None,
-    tagged: str | None = None,
-    ignorable: bool = False,
+    versions: str = "0+", *, default: bytes | None = b"", **options: Unpack[NullableOptions]
 ) -> bytes:
     """Declare a bytes field; decoding copies it out of the frame."""
-    declared = _field(
-        "bytes",
-        versions,
-        _value(default, b""),
-        nullable=nullable,
-        tag=tag,
-        tagged=tagged,
-        ignorable=ignorable,
-    )
-    return cast("bytes", declared)
+    return cast("bytes", _field("bytes", versions, default, **options))
 
 
 def records(versions: str = "0+", *, nullable: str = "none", ignorable: bool = False) -> Any:
@@ -219,46 +189,20 @@ def array(
     of: Callable[..., T],
     versions: str = "0+",
     *,
-    default: None = _UNSET,
-    nullable: str = "none",
-    tag: int | None = None,
-    tagged: str | None = None,
-    ignorable: bool = False,
+    default: None = _EMPTY,
+    **options: Unpack[NullableOptions],
 ) -> list[T]:
     """Declare a list of structs, `array(FetchTopic)`, or of other values, `array(int32)`."""
     element = _field("struct", "0+", None, struct=of) if isinstance(of, type) else cast("Any", of())
-    declared = _field(
-        "array",
-        versions,
-        _value(default, _EMPTY),
-        nullable=nullable,
-        tag=tag,
-        tagged=tagged,
-        ignorable=ignorable,
-        of=element,
-    )
-    return cast("list[T]", declared)
+    return cast("list[T]", _field("array", versions, default, of=element, **options))
 
 
 def struct_(
     of: type[T],
     versions: str = "0+",
     *,
-    default: None = _UNSET,
-    nullable: str = "none",
-    tag: int | None = None,
-    tagged: str | None = None,
-    ignorable: bool = False,
+    default: None = _EMPTY,
+    **options: Unpack[NullableOptions],
 ) -> T:
     """Declare a nested struct."""
-    declared = _field(
-        "struct",
-        versions,
-        _value(default, _EMPTY),
-        nullable=nullable,
-        tag=tag,
-        tagged=tagged,
-        ignorable=ignorable,
-        struct=of,
-    )
-    return cast("T", declared)
+    return cast("T", _field("struct", versions, default, struct=of, **options))

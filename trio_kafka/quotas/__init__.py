@@ -6,7 +6,6 @@ __all__ = [
     "bucket",
     "client",
     "connection",
-    "keys",
     "limits",
     "mutation",
     "quotas",

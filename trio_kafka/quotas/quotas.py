@@ -1,4 +1,7 @@
-"""Client quotas of one broker."""
+"""Client quotas of one broker, and their names.
+
+Source: QuotaConfig and QuotaType of Apache Kafka 4.4.0.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -7,19 +10,22 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.average import WINDOW_MS, WINDOWS
 from trio_kafka.quotas.client import USUAL, ClientQuota, Windows
-from trio_kafka.quotas.keys import (
-    CONSUMER_BYTE_RATE,
-    CONTROLLER_MUTATION,
-    CONTROLLER_MUTATION_RATE,
-    FETCH,
-    PRODUCE,
-    PRODUCER_BYTE_RATE,
-    REQUEST,
-    REQUEST_PERCENTAGE,
-)
 from trio_kafka.quotas.limits import Entity
 from trio_kafka.quotas.mutation import MutationQuota
 from trio_kafka.quotas.rate import Rate
+
+# Names of quotas where they are set.
+PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
+CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"
+REQUEST_PERCENTAGE: Final = "request_percentage"
+CONTROLLER_MUTATION_RATE: Final = "controller_mutation_rate"
+CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
+
+# Names of their metrics: `type=<this>,user=…,client-id=…`.
+PRODUCE: Final = "Produce"
+FETCH: Final = "Fetch"
+REQUEST: Final = "Request"
+CONTROLLER_MUTATION: Final = "ControllerMutation"
 
 PERCENT: Final = 100.0  # of the time of one thread, in a second of it
 

@@ -73,21 +73,6 @@ class MetadataBatch:
         return encode_batch(self._body, base_offset, epoch)
 
 
-def encode_records(
-    records: Iterable[MetadataRecord],
-    *,
-    base_offset: int,
-    epoch: int,
-    level: int,
-    timestamp_ms: int,
-) -> bytes:
-    """Encode records as one batch. Raises EncodeError."""
-    batch = MetadataBatch(level, timestamp_ms)
-    for record in records:
-        batch.add(record)
-    return batch.seal(base_offset, epoch)
-
-
 def encode_controls(
     controls: Iterable[Control], *, base_offset: int, epoch: int, timestamp_ms: int
 ) -> bytes:

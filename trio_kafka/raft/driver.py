@@ -37,7 +37,6 @@ from trio_kafka.raft.values import (
     Event,
     Lead,
     Resign,
-    Role,
     Save,
     StepDown,
     Synced,
@@ -121,12 +120,6 @@ class RaftDriver:
 
     def batch(self, level: int) -> NewBatch:
         return _NewBatch(self, MetadataBatch(level, self._now_ms()))
-
-    def append(self, records: Sequence[MetadataRecord], epoch: int, level: int) -> int:
-        batch = self.batch(level)
-        for record in records:
-            batch.add(record)
-        return batch.append(epoch)
 
     def append_batch(self, batch: MetadataBatch, epoch: int) -> int:
         """Write a batch and return its exclusive end. KafkaError: NOT_CONTROLLER,
@@ -325,11 +318,6 @@ class RaftDriver:
             "syncs": self.syncs,
             "kept": self._recent_records,
         }
-
-    @property
-    def role(self) -> Role:
-        """Role of this node."""
-        return self._core.role
 
 
 @frozen

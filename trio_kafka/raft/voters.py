@@ -8,12 +8,8 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.model import NodeId
-from trio_kafka.protocol.stored.control import (
-    Endpoint,
-    KRaftVersionFeature,
-    VotersRecord,
-    VoterWithEndpoints,
-)
+from trio_kafka.protocol.stored.control import VotersRecord, VoterWithEndpoints
+from trio_kafka.protocol.structs.cluster import KRaftVersionFeature, VoterListener
 
 NO_DIRECTORY: Final = bytes(16)
 SUPPORTED_KRAFT: Final = (0, 1)
@@ -81,7 +77,7 @@ def voters_record(voters: VoterSet) -> VotersRecord:
                 voter_id=voter.id,
                 voter_directory_id=voter.directory_id,
                 endpoints=[
-                    Endpoint(name=e.name, host=e.host, port=e.port) for e in voter.endpoints
+                    VoterListener(name=e.name, host=e.host, port=e.port) for e in voter.endpoints
                 ],
                 k_raft_version_feature=KRaftVersionFeature(
                     min_supported_version=SUPPORTED_KRAFT[0],

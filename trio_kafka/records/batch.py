@@ -6,7 +6,7 @@ Source: record format of KIP-98; tested on files that Kafka wrote.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from attrs import field
 from crc32c import crc32c
@@ -15,20 +15,16 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.compression import Codec, compress, decompress
 from trio_kafka.records.header import (
-    CONTROL,
     COVERED,
-    DELETE_HORIZON,
     HEADER,
     HEADER_SIZE,
     LENGTH_END,
-    LOG_APPEND_TIME,
     MAGIC,
     NO_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     NO_TIMESTAMP,
     SMALLEST_LENGTH,
-    TRANSACTIONAL,
     UNCOVERED,
     BatchHeader,
     check_crc,
@@ -46,6 +42,7 @@ __all__ = [
     "HEADER_SIZE",
     "BatchBody",
     "BatchHeader",
+    "ProducerFields",
     "Record",
     "check_crc",
     "decode_records",
@@ -190,6 +187,17 @@ def _encode_headers(headers: Headers) -> bytes:
     return b"".join(parts)
 
 
+class ProducerFields(NamedTuple):
+    """Fields of a header that identify the producer of a batch, and the batch among its own."""
+
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_EPOCH
+    base_sequence: int = NO_SEQUENCE
+
+
+NO_PRODUCER: Final = ProducerFields()
+
+
 def encode_batch(
     records: Iterable[Record] | BatchBody,
     base_offset: int = 0,
@@ -197,53 +205,32 @@ def encode_batch(
     *,
     codec: Codec = Codec.NONE,
     level: int | None = None,
-    producer_id: int = NO_PRODUCER_ID,
-    producer_epoch: int = NO_EPOCH,
-    base_sequence: int = NO_SEQUENCE,
-    transactional: bool = False,
-    control: bool = False,
-    append_time_ms: int | None = None,
-    delete_horizon_ms: int | None = None,
-    last_offset: int | None = None,
+    producer: ProducerFields = NO_PRODUCER,
+    attributes: int = 0,
 ) -> bytes:
     """Encode one batch. Records with offsets keep them: they must ascend from `base_offset` on.
 
     records: a BatchBody has its own offsets and timestamps.
-    append_time_ms: log append time of the batch.
-    delete_horizon_ms, last_offset: set by compaction, which may have removed the last records.
-    Raises ValueError for offsets that do not fit. An empty batch needs `last_offset`.
+    attributes: those of the batch besides its codec, such as CONTROL.
+    Raises ValueError for offsets that do not fit, and for a batch without records.
     """
     if isinstance(records, BatchBody):
         body = records
     else:
-        body = BatchBody(base_offset, delete_horizon_ms)
+        body = BatchBody(base_offset)
         for record in records:
             body.add(record)
-    max_timestamp, delta = body.max_timestamp, body.last_delta
-    if last_offset is not None:
-        if last_offset - base_offset < max(delta, 0):
-            raise ValueError(f"last offset {last_offset} before {base_offset + max(delta, 0)}")
-        delta = last_offset - base_offset
-    elif not body.count:
-        raise ValueError("a batch without records needs last_offset")
+    if body.last_delta < 0:
+        raise ValueError("a batch without records: want at least one")
     data = body.content
     if codec is not Codec.NONE:
         data = compress(codec, data, level)
-    attributes = int(codec)
-    if append_time_ms is not None:
-        attributes |= LOG_APPEND_TIME
-        max_timestamp = append_time_ms
-    if delete_horizon_ms is not None:
-        attributes |= DELETE_HORIZON
-    attributes |= TRANSACTIONAL * transactional | CONTROL * control
     covered = COVERED.pack(
-        attributes,
-        delta,
+        attributes | codec,
+        body.last_delta,
         NO_TIMESTAMP if body.base_timestamp is None else body.base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
+        body.max_timestamp,
+        *producer,
         body.count,
     )
     crc = crc32c(data, crc32c(covered))

@@ -53,14 +53,23 @@ _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
 _HARD: Final = 7  # incompressible data grows by less than its size shifted by this
 _LONGEST_FRAME: Final = 1 << 10  # bytes around the data in any format
+_DECOMPRESSORS: Final[dict[Codec, Callable[[Buffer, Any], int]]] = {
+    Codec.GZIP: cramjam.gzip.decompress_into,
+    Codec.LZ4: cramjam.lz4.decompress_into,
+    Codec.ZSTD: cramjam.zstd.decompress_into,
+}
 _FULL: Final = "failed to write whole buffer"  # how cramjam says that the output did not fit
 
 
-def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
+def compress(
+    codec: Codec, data: Buffer, level: int | None = None, most: int = sys.maxsize
+) -> bytes:
     """Compress `data` as the records block of a batch. level: None is Kafka's default; snappy has
         none.
 
-    Raises ValueError for a level outside of LEVELS.
+    most: bound of memory and time, about so many bytes of output.
+    Raises ValueError for a level outside of LEVELS, KafkaError(MESSAGE_TOO_LARGE) for an output
+    that is clearly larger than `most`.
     """
     if level is None:
         level = _DEFAULT_LEVELS.get(codec, 0)
@@ -68,28 +77,33 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
         raise ValueError(f"level {level} of {codec.name}, want one of {LEVELS[codec]}")
     match codec:
         case Codec.NONE:
+            if len(data) > most:
+                raise _too_large(codec, most)
             return bytes(data)
-        case Codec.GZIP:
-            return bytes(cramjam.gzip.compress(data, level=6 if level < 0 else level))
         case Codec.SNAPPY:
-            return _compress_snappy(memoryview(data))
+            return _compress_snappy(memoryview(data), most)
         case Codec.LZ4:
-            return whole(compress_lz4(data, level))
+            return whole(compress_lz4(data, level, most))
+        case Codec.GZIP:
+            into = partial(cramjam.gzip.compress_into, level=6 if level < 0 else level)
         case Codec.ZSTD:
-            return bytes(cramjam.zstd.compress(data, level=level))
+            into = partial(cramjam.zstd.compress_into, level=level)
+    output = bytearray(min(most, len(data) + (len(data) >> _HARD) + _LONGEST_FRAME))
+    written = _attempt(into, data, output)
+    if isinstance(written, int):
+        return bytes(memoryview(output)[:written])
+    raise _too_large(codec, most)
 
 
-def compress_lz4(
-    data: Buffer, level: int = _DEFAULT_LEVELS[Codec.LZ4], most: int = sys.maxsize
-) -> Steps[bytes]:
-    """Compress in steps of 64 KiB (0.4 ms). Raises as `compress_within`.
+def compress_lz4(data: Buffer, level: int | None = None, most: int = sys.maxsize) -> Steps[bytes]:
+    """Compress in steps of 64 KiB (0.4 ms). Raises as `compress`.
 
     LZ4 alone needs steps, as its library keeps the interpreter's lock. Kafka's default level, 9, is
     the fast compressor. Other libraries use the 15 times slower search for level 9; here each other
     level is that search.
     Source: KIP-390 and Kafka's Lz4BlockOutputStream.
     """
-    if level == _DEFAULT_LEVELS[Codec.LZ4]:
+    if level is None or level == _DEFAULT_LEVELS[Codec.LZ4]:
         level = _LZ4_FAST
     # Independent blocks without a checksum over the content: Java's reader refuses linked ones.
     frame = cramjam.lz4.Compressor(level, content_checksum=False, block_linked=False)
@@ -104,33 +118,6 @@ def compress_lz4(
         yield
     parts.append(bytes(frame.finish()))
     return b"".join(parts)
-
-
-def compress_within(codec: Codec, data: Buffer, level: int | None, most: int) -> bytes:
-    """Compress as `compress` does, with memory and time for about `most` bytes of output only.
-
-    Raises KafkaError(MESSAGE_TOO_LARGE) for an output that is clearly larger.
-    """
-    if codec in LEVELS and level is None:
-        level = _DEFAULT_LEVELS[codec]
-    match codec:
-        case Codec.NONE:
-            if len(data) > most:
-                raise _too_large(codec, most)
-            return bytes(data)
-        case Codec.GZIP:
-            into = partial(cramjam.gzip.compress_into, level=6 if level == -1 else level)
-        case Codec.SNAPPY:
-            return _compress_snappy(memoryview(data), most)
-        case Codec.LZ4:
-            return whole(compress_lz4(data, level or 0, most))
-        case Codec.ZSTD:
-            into = partial(cramjam.zstd.compress_into, level=level)
-    output = bytearray(min(most, len(data) + (len(data) >> _HARD) + _LONGEST_FRAME))
-    written = _attempt(into, data, output)
-    if isinstance(written, int):
-        return bytes(memoryview(output)[:written])
-    raise _too_large(codec, most)
 
 
 def _too_large(codec: Codec, most: int) -> KafkaError:
@@ -156,8 +143,6 @@ def decompress(codec: Codec, data: Buffer, limit: int) -> bytes:
     while True:
         output = bytearray(size)
         written = _unpacked(codec, data, output)
-        if written == len(output):
-            return bytes(output)
         if isinstance(written, int):
             return bytes(memoryview(output)[:written])
         del output  # the error's traceback keeps this frame
@@ -186,15 +171,9 @@ def decompress_into(codec: Codec, data: Buffer, output: memoryview) -> int:
 
 def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int | str:
     """Return the bytes written, or why the block is invalid."""
-    match codec:
-        case Codec.GZIP:
-            return _attempt(cramjam.gzip.decompress_into, data, output)
-        case Codec.SNAPPY:
-            return _decompress_snappy(memoryview(data), output)
-        case Codec.LZ4:
-            return _attempt(cramjam.lz4.decompress_into, data, output)
-        case _:
-            return _attempt(cramjam.zstd.decompress_into, data, output)
+    if codec is Codec.SNAPPY:
+        return _decompress_snappy(memoryview(data), output)
+    return _attempt(_DECOMPRESSORS[codec], data, output)
 
 
 def _attempt(

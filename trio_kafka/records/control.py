@@ -13,7 +13,7 @@ from typing import Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.records.header import corrupt
+from trio_kafka.records.header import CONTROL, corrupt
 
 
 class ControlType(IntEnum):
@@ -64,7 +64,7 @@ def encode_control_batch(
     records: list[Record], base_offset: int = 0, leader_epoch: int = -1
 ) -> bytes:
     """Encode a batch of KRaft's control records: no producer, no codec."""
-    return encode_batch(records, base_offset, leader_epoch, control=True)
+    return encode_batch(records, base_offset, leader_epoch, attributes=CONTROL)
 
 
 def value_version(record: Record) -> int:
@@ -73,22 +73,6 @@ def value_version(record: Record) -> int:
         raise corrupt(f"control record at {record.offset} with value {record.value!r}")
     (version,) = _VERSION.unpack_from(record.value)
     return int(version)
-
-
-def encode_marker(
-    marker: Marker, *, producer_id: int, producer_epoch: int, timestamp: int, base_offset: int = 0
-) -> bytes:
-    """Encode the batch of 78 bytes that ends a transaction; sequence -1."""
-    kind = ControlType.COMMIT if marker.committed else ControlType.ABORT
-    value = _MARKER.pack(0, marker.coordinator_epoch)
-    return encode_batch(
-        [control_record(kind, value, timestamp)],
-        base_offset,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transactional=True,
-        control=True,
-    )
 
 
 def read_marker(record: Record) -> Marker | None:

@@ -1,8 +1,12 @@
 """Range of a file as part of an answer: leased, not read."""
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.world.protocols import Lease
 
 
+@define(eq=False)
 class FileRange:
     """Range of `left` bytes from `position` on of a leased file. Sending updates both; release it
     then.
@@ -11,12 +15,9 @@ class FileRange:
         it.
     """
 
-    __slots__ = ("lease", "left", "position")
-
-    def __init__(self, lease: Lease, position: int, left: int) -> None:
-        self.lease = lease
-        self.position = position
-        self.left = left
+    lease: Lease = field(repr=False)
+    position: int
+    left: int
 
     def __len__(self) -> int:
         return self.left
@@ -24,9 +25,6 @@ class FileRange:
     def __bool__(self) -> bool:
         """Return True, even for an empty or sent range."""
         return True
-
-    def __repr__(self) -> str:
-        return f"FileRange(position={self.position}, left={self.left})"
 
     def release(self) -> None:
         """Release the lease. Idempotent, as the lease is."""

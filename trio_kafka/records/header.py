@@ -34,7 +34,6 @@ NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
-_SEQUENCES: Final = 1 << 31
 
 # Base offset, length (unchanged) and leader epoch: written by a leader into a batch, in place.
 # All of them are outside of the CRC.
@@ -82,13 +81,6 @@ class BatchHeader:
         return self.base_offset + self.last_offset_delta + 1
 
     @property
-    def last_sequence(self) -> int:
-        """Sequence of the last record; 0 follows 2**31 - 1."""
-        if self.base_sequence == NO_SEQUENCE:
-            return NO_SEQUENCE
-        return (self.base_sequence + self.last_offset_delta) % _SEQUENCES
-
-    @property
     def codec(self) -> Codec:
         """Codec of the records. Raises KafkaError(CORRUPT_MESSAGE) for an unknown number."""
         try:
@@ -107,10 +99,6 @@ class BatchHeader:
     @property
     def is_control(self) -> bool:
         return bool(self.attributes & CONTROL)
-
-    @property
-    def has_producer_id(self) -> bool:
-        return self.producer_id != NO_PRODUCER_ID
 
     @property
     def delete_horizon(self) -> int | None:

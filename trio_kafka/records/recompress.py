@@ -1,7 +1,6 @@
-"""Recompression of a batch: its records are decompressed and compressed as one block."""
+"""Replacement of the records block of a batch by the same records in another codec."""
 
-from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.compression import Codec, compress, decompress
+from trio_kafka.records.compression import Codec
 from trio_kafka.records.header import (
     CODEC_MASK,
     HEADER,
@@ -13,26 +12,13 @@ from trio_kafka.records.header import (
 )
 
 
-def recompress(
-    batch: memoryview,
-    header: BatchHeader,
-    codec: Codec,
-    level: int | None = None,
-    *,
-    limit: int = DECOMPRESSED_LIMIT,
-) -> tuple[memoryview, BatchHeader]:
-    """Return the whole batch with `codec`, writable, and its header. Size, codec and CRC change.
-
-    Raises KafkaError(CORRUPT_MESSAGE) for records that cannot be decompressed, or exceed `limit`.
-    """
-    plain = decompress(header.codec, batch[HEADER_SIZE : header.size], limit)
-    return repacked(batch, header, codec, compress(codec, plain, level))
-
-
 def repacked(
     batch: memoryview, header: BatchHeader, codec: Codec, data: bytes
 ) -> tuple[memoryview, BatchHeader]:
-    """Return the batch with `data`, its records compressed by `codec`; see `recompress`."""
+    """Return the whole batch, writable, with `data`, its records compressed by `codec`.
+
+    Size, codec and CRC change, and its header, which is returned too.
+    """
     changed = bytearray(batch[:HEADER_SIZE])
     changed += data
     fields = list(HEADER.unpack_from(changed))

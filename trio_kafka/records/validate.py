@@ -30,6 +30,7 @@ from trio_kafka.records.header import (
     TRANSACTIONAL,
     BatchHeader,
     check_crc,
+    corrupt,
 )
 
 MAX_LONG: Final = (1 << 63) - 1
@@ -89,12 +90,12 @@ def check_produce(
         raise _explain_counts(header)
     if header.producer_id != NO_PRODUCER_ID:
         if header.producer_id < 0 or header.base_sequence < 0 or header.producer_epoch < 0:
-            raise _invalid(
+            raise invalid(
                 f"producer {header.producer_id} with epoch {header.producer_epoch} and sequence "
                 f"{header.base_sequence}"
             )
     elif attributes & TRANSACTIONAL:
-        raise _invalid("a transactional batch without a producer id")
+        raise invalid("a transactional batch without a producer id")
     if not limits.log_append_time:
         base, largest = header.base_timestamp, header.max_timestamp
         # Nearly always one of them is not later than the other, and both are near.
@@ -122,19 +123,16 @@ def check_time(timestamp: int, limits: Limits, now_ms: int) -> None:
         )
 
 
-def _invalid(message: str) -> KafkaError:
+def invalid(message: str) -> KafkaError:
+    """Return the error for a record or batch that clients must not send again."""
     return KafkaError(ErrorCode.INVALID_RECORD, message)
-
-
-def _corrupt(message: str) -> KafkaError:
-    return KafkaError(ErrorCode.CORRUPT_MESSAGE, message)
 
 
 def _explain_short(records: memoryview | None) -> KafkaError:
     """Return the error for a field that is too short for a batch of magic 2."""
     if records is None or (size := _batch_size(records, 0)) is None:
-        return _invalid("no whole batch, want exactly one")
-    return _wrong_magic(records) or _corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
+        return invalid("no whole batch, want exactly one")
+    return _wrong_magic(records) or corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
 
 
 def _check_frame(records: memoryview) -> None:
@@ -143,18 +141,18 @@ def _check_frame(records: memoryview) -> None:
     """
     size = _batch_size(records, 0)
     if size is None:
-        raise _invalid("no whole batch, want exactly one")
+        raise invalid("no whole batch, want exactly one")
     if error := _wrong_magic(records):
         raise error
     if _batch_size(records, size) is not None:
-        raise _invalid("more than one batch, want exactly one")
+        raise invalid("more than one batch, want exactly one")
     if size < HEADER_SIZE:
-        raise _corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
+        raise corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
 
 
 def _wrong_magic(records: memoryview) -> KafkaError | None:
     magic = records[_MAGIC_AT]
-    return None if magic == 2 else _invalid(f"magic {magic}, want 2")
+    return None if magic == 2 else invalid(f"magic {magic}, want 2")
 
 
 def _batch_size(records: memoryview, position: int) -> int | None:
@@ -169,25 +167,23 @@ def _batch_size(records: memoryview, position: int) -> int | None:
         records[position + _LENGTH_AT : position + LENGTH_END], "big", signed=True
     )
     if length < _SMALLEST_LEGACY:
-        raise _corrupt(f"batch of {length + LENGTH_END} bytes")
+        raise corrupt(f"batch of {length + LENGTH_END} bytes")
     if left > _MAGIC_AT and records[position + _MAGIC_AT] > 2:
-        raise _corrupt(f"magic {records[position + _MAGIC_AT]}, want 2")
+        raise corrupt(f"magic {records[position + _MAGIC_AT]}, want 2")
     return length + LENGTH_END if length + LENGTH_END <= left else None
 
 
 def _explain_attributes(attributes: int) -> KafkaError:
     if attributes & CONTROL:
-        return _invalid("clients write no control batches")
+        return invalid("clients write no control batches")
     if attributes & LOG_APPEND_TIME:
         return KafkaError(ErrorCode.INVALID_TIMESTAMP, "producers set no log append time")
     if attributes & DELETE_HORIZON:
-        return _invalid("producers set no delete horizon")
-    return _invalid(f"codec {attributes & CODEC_MASK}, want 0 to 4")
+        return invalid("producers set no delete horizon")
+    return invalid(f"codec {attributes & CODEC_MASK}, want 0 to 4")
 
 
 def _explain_counts(header: BatchHeader) -> KafkaError:
     if header.base_offset:
-        return _invalid(f"base offset {header.base_offset}, want 0")
-    return _invalid(
-        f"{header.count} records with a last offset delta of {header.last_offset_delta}"
-    )
+        return invalid(f"base offset {header.base_offset}, want 0")
+    return invalid(f"{header.count} records with a last offset delta of {header.last_offset_delta}")

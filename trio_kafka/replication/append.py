@@ -17,12 +17,7 @@ from trio_kafka.log.decompression import SMALL
 from trio_kafka.log.log import Log
 from trio_kafka.metadata.names import is_internal
 from trio_kafka.records.compression import TooLargeError
-from trio_kafka.records.header import (
-    LENGTH_END,
-    TRANSACTIONAL,
-    BatchHeader,
-    iterate_headers,
-)
+from trio_kafka.records.header import LENGTH_END, TRANSACTIONAL, BatchHeader, iterate_headers
 from trio_kafka.records.validate import check_produce
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.isr import check_enough

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.channels import Receiver, Sender, open_channel
+from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -32,10 +32,9 @@ class ColdReads:
 
     def __init__(self, node: Node) -> None:
         self._node = node.add("cold-reads", "part", self._figures)
-        channel: tuple[Sender[_Job], Receiver[_Job]] = open_channel(
+        self._jobs: Channel[_Job] = Channel(
             PARKED, self._node, "fetches", lambda job: trio.current_time() - job[1].since
         )
-        self._send, self._receive = channel
         self._limiter = open_limiter(AT_ONCE, self._node, "at-once")
         self.read = 0
         self.refused = 0
@@ -44,7 +43,7 @@ class ColdReads:
         """Read the cold partitions of `fetch`. `delayed` is marked after each of them."""
         fetch.taken = trio.Event()
         try:
-            self._send.send_nowait((fetch, delayed))
+            self._jobs.send_nowait((fetch, delayed))
         except trio.WouldBlock:
             self.refused += 1
 
@@ -55,7 +54,7 @@ class ColdReads:
         async with trio.open_nursery() as nursery:
             task_status.started()
             while True:
-                fetch, delayed = await self._receive.receive()
+                fetch, delayed = await self._jobs.receive()
                 for asked, partition in fetch.cold.items():
                     nursery.start_soon(
                         self._serve, fetch, delayed, asked, partition, name=f"cold {partition.at}"

@@ -9,6 +9,8 @@ Source: the rules of Kafka's delayed produce.
 from collections.abc import Sequence
 from typing import Final
 
+from attrs import field
+
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
@@ -64,19 +66,23 @@ def is_settled(partition: Partition, appended: Appended, acks: int) -> bool:
         return False  # `ProduceWait` reports it
 
 
+@define(eq=False)
 class ProduceWait:
-    """Parts of one Produce until each is acknowledged, for `purgatory.Delayed`."""
+    """Parts of one Produce until each is acknowledged, for `purgatory.Delayed`.
 
-    __slots__ = ("_waiting", "acks", "had_turns", "parts")
+    parts: in the order of the request. Appended ones wait for their replicas (acks=0: not at all),
+        queued ones for their turn. Call `look` first.
+    had_turns: a queued part was appended at the last look, so `keys` have changed.
+    """
 
-    def __init__(self, parts: Sequence[Produced], acks: int = ACKS_ALL) -> None:
-        """parts: in the order of the request. Appended ones wait for their replicas (acks=0:
-        not at all), queued ones for their turn. Call `look` first.
-        """
-        self.parts = parts
-        self.acks = acks
-        self.had_turns = False  # a queued part was appended at the last look: `keys` have changed
-        self._waiting = parts
+    parts: Sequence[Produced]
+    acks: int = ACKS_ALL
+    had_turns: bool = field(default=False, init=False)
+    _waiting: Sequence[Produced] = field(init=False)
+
+    @_waiting.default
+    def _all(self) -> Sequence[Produced]:
+        return self.parts
 
     @property
     def keys(self) -> list[object]:

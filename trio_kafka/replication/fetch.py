@@ -71,60 +71,36 @@ class FetchAnswer:
             part.release()
 
 
+@define(eq=False)
 class Fetch:
-    """One request. cold: partitions that `read` could not read without a wait.
+    """One request.
 
+    resolve: returns the partition of a key for this client, or raises KafkaError.
+    full: the answer names all partitions.
+    wide: number of partitions above which it works in steps.
+    cold: partitions that `read` could not read without a wait.
     ready: their reads, added by `cold_reads`.
+    taken: set when `ready` was taken, for the tasks that filled it.
     """
 
-    __slots__ = (
-        "_available",
-        "_epoch",
-        "_first",
-        "_full",
-        "_resolve",
-        "_served",
-        "_size",
-        "_urgent",
-        "_wide",
-        "cold",
-        "limits",
-        "ready",
-        "session",
-        "taken",
-    )
+    session: Session
+    limits: FetchLimits
+    _resolve: Callable[[FetchKey], Partition]
+    _full: bool = field(kw_only=True)
+    _wide: int = field(default=WIDE, kw_only=True)
+    cold: dict[SessionPartition, Partition] = field(factory=dict, init=False)
+    ready: dict[SessionPartition, PartitionRead] = field(factory=dict, init=False)
+    taken: trio.Event | None = field(default=None, init=False)
+    _epoch: int = field(init=False)
+    _first: bool = field(default=True, init=False)
+    _size: int = field(default=0, init=False)  # of the last reads
+    # Reads of consumers, each with the metrics that count it when it is sent.
+    _served: list[tuple[TopicMetrics, FileRange]] = field(factory=list, init=False)
+    _urgent: bool = field(default=False, init=False)  # there is an error or a diverging epoch
+    _available: dict[SessionPartition, int] = field(factory=dict, init=False)
 
-    def __init__(
-        self,
-        session: Session,
-        limits: FetchLimits,
-        resolve: Callable[[FetchKey], Partition],
-        *,
-        full: bool,
-        wide: int = WIDE,
-    ) -> None:
-        """resolve: returns the partition of a key for this client, or raises KafkaError.
-
-        full: the answer names all partitions. wide: number of partitions above which it works in
-            steps.
-        """
-        self.session = session
-        self.cold: dict[SessionPartition, Partition] = {}
-        self.ready: dict[SessionPartition, PartitionRead] = {}
-        self.taken: trio.Event | None = (
-            None  # set when `ready` was taken, for the tasks that filled it
-        )
-        self.limits = limits
-        self._resolve = resolve
-        self._full = full
-        self._wide = wide
-        self._epoch = session.epoch
-        self._first = True
-        self._size = 0  # of the last reads
-        # Reads of consumers, each with the metrics that count it when it is sent.
-        self._served: list[tuple[TopicMetrics, FileRange]] = []
-        self._urgent = False  # there is an error or a diverging epoch
-        self._available: dict[SessionPartition, int] = {}
+    def __attrs_post_init__(self) -> None:
+        self._epoch = self.session.epoch
 
     @property
     def keys(self) -> list[Partition]:

@@ -126,15 +126,6 @@ class ReplicaManager:
         """Return the replica on this broker, if there is one."""
         return self._partitions.get((topic, number))
 
-    def partition_with_id(self, topic_id: TopicId, at: TopicPartition) -> Partition:
-        """Return the replica by name and id. INCONSISTENT_TOPIC_ID if the name has another id."""
-        found = self.partition(at.topic, at.partition)
-        if found.topic_id != topic_id:
-            raise KafkaError(
-                ErrorCode.INCONSISTENT_TOPIC_ID, f"{at} has another topic id now, refresh metadata"
-            )
-        return found
-
     def _miss(self, topic: TopicId | str, number: int) -> NoReturn:
         known = self.image.topic(topic)
         if known is None and not isinstance(topic, str):

@@ -9,6 +9,9 @@ State only: `append`, `read`, `offsets` and `delayed_produce` act on it. Each ch
 from collections.abc import Callable
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.log import Log
@@ -28,6 +31,7 @@ LED_ELSEWHERE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FE
 JoinQueue = Callable[["Partition", Queued, bool], Queued | None]
 
 
+@define(eq=False)
 class Partition:
     """State of a replica. leader_epoch, isr and replicas are those of the last image.
 
@@ -38,59 +42,33 @@ class Partition:
     join_queue: see `QueuedAppends.join`. topic_metrics: those of its topic.
     """
 
-    __slots__ = (
-        "at",
-        "changed",
-        "deleted",
-        "epoch_start",
-        "failed",
-        "follower_ends",
-        "isr",
-        "join_queue",
-        "leader",
-        "leader_epoch",
-        "leading",
-        "log",
-        "loss",
-        "node",
-        "partition_epoch",
-        "replicas",
-        "settings",
-        "topic_id",
-        "topic_metrics",
-    )
+    topic_id: TopicId
+    at: TopicPartition
+    node: NodeId
+    state: PartitionState
+    changed: Callable[[object], None] = field(kw_only=True)
+    settings: PartitionSettings = field(default=DEFAULT_SETTINGS, kw_only=True)
+    join_queue: JoinQueue = field(default=lambda *_: None, kw_only=True)
+    topic_metrics: TopicMetrics = field(factory=TopicMetrics, kw_only=True)
+    leader: NodeId = field(init=False)
+    leader_epoch: int = field(init=False)
+    isr: tuple[NodeId, ...] = field(init=False)
+    replicas: tuple[NodeId, ...] = field(init=False)
+    log: Log | None = field(default=None, init=False)
+    leading: Log | None = field(default=None, init=False)
+    failed: LogDirError | None = field(default=None, init=False)
+    deleted: bool = field(default=False, init=False)
+    epoch_start: int = field(default=0, init=False)
+    follower_ends: dict[NodeId, int] = field(factory=dict, init=False)
+    loss: object = field(factory=object, init=False)
 
-    def __init__(
-        self,
-        topic_id: TopicId,
-        at: TopicPartition,
-        node: NodeId,
-        state: PartitionState,
-        *,
-        changed: Callable[[object], None],
-        settings: PartitionSettings = DEFAULT_SETTINGS,
-        join_queue: JoinQueue | None = None,
-        topic_metrics: TopicMetrics | None = None,
-    ) -> None:
-        self.topic_id = topic_id
-        self.at = at
-        self.node = node
-        self.changed = changed
-        self.loss = object()
-        self.settings = settings
-        self.join_queue = join_queue or _no_queue
-        self.topic_metrics = topic_metrics or TopicMetrics()
-        self.log: Log | None = None
-        self.failed: LogDirError | None = None
-        self.deleted = False
-        self.epoch_start = 0
-        self.follower_ends: dict[NodeId, int] = {}
-        self._take(state)
+    def __attrs_post_init__(self) -> None:
+        self._take(self.state)
 
     def _take(self, state: PartitionState) -> None:
+        self.state = state
         self.leader = state.leader
         self.leader_epoch = state.leader_epoch
-        self.partition_epoch = state.partition_epoch
         self.isr = state.isr
         self.replicas = state.replicas
         self._lead()
@@ -232,10 +210,6 @@ class Partition:
             "offline": self.failed is not None,
             **({} if log is None else log.figures()),
         }
-
-
-def _no_queue(*_: object) -> None:
-    """Queue nothing."""
 
 
 def active_producers(partition: Partition) -> list[ActiveProducer]:

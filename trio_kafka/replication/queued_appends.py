@@ -23,6 +23,7 @@ from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.record_validation import RecordValidation
 from trio_kafka.replication.topic_metrics import TopicMetrics
 from trio_kafka.scheduling.yield_point import YieldPoint
+from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.protocols import PIECE
 from trio_kafka.world.world import World
 
@@ -210,7 +211,7 @@ class QueuedAppends:
         """
         if len(records) <= PIECE:
             return memoryview(bytearray(records))
-        copied = self._world.buffer(len(records))
+        copied = new_buffer(len(records))
         for begin in range(0, len(records), PIECE):
             if begin and in_pieces:
                 self.yield_point()

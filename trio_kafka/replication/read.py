@@ -13,7 +13,13 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
-from trio_kafka.log.read import find_aborted, find_slice, perform_in_threads, perform_now
+from trio_kafka.log.read import (
+    find_aborted,
+    find_slice,
+    lease_recent,
+    perform_in_threads,
+    perform_now,
+)
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.replication.epochs import end_of_epoch
 from trio_kafka.replication.partition import NO_EPOCH, Partition
@@ -124,6 +130,13 @@ def read(
     """
     epoch = wanted.leader_epoch
     log = (partition.leading if epoch == NO_EPOCH else None) or partition.local_log(epoch)
+    if isolation is not _COMMITTED and wanted.last_fetched_epoch == NO_EPOCH:
+        end = log.high_watermark if isolation is _UNCOMMITTED else log.end_offset
+        recent = lease_recent(log, wanted.offset, max_bytes, end)
+        if recent is not None:
+            answer = around(log)
+            answer.range, answer.more = recent, True
+            return answer
     work = _reading(partition, log, wanted, max_bytes, isolation, at_least_one=at_least_one)
     try:
         return perform_now(log, work)

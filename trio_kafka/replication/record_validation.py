@@ -6,25 +6,26 @@ thread, as codecs release the interpreter's lock. LZ4 keeps the lock, so it comp
 Source: compression.type, cleanup.policy=compact; trio.record.validation.
 """
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
 
 import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.decompression import Decompression, is_large
-from trio_kafka.records.compression import Codec, compress_lz4, compress_within
+from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader
-from trio_kafka.records.recompress import recompress, repacked
-from trio_kafka.records.record_checks import check_records, walk_records
+from trio_kafka.records.recompress import repacked
+from trio_kafka.records.record_checks import walk_records
 from trio_kafka.replication.settings import PartitionSettings
-from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
-T = TypeVar("T")
 Refined = tuple[memoryview, BatchHeader]
+_Refining = Generator[Callable[[], Any] | None, Any, Refined]
 AT_ONCE: Final = 16 << 10  # bytes of decompressed records: at most 2 ms with any codec
 _FEW: Final = 256  # records
 _SLICE_S: Final = 0.001
@@ -50,70 +51,64 @@ class RecordValidation:
     def whole(self, batch: memoryview, header: BatchHeader, limit: int) -> Refined:
         """Return the batch to be stored, however long it takes. limit: bytes of its records.
 
-        Raises KafkaError as `check_records`; INVALID_RECORD for records that cannot be
-        decompressed.
+        Raises KafkaError as `walk_records`; INVALID_RECORD for records that cannot be
+        decompressed; MESSAGE_TOO_LARGE, maybe early: a batch that grew may not shrink again.
         """
-        settings = self.settings
-        if self._walks:
-            check_records(
-                batch,
-                header,
-                settings.limits,
-                now_ms=self.now_ms,
-                need_keys=settings.need_keys,
-                decompressed_limit=limit,
-            )
-        codec = settings.codec
-        if codec is None or codec == header.codec:
-            return batch, header
-        try:
-            return recompress(batch, header, codec, settings.level, limit=limit)
-        except KafkaError as error:
-            raise _invalid(error) from error
+        with _unreadable_is_invalid():
+            plain = decompress(header.codec, batch[HEADER_SIZE : header.size], limit)
+            steps = self._refining(plain, batch, header)
+            result = None
+            try:
+                while True:
+                    call = steps.send(result)
+                    result = None if call is None else call()
+            except StopIteration as end:
+                refined: Refined = end.value
+        return refined
 
     async def in_turn(
         self, world: World, decompression: Decompression, batch: memoryview, header: BatchHeader
     ) -> Refined:
-        """Process the batch as `whole` does, while other tasks run."""
-        settings = self.settings
-        codec = settings.codec
+        """Process the batch as `whole` does. Other tasks run after each millisecond."""
+        elapsed, ends = world.clock.elapsed, 0.0
+        limit = self.settings.decompressed_limit
         records = batch[HEADER_SIZE : header.size]
-        try:
-            async with decompression.unpacked(
-                header.codec, records, settings.decompressed_limit
-            ) as plain:
-                if self._walks:
-                    walk = walk_records(
-                        plain,
-                        header,
-                        settings.limits,
-                        now_ms=self.now_ms,
-                        need_keys=settings.need_keys,
-                    )
-                    await _in_slices(walk, world.clock.elapsed)
-                if codec is None or codec == header.codec:
-                    return batch, header
-                data = await self._packed(world, codec, plain)
-        except KafkaError as error:
-            raise _invalid(error) from error
-        return await world.run_in_thread(repacked, batch, header, codec, data)
+        with _unreadable_is_invalid():
+            async with decompression.unpacked(header.codec, records, limit) as plain:
+                steps = self._refining(plain, batch, header)
+                result = None
+                try:
+                    while True:
+                        call = steps.send(result)
+                        result = None if call is None else await world.run_in_thread(call)
+                        if elapsed() >= ends:
+                            await trio.lowlevel.checkpoint()
+                            ends = elapsed() + _SLICE_S
+                except StopIteration as end:
+                    refined: Refined = end.value
+        return refined
 
-    async def _packed(self, world: World, codec: Codec, plain: Buffer) -> bytes:
-        """Compress the records with another codec.
+    def _refining(self, plain: Buffer, batch: memoryview, header: BatchHeader) -> _Refining:
+        """Check and recompress decompressed records, in steps.
 
-        Raises KafkaError(MESSAGE_TOO_LARGE), maybe early: a batch that grew may not shrink again.
+        A step that takes long is a call: the caller sends its result.
         """
-        level, most = self.settings.level, self.settings.limits.max_message_bytes
+        settings, codec = self.settings, self.settings.codec
+        if settings.walk or settings.need_keys:
+            yield from walk_records(
+                plain, header, settings.limits, now_ms=self.now_ms, need_keys=settings.need_keys
+            )
+        if codec is None or codec == header.codec:
+            return batch, header
+        level, most = settings.level, settings.limits.max_message_bytes
         if codec is Codec.LZ4:
-            steps = compress_lz4(plain, **({} if level is None else {"level": level}), most=most)
-            return await _in_slices(steps, world.clock.elapsed)
-        if codec is Codec.ZSTD and is_large(plain) and level is not None:
-            level = min(level, _LARGE_ZSTD_LEVEL)
-        return await world.run_in_thread(compress_within, codec, plain, level, most)
-
-    @property
-    def _walks(self) -> bool:
-        return self.settings.walk or self.settings.need_keys
+            data = yield from compress_lz4(plain, level, most)
+        else:
+            if codec is Codec.ZSTD and is_large(plain) and level is not None:
+                level = min(level, _LARGE_ZSTD_LEVEL)
+            data = yield partial(compress, codec, plain, level, most)
+        refined: Refined = yield partial(repacked, batch, header, codec, data)
+        return refined
 
 
 def validation_of(
@@ -126,17 +121,12 @@ def validation_of(
     return None
 
 
-async def _in_slices(steps: Steps[T], elapsed: Callable[[], float]) -> T:
-    """Return the result of the steps; other tasks run after each millisecond."""
-    done = None
-    while done is None:
-        await trio.lowlevel.checkpoint()
-        done = advance(steps, elapsed, elapsed() + _SLICE_S)
-    return done.value
-
-
-def _invalid(error: KafkaError) -> KafkaError:
+@contextmanager
+def _unreadable_is_invalid() -> Iterator[None]:
     """Replace CORRUPT_MESSAGE, after which a client would send the same batch again."""
-    if error.code is ErrorCode.CORRUPT_MESSAGE:
-        return KafkaError(ErrorCode.INVALID_RECORD, error.message)
-    return error
+    try:
+        yield
+    except KafkaError as error:
+        if error.code is ErrorCode.CORRUPT_MESSAGE:
+            raise KafkaError(ErrorCode.INVALID_RECORD, error.message) from error
+        raise

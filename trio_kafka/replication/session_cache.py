@@ -18,6 +18,9 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.replication.read import Wanted
@@ -39,40 +42,23 @@ _IDS: Final = (1 << 31) - 1
 Attach = Callable[[Hashable, Session], None]
 
 
-def _exists(_key: FetchKey) -> bool:
-    return True
-
-
+@define(eq=False)
 class SessionCache:
     """Sessions by id, the least recently used first.
 
     slots: max.incremental.fetch.session.cache.slots. draw: World's `random.randrange`.
+    most_partitions: bound of all sessions together. exists: returns whether a partition exists.
     """
 
-    def __init__(
-        self,
-        slots: int,
-        draw: Callable[[int, int], int],
-        attach: Attach,
-        detach: Attach,
-        evictable_after_s: float = EVICTABLE_AFTER_S,
-        *,
-        most_partitions: int = MOST_PARTITIONS,
-        exists: Callable[[FetchKey], bool] = _exists,
-    ) -> None:
-        """most_partitions: bound of all sessions together. exists: returns whether a
-        partition exists.
-        """
-        self.slots = slots
-        self.evictions = 0
-        self._draw = draw
-        self._attach = attach
-        self._detach = detach
-        self._evictable_after_s = evictable_after_s
-        self._sessions: dict[int, Session] = {}
-        self._most_partitions = most_partitions
-        self._exists = exists
-        self._partitions = 0  # of all sessions
+    slots: int
+    _draw: Callable[[int, int], int]
+    _attach: Attach
+    _detach: Attach
+    _most_partitions: int = field(default=MOST_PARTITIONS, kw_only=True)
+    _exists: Callable[[FetchKey], bool] = field(default=lambda _: True, kw_only=True)
+    evictions: int = field(default=0, init=False)
+    _sessions: dict[int, Session] = field(factory=dict, init=False)
+    _partitions: int = field(default=0, init=False)  # of all sessions
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -222,7 +208,7 @@ class SessionCache:
         oldest = next(iter(self._sessions.values()), None)
         if oldest is None:
             return False
-        if now - oldest.used <= self._evictable_after_s:
+        if now - oldest.used <= EVICTABLE_AFTER_S:
             victims = [s for s in self._sessions.values() if self._may_go(s, privileged)]
             if not victims:
                 return False
@@ -237,7 +223,7 @@ class SessionCache:
         """End every session that was not used for two minutes."""
         unused = []
         for one in self._sessions.values():  # the least recently used first
-            if now - one.used <= self._evictable_after_s:
+            if now - one.used <= EVICTABLE_AFTER_S:
                 break
             unused.append(one.id)
         for session_id in unused:
@@ -245,7 +231,7 @@ class SessionCache:
         self.evictions += len(unused)
 
     def _may_go(self, session: Session, for_privileged: bool) -> bool:
-        old = session.used - session.created > self._evictable_after_s
+        old = session.used - session.created > EVICTABLE_AFTER_S
         return old or (for_privileged and not session.privileged)
 
 

@@ -8,7 +8,7 @@ Source: BrokerTopicStats and BrokerTopicMetrics of Apache Kafka 4.4.0.
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import field
+from attrs import field, fields
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode
@@ -69,13 +69,11 @@ class TopicMetrics:
 
     def add(self, other: "TopicMetrics") -> None:
         """Add the counts of another object."""
-        self.produces += other.produces
-        self.failed_produces += other.failed_produces
-        self.bytes_in += other.bytes_in
-        self.records_in += other.records_in
-        self.fetches += other.fetches
-        self.failed_fetches += other.failed_fetches
-        self.bytes_out += other.bytes_out
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_COUNTS: Final = tuple(one.name for one in fields(TopicMetrics))
 
 
 @define(eq=False)

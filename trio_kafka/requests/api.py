@@ -8,7 +8,7 @@ response; a plain function may also be a generator of steps.
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from attrs import evolve
 
@@ -40,43 +40,31 @@ class Listing:
     newest: int
     source: str
 
-    def with_unstable(self) -> "Listing":
+    @property
+    def listing(self) -> "Listing":
+        """What is known without an import."""
+        return Listing(self.key, self.name, self.first, self.last, self.newest, self.source)
+
+    def with_unstable(self) -> Self:
         """Return a copy that ends with the newest version."""
         return self if self.last == self.newest else evolve(self, last=self.newest)
 
 
 @frozen(kw_only=True)
-class Api:
-    """Served API: versions `first` to `last`.
+class Api(Listing):
+    """Served API, its module imported.
 
-    newest: the last version, unstable versions included.
     waits: true if the handler is async.
     error: makes the response with an error; None: the generic one.
     largest: size of its largest request in bytes; 0: `trio.admin.request.max.bytes`.
-    source: module of the handler.
     """
 
-    key: int
-    name: str
-    first: int
-    last: int
-    newest: int
     request: type[Any]
     response: type[Any]
     handler: Callable[..., Any]
     waits: bool
     error: ErrorAnswer | None
-    source: str
     largest: int = 0
-
-    @property
-    def listing(self) -> Listing:
-        """Listing of this API."""
-        return Listing(self.key, self.name, self.first, self.last, self.newest, self.source)
-
-    def with_unstable(self) -> "Api":
-        """Return a copy that ends with the newest version."""
-        return self if self.last == self.newest else evolve(self, last=self.newest)
 
 
 def api(

@@ -16,8 +16,8 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.model import Endpoint
 from trio_kafka.network.request import Request
-from trio_kafka.requests.loopback.endpoint import IN_PROCESS
-from trio_kafka.security.loopback import is_loopback
+from trio_kafka.requests.loopback import IN_PROCESS
+from trio_kafka.security.authorizer import is_loopback
 from trio_kafka.security.operations import Operation
 
 _logger: Final = get_logger(__name__)

@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 
 import trio
 
-from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.attributes import define
+from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import IN_STEPS, Request
@@ -31,6 +32,7 @@ _AT_ONCE_S: Final = 0.0005  # of steps, before a task runs the rest
 _MIN_SLICE_S: Final = 0.0001  # of steps, in a pass of the loop whose budget is used up
 
 
+@define(eq=False)
 class Completions:
     """Completions of a handler group's requests.
 
@@ -38,21 +40,11 @@ class Completions:
     start: starts a task of the group, with a suffix for its name.
     """
 
-    def __init__(
-        self,
-        errors: ErrorResponder,
-        *,
-        budget: LoopBudget,
-        limiter: Tokens,
-        lane: Callable[[Delayed], None],
-        start: Callable[..., None],
-    ) -> None:
-        self._errors = errors
-        self._budget = budget
-        self._deferred = budget.deferred
-        self._limiter = limiter
-        self._lane = lane
-        self._start = start
+    _errors: ErrorResponder
+    _budget: LoopBudget
+    _limiter: Tokens
+    _lane: Callable[[Delayed], None]
+    _start: Callable[..., None]
 
     def complete(
         self,
@@ -81,7 +73,8 @@ class Completions:
             elif kind is GeneratorType:
                 self.in_steps(request, self._finish_steps(request, route, message, result))
             elif route.is_large(result):
-                self.in_steps(request, self._write(request, route, message, result))
+                failed = partial(self.fail, request, route, message)
+                self.in_steps(request, self._write(request, route, result, failed))
             else:
                 request.respond(route.write(request, result))
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
@@ -98,12 +91,14 @@ class Completions:
         else:
             self.complete(request, route, message, result, has_yielded=True)
 
-    def _write(self, request: Request, route: Route, message: Any, response: Any) -> Steps[None]:
+    def _write(
+        self, request: Request, route: Route, response: Any, failed: Callable[[Exception], None]
+    ) -> Steps[None]:
         """Write a large response."""
         try:
             segments = yield from route.write_in_steps(request, response)
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
-            self.fail(request, route, message, error)
+            failed(error)
         else:
             request.respond(segments)
 
@@ -112,9 +107,10 @@ class Completions:
     def _delay(
         self, request: Request, route: Route, message: Any, delayed: Delayed, *, has_yielded: bool
     ) -> None:
-        if delayed.soon and self._deferred.calls is not None:
+        deferred = self._budget.deferred
+        if delayed.soon and deferred.calls is not None:
             request.stamps.handled = self._budget.elapsed()
-            self._deferred.defer(partial(self._complete_deferred, request, route, message, delayed))
+            deferred.defer(partial(self._complete_deferred, request, route, message, delayed))
             return
         self._watch(request, route, message, delayed, has_yielded=has_yielded)
 
@@ -162,33 +158,23 @@ class Completions:
             request.refuse(CloseReason.FORBIDDEN, f"{route.api.name}: {error}")
             return
         code, text = self._errors.classify(request, route, error)
-        segments = None
+
+        def failed(error: Exception | None) -> None:
+            if error is not None:
+                logger.error("error response failed", exc_info=error, api=route.api.name)
+            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
+
         try:
             response = self._errors.respond(request, route, message, code, text)
             if route.is_large(response):
-                self.in_steps(request, self._write_error(request, route, code, response))
-                return
-            segments = route.write(request, response)
+                self.in_steps(request, self._write(request, route, response, failed))
+            else:
+                request.respond(route.write(request, response))
         except KafkaError:  # no response of the API can carry an error
             self._errors.count(request, route, code)
-        except Exception:
-            logger.exception("error response failed", api=route.api.name)
-        if segments is None:
-            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
-        else:
-            request.respond(segments)
-
-    def _write_error(
-        self, request: Request, route: Route, code: ErrorCode, response: Any
-    ) -> Steps[None]:
-        """Write a large error response."""
-        try:
-            segments = yield from route.write_in_steps(request, response)
-        except Exception:
-            logger.exception("error response failed", api=route.api.name)
-            request.refuse(CloseReason.NO_ERROR_ANSWER, f"{route.api.name}: {code.name}")
-        else:
-            request.respond(segments)
+            failed(None)
+        except Exception as broken:  # noqa: BLE001 - logged
+            failed(broken)
 
     # --- in slices
 
@@ -225,3 +211,50 @@ class Completions:
             if done is not None:
                 return done.value
             await trio.lowlevel.checkpoint()
+
+
+Finish = Callable[[Any], Any]
+Fail = Callable[[BaseException], Any]
+
+
+def then(
+    result: Any, finish: Finish, fail: Fail, follow: Callable[[Any], object] | None = None
+) -> Any:
+    """Return what a handler returned, with its answer passed through `finish`.
+
+    An answer that steps or a Delayed give later is passed on when it comes. An exception that
+    prevents it is passed to `fail`. Both return what a handler may return, or raise.
+    follow: called with the steps or the Delayed that give the answer.
+    """
+    kind = type(result)
+    if kind is not GeneratorType and kind is not Delayed:
+        return finish(result)
+    if follow is not None:
+        follow(result)
+    if kind is GeneratorType:
+        return _then_in_steps(result, finish, fail, follow)
+    result.try_complete = partial(_then_complete, result.try_complete, finish, fail)
+    return result
+
+
+def _then_in_steps(
+    steps: Steps[Any], finish: Finish, fail: Fail, follow: Callable[[Any], object] | None
+) -> Steps[Any]:
+    try:
+        result = yield from steps
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - `fail` decides
+        return fail(error)
+    return then(result, finish, fail, follow)
+
+
+def _then_complete(
+    try_complete: Callable[[bool], Any], finish: Finish, fail: Fail, timed_out: bool
+) -> Any:
+    """Complete a Delayed; stands in the place of its `try_complete`."""
+    try:
+        result = try_complete(timed_out)
+    except BaseException as error:  # noqa: BLE001 - `fail` decides
+        return fail(error)
+    return None if result is None else then(result, finish, fail)

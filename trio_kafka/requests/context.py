@@ -13,7 +13,7 @@ Each costs one comparison while the authorizer is `ALLOW_ALL`.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import (
-    Any,
+    TYPE_CHECKING,
     Final,
     Literal,
     TypedDict,
@@ -23,32 +23,15 @@ from typing import (
     cast,
 )
 
-from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.controller.config_admin import ConfigAdmin
-from trio_kafka.controller.controller import Controller
-from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from attrs import fields
+
 from trio_kafka.errors import KafkaError
-from trio_kafka.introspect.metrics import Counters
-from trio_kafka.introspect.tree import Node
-from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.image import ConfigResourceType
-from trio_kafka.metadata.publisher import MetadataCache
-from trio_kafka.model import Endpoint, NodeId
-from trio_kafka.network.admission.limits import ConnectionLimits
-from trio_kafka.network.plane import Plane
+from trio_kafka.model import Endpoint
 from trio_kafka.network.request import ConnectionPort, Request
-from trio_kafka.raft.driver import RaftDriver
-from trio_kafka.replication.manager import ReplicaManager
-from trio_kafka.requests.authority import LocalChanges
-from trio_kafka.requests.error_counting import ErrorCounts
 from trio_kafka.requests.handler_slot import HandlerSlot
-from trio_kafka.requests.interceptors.registry import Interceptors
-from trio_kafka.requests.loopback.in_process import InProcessClient
-from trio_kafka.requests.parts import Features, Lifecycle, Parts, ProducerIds, TopicCreation
-from trio_kafka.requests.plugins import Plugins
-from trio_kafka.requests.registry import Registry
-from trio_kafka.requests.throttling.throttle import Throttle
-from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
+from trio_kafka.requests.parts import Parts
+from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation, bits, operations_in
 from trio_kafka.security.resources import (
     DENIALS,
@@ -92,11 +75,13 @@ _TYPES: Final = {
 }
 
 
-def _part(name: str) -> Any:
-    return property(attrgetter(f"parts.{name}"))
+if TYPE_CHECKING:
+    _WithParts = Parts
+else:
+    _WithParts = object
 
 
-class Context:
+class Context(_WithParts):
     """View of one request on the broker. Every field of `Parts` is an attribute."""
 
     __slots__ = ("parts", "request", "slot", "version")
@@ -237,34 +222,9 @@ class Context:
             raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
         return await self.slot.parked(wait, *args, deadline=deadline)
 
-    # --- the parts
 
-    apis: Registry = _part("apis")
-    authorizer: Authorizer = _part("authorizer")
-    cluster_id: str = _part("cluster_id")
-    config: BrokerConfig = _part("config")
-    configs: ConfigAdmin = _part("configs")
-    controller: Controller = _part("controller")
-    counters: Counters = _part("counters")
-    error_counts: ErrorCounts = _part("error_counts")
-    features: Features = _part("features")
-    groups: GroupCoordinator = _part("groups")
-    in_process: InProcessClient = _part("in_process")
-    interceptors: Interceptors = _part("interceptors")
-    lifecycle: Lifecycle = _part("lifecycle")
-    limits: ConnectionLimits = _part("limits")
-    local_changes: LocalChanges = _part("local_changes")
-    metadata: MetadataCache = _part("metadata")
-    node_id: NodeId = _part("node_id")
-    planes: list[Plane] = _part("planes")
-    plugins: Plugins = _part("plugins")
-    producer_ids: ProducerIds = _part("producer_ids")
-    quotas: Throttle = _part("quotas")
-    raft: RaftDriver = _part("raft")
-    replicas: ReplicaManager = _part("replicas")
-    settings: EffectiveConfig = _part("settings")
-    topic_creation: TopicCreation = _part("topic_creation")
-    tree: Node = _part("tree")
+for _part in fields(Parts):
+    setattr(Context, _part.name, property(attrgetter(f"parts.{_part.name}")))
 
 
 def _resource(given: Mapping[str, object]) -> Resource:

@@ -1,11 +1,10 @@
 """Dispatch of requests: find the route, decode the request, call the handler.
 
 A plain handler never waits and takes no token; any task that has the request may call it. An async
-handler runs in a handler task, under a token and in a cancel scope of its own. A large request is
-decoded in steps.
+handler runs in a handler task, under a token and in the cancel scope of that task. A large request
+is decoded in steps.
 """
 
-from contextlib import suppress
 from typing import Any
 
 import trio
@@ -46,48 +45,46 @@ class Dispatcher:
             return True
         if route.waits:
             return False
-        if request.frame is not None and len(request.frame) > LARGE:
-            self.completions.in_steps(request, self._perform_in_steps(request, route))
-            return True
-        message = self._decode(request, route)
-        if message is not None:
-            self._handle(request, route, message)
+        steps = self._perform_in_steps(request, route)
+        if step(steps) is None:  # most requests are served in one
+            self.completions.in_steps(request, steps)
         return True
 
-    async def perform_async(self, request: Request) -> None:
-        """Serve a request by an async handler, and complete it."""
+    async def perform_async(self, request: Request, scope: trio.CancelScope) -> None:
+        """Serve a request by an async handler, and complete it.
+
+        scope: cancelled if the peer disconnects while the request is parked.
+        """
         route: Route = request.route
         request.waits_for = None
-        steps = self._decode_in_steps(request, route)
+        steps = self._decode(request, route)
         done = step(steps)  # most requests are decoded in one
         message = done.value if done else await self.completions.run_steps(steps)
         if message is None:
             return
-        with trio.CancelScope() as scope:
-            slot = HandlerSlot(self.owner, request, scope.cancel)
-            context = Context(request, self.parts, slot)
-            try:
-                await slot.take()
-                result = await route.handler(message, context)
-            except Exception as error:  # noqa: BLE001 - one request fails, the group continues
-                slot.close()
-                self.completions.fail(request, route, message, error)
-            else:
-                slot.close()
-                self.completions.complete(request, route, message, result, has_yielded=True)
-            finally:
-                slot.close()
-        if scope.cancelled_caught:
-            request.respond(None)  # the peer has disconnected
+        slot = HandlerSlot(self.owner, request, scope)
+        try:
+            await slot.take()
+            result = await route.handler(message, Context(request, self.parts, slot))
+        except Exception as error:  # noqa: BLE001 - one request fails, the group continues
+            slot.close()
+            self.completions.fail(request, route, message, error)
+        except BaseException:
+            slot.close()
+            if scope.cancel_called and slot.error is not None:
+                self.completions.fail(request, route, message, slot.error)
+            elif scope.cancel_called:
+                request.respond(None)  # the peer has disconnected
+            raise
+        else:
+            slot.close()
+            self.completions.complete(request, route, message, result, has_yielded=True)
 
     def _perform_in_steps(self, request: Request, route: Route) -> Steps[None]:
-        """Decode a large request in steps, then call a plain handler."""
-        message = yield from self._decode_in_steps(request, route)
-        if message is not None:
-            self._handle(request, route, message)
-
-    def _handle(self, request: Request, route: Route, message: Any) -> None:
-        """Call a plain handler and complete the request."""
+        """Decode a request, call its plain handler and complete it."""
+        message = yield from self._decode(request, route)
+        if message is None:
+            return
         try:
             result = route.handler(message, Context(request, self.parts))
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
@@ -95,23 +92,7 @@ class Dispatcher:
         else:
             self.completions.complete(request, route, message, result)
 
-    def _decode(self, request: Request, route: Route) -> Any:
-        """Return the message; None if the request was rejected, or continues in steps."""
-        frame = request.frame
-        if frame is None:
-            return None
-        try:
-            length = request.client_length
-            request.client_id = request.connection.client_id(frame, length)
-            return route.read(frame, length)
-        except ManyItemsError:
-            self.completions.in_steps(request, self._perform_in_steps(request, route))
-            return None
-        except (ProtocolError, UnicodeDecodeError) as error:
-            request.refuse(CloseReason.UNDECODABLE, str(error))
-            return None
-
-    def _decode_in_steps(self, request: Request, route: Route) -> Steps[Any]:
+    def _decode(self, request: Request, route: Route) -> Steps[Any]:
         """Return the message, in steps if it is large; None if the request was rejected."""
         frame = request.frame
         if frame is None:
@@ -120,8 +101,10 @@ class Dispatcher:
             length = request.client_length
             request.client_id = request.connection.client_id(frame, length)
             if len(frame) <= LARGE:
-                with suppress(ManyItemsError):
+                try:
                     return route.read(frame, length)
+                except ManyItemsError:
+                    pass
             return (yield from route.read_in_steps(frame, length))
         except (ProtocolError, UnicodeDecodeError) as error:
             request.refuse(CloseReason.UNDECODABLE, str(error))

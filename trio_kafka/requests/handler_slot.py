@@ -10,9 +10,12 @@ from typing import Any, NoReturn, Protocol, TypeVar, TypeVarTuple
 
 import trio
 
+from trio_kafka.attributes import define
+from trio_kafka.errors import KafkaError
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.tokens import Tokens
+from trio_kafka.scheduling.loop_budget import LoopBudget
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -22,7 +25,7 @@ class SlotOwner(Protocol):
     """Handler group that a slot belongs to."""
 
     limiter: Tokens
-    elapsed: Callable[[], float]
+    budget: LoopBudget
     complete: Callable[[Delayed], None]
 
     def note_parked(self) -> None:
@@ -32,24 +35,26 @@ class SlotOwner(Protocol):
         """Note that a parked handler continues, or ends."""
 
 
+@define(eq=False)
 class HandlerSlot:
     """Slot of one async request, with or without a token.
 
-    cancel: ends the request.
+    scope: of the handler task; cancelling it ends the request.
     holds: true while the slot has a token.
     is_over: the request is answered. A task that it left behind takes no token and does not touch
         the connection, which may serve its next request.
+    error: response of a request that was cancelled; None: the peer has disconnected.
     plugin: name of the plugin whose interceptor runs, or "" for the handler.
     """
 
-    __slots__ = ("_cancel", "_owner", "_request", "holds", "is_over", "plugin")
-
-    def __init__(self, owner: SlotOwner, request: Request, cancel: Callable[[], None]) -> None:
-        self._owner = owner
-        self._request = request
-        self._cancel = cancel
-        self.holds = self.is_over = False
-        self.plugin = ""
+    _owner: SlotOwner
+    _request: Request
+    _scope: trio.CancelScope
+    _result: Any = None
+    error: KafkaError | None = None
+    holds: bool = False
+    is_over: bool = False
+    plugin: str = ""
 
     @property
     def name(self) -> str:
@@ -58,7 +63,9 @@ class HandlerSlot:
 
     async def take(self) -> None:
         """Take a token; waits only if none is free. Raises RuntimeError if the request is over."""
-        await self._owner.limiter.take(self)
+        tokens = self._owner.limiter
+        if not tokens.take_nowait(self):
+            await tokens.take(self)
         self.holds = True
         if self.is_over:
             self.release()
@@ -75,16 +82,22 @@ class HandlerSlot:
         self.is_over = True
         self.release()
 
+    def cancel(self, error: KafkaError | None = None) -> None:
+        """End the request, unless it is over: then the task serves another one."""
+        if not self.is_over:
+            self.error = self.error or error
+            self._scope.cancel()
+
     async def parked(self, wait: Callable[[*Ts], Awaitable[T]], *args: *Ts, deadline: float) -> T:
         """Await wait(*args) without a token; see `Context.parked`."""
         if self.is_over:
             self._raise_over()
         if self._request.connection.left:  # a second hang-up is not reported
-            self._cancel()
+            self.cancel()
         result: Any = None
         failure: Exception | None = None
         limit = trio.CancelScope(deadline=deadline)
-        self._park(self._description_of(wait), self._cancel)
+        self._park(self._description_of(wait), self.cancel)
         try:
             with limit:
                 result = await wait(*args)
@@ -113,35 +126,45 @@ class HandlerSlot:
         request, purgatory = self._request, delayed.purgatory
         if request.connection.left or request.connection.closed:
             purgatory.drop(delayed)
-            self._cancel()
+            self.cancel()
             await trio.lowlevel.checkpoint_if_cancelled()
             return None
-        wait = _DelayedWait(delayed)
+        task = trio.lowlevel.current_task()
 
-        def on_disconnect() -> None:
-            self._cancel()
-            wait.drop()
+        def finish(result: Any) -> None:
+            self._result = result
+            trio.lowlevel.reschedule(task)
 
-        self._park(delayed, on_disconnect)
+        def drop() -> None:
+            self.cancel()
+            purgatory.drop(delayed)
+
+        def abort(raise_cancel: object) -> trio.lowlevel.Abort:
+            del raise_cancel
+            delayed.finish = None  # the cancellation resumes the task
+            purgatory.drop(delayed)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        self._park(delayed, drop)
         try:
-            delayed.since = trio.current_time()
+            delayed.since = self._owner.budget.time
             request.connection.request = request
             request.give_back()
-            purgatory.watch(delayed, self._owner.complete, wait.finish)
+            purgatory.watch(delayed, self._owner.complete, finish)
             if has_yielded:
                 delayed.marked()  # for changes before it was registered
-            if wait.begin():
-                await trio.lowlevel.wait_task_rescheduled(wait.abort)
+            await trio.lowlevel.wait_task_rescheduled(abort)
         finally:
             self._resume()
+        result, self._result = self._result, None
         await self.take()
-        return wait.result
+        return result
 
     def _park(self, waits_for: Any, on_disconnect: Callable[[], None]) -> None:
         """Give the token back, and mark the request as parked."""
         request, owner = self._request, self._owner
         stamps = request.stamps
-        stamps.handled = stamps.handled or owner.elapsed()
+        stamps.handled = stamps.handled or owner.budget.elapsed()
         self.release()
         owner.note_parked()
         request.connection.parked = on_disconnect
@@ -171,40 +194,3 @@ class RequestContext(Protocol):
 
     request: Request
     slot: HandlerSlot | None
-
-
-class _DelayedWait:
-    """Wait of one task for a delayed operation. result: of the operation."""
-
-    __slots__ = ("_delayed", "_is_done", "_task", "result")
-
-    def __init__(self, delayed: Delayed) -> None:
-        self._delayed = delayed
-        self._task: trio.lowlevel.Task | None = None
-        self._is_done = False
-        self.result: Any = None
-
-    def begin(self) -> bool:
-        """Store the current task, which waits next. Return False if the operation has ended."""
-        if not self._is_done:
-            self._task = trio.lowlevel.current_task()
-        return not self._is_done
-
-    def finish(self, result: Any) -> None:
-        """Store the result and wake the task; called by the purgatory."""
-        self.result, self._is_done = result, True
-        if self._task is not None:
-            task, self._task = self._task, None
-            trio.lowlevel.reschedule(task)
-
-    def drop(self) -> None:
-        """End the operation without a result, unless it has ended."""
-        if not self._is_done:
-            self._delayed.purgatory.drop(self._delayed)
-
-    def abort(self, raise_cancel: object) -> trio.lowlevel.Abort:
-        """Drop the operation, because the task is cancelled."""
-        del raise_cancel
-        self._task = None
-        self.drop()
-        return trio.lowlevel.Abort.SUCCEEDED

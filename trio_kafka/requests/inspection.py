@@ -13,7 +13,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.inflight import ConnectionOwners, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.plane import Plane
-from trio_kafka.requests.loopback.in_process import InProcessClient
+from trio_kafka.requests.loopback import InProcessClient
 from trio_kafka.scheduling.chunked_work import Steps
 
 MAX_REQUESTS: Final = 5000  # of one inspection
@@ -89,14 +89,15 @@ def _inspect_ended(
     planes: Iterable[Plane], selection: Selection, is_wanted: RequestFilter, limit: int
 ) -> Steps[tuple[list[InspectedRequest], bool]]:
     """Keep the `limit` largest in a heap, because the requests come API by API."""
-    rank = _end_time if selection is Selection.LATEST else _total_time
+    is_latest = selection is Selection.LATEST
     heap: list[tuple[float, int, InspectedRequest]] = []
     matched = number = 0
     for plane in planes:
         for one in _ended(plane, selection, is_wanted):
             if one is not None:
                 matched += 1
-                entry = (rank(one.stamps), -matched, one)
+                ended, received = one.stamps.sent, one.stamps.received
+                entry = (ended if is_latest else ended - received, -matched, one)
                 if len(heap) < limit:
                     heapq.heappush(heap, entry)
                 elif heap:
@@ -106,14 +107,6 @@ def _inspect_ended(
             number += 1
     yield
     return [one for _, _, one in sorted(heap, reverse=True)], matched > limit
-
-
-def _end_time(stamps: Stamps) -> float:
-    return stamps.sent
-
-
-def _total_time(stamps: Stamps) -> float:
-    return stamps.sent - stamps.received
 
 
 def _in_flight(
@@ -126,16 +119,9 @@ def _in_flight(
     for request in requests_in_flight(owners):
         if request is None or not is_wanted(request.stamps, request.client_id):
             yield None
-            continue
-        yield InspectedRequest(
-            plane=plane.name,
-            api=plane.request_metrics.name_of(request.key),
-            stamps=request.stamps,
-            client_id=request.client_id,
-            now=plane.request_metrics.elapsed(),
-            stage=stage_of(request).value,
-            waits_for=wait_of(request),
-        )
+        else:
+            stage, waits_for = stage_of(request).value, wait_of(request)
+            yield _inspected(plane, request.stamps, request.client_id, stage, waits_for)
 
 
 def _ended(
@@ -144,13 +130,20 @@ def _ended(
     """Yield each wanted request, and None for each other, to pause at."""
     times = plane.request_metrics
     for stamps in times.latest() if selection is Selection.LATEST else times.slowest():
-        if not is_wanted(stamps, stamps.client_id):
-            yield None
-            continue
-        yield InspectedRequest(
-            plane=plane.name,
-            api=times.name_of(stamps.key),
-            stamps=stamps,
-            client_id=stamps.client_id,
-            now=times.elapsed(),
-        )
+        is_shown = is_wanted(stamps, stamps.client_id)
+        yield _inspected(plane, stamps, stamps.client_id) if is_shown else None
+
+
+def _inspected(
+    plane: Plane, stamps: Stamps, client_id: str, stage: str = "", waits_for: str = ""
+) -> InspectedRequest:
+    times = plane.request_metrics
+    return InspectedRequest(
+        plane=plane.name,
+        api=times.name_of(stamps.key),
+        stamps=stamps,
+        client_id=client_id,
+        now=times.elapsed(),
+        stage=stage,
+        waits_for=waits_for,
+    )

@@ -1,6 +1,6 @@
 """Parts of a broker, which handlers reach as `context.<part>`.
 
-A new part is one field here and one in `Context`. A part that a broker or a test does not have is
+A new part is one field here. A part that a broker or a test does not have is
 missing: its use raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
@@ -28,7 +28,7 @@ from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.authority import LocalChanges
 from trio_kafka.requests.error_counting import ErrorCounts
 from trio_kafka.requests.interceptors.registry import Interceptors
-from trio_kafka.requests.loopback.in_process import InProcessClient
+from trio_kafka.requests.loopback import InProcessClient
 from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.throttling.throttle import Throttle, unlimited

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import trio
+from attrs import evolve
 
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.tree import Figures, Node
@@ -17,22 +18,19 @@ from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.completions import Completions
 from trio_kafka.requests.dispatcher import Dispatcher
-from trio_kafka.requests.error_counting import counting
 from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.interceptors.before_after import ChainDependencies
 from trio_kafka.requests.interceptors.chains import Chains
 from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.replies import Route
 from trio_kafka.requests.routes import Routes
-from trio_kafka.requests.throttling.charging import charging
+from trio_kafka.requests.throttling.charging import charged
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import LoopBudget
 
 T = TypeVar("T")
 _MAX_SPARE: Final = 500  # tasks of about 3 kB each
-
-
-_SPARE: Final = 500  # about 3 kB each
 
 
 class HandlerGroup:
@@ -60,7 +58,7 @@ class HandlerGroup:
         self.elapsed: Callable[[], float] = budget.elapsed
         self._channel = channel
         self._parts = parts
-        self._budget = budget
+        self.budget = budget
         self._name = name
         self._started = 0
         self._nursery: trio.Nursery | None = None
@@ -87,9 +85,14 @@ class HandlerGroup:
             interceptors=parts.interceptors,
             dependencies=ChainDependencies(self.elapsed, errors, self._completions.run_steps),
         )
-        routes = Routes(
-            parts.apis, charging(counting(chains.wrap, parts.error_counts), parts.quotas)
-        )
+
+        def wrap(route: Route) -> Route:
+            route = chains.wrap(route)
+            if parts.error_counts.active:
+                route = evolve(route, counts_errors=True)
+            return charged(route, parts.quotas) if parts.quotas.active else route
+
+        routes = Routes(parts.apis, wrap)
         parts.error_counts.on_toggle(routes.clear)
         parts.quotas.quotas.on_toggle(routes.clear)
         return routes
@@ -102,7 +105,7 @@ class HandlerGroup:
     @property
     def idle(self) -> int:
         """Number of idle handlers, at most `size`; spare tasks do not count."""
-        return max(0, self._channel.counts.idle - max(0, self.unparked - self.size))
+        return max(0, self._channel.requests.idle - max(0, self.unparked - self.size))
 
     def largest_request(self, key: int) -> int:
         """Return the size in bytes of the API's largest request; 0 if it declares none."""
@@ -136,6 +139,7 @@ class HandlerGroup:
             self.most_parked = self.parked
             self.spare = min(self.parked, _MAX_SPARE)
         self.unparked -= 1
+        self._channel.pass_on()
         if self.unparked < self.size:
             self._start_handler()
 
@@ -148,31 +152,47 @@ class HandlerGroup:
 
     async def _serve(self) -> None:
         """Serve items of the channel; one handler task."""
-        channel, budget, elapsed = self._channel, self._budget, self.elapsed
-        ends = 0.0
         try:
             while self.unparked <= self.size + self.spare:
-                item = channel.take_nowait()
-                if item is None:
-                    item = await channel.take()
-                    ends = budget.begin_share()
-                request = self._serve_batch(item, ends)
-                if request is not None:
-                    await self._perform_async(request)
-                    request = None  # else an idle task would keep it alive
+                with trio.CancelScope() as scope:
+                    await self._serve_in(scope)
+            self._channel.pass_on()
+        finally:
+            self.unparked -= 1
+
+    async def _serve_in(self, scope: trio.CancelScope) -> None:
+        """Serve items until a request cancels the scope, or the task is one too many.
+
+        All async requests of the task share the scope: one for each would cost it 8 µs.
+        """
+        channel, budget, elapsed = self._channel, self.budget, self.elapsed
+        ends = 0.0
+        while self.unparked <= self.size + self.spare and not scope.cancel_called:
+            if channel.requests.queued or (channel.completions and not self._is_surplus):
                 if elapsed() >= ends:
                     await trio.lowlevel.checkpoint()
                     ends = budget.begin_share()
-            channel.pass_on()
-        finally:
-            self.unparked -= 1
+                item = channel.take_nowait()
+            else:
+                item = await channel.take()
+                ends = budget.begin_share()
+            request = self._serve_batch(item, ends)
+            item = None
+            if request is not None:
+                await self._perform_async(request, scope)
+                request = None  # else an idle task would keep it alive
+
+    @property
+    def _is_surplus(self) -> bool:
+        """Whether others serve the completion lane, as there are more active tasks than `size`."""
+        return self.unparked - self._channel.requests.idle > self.size
 
     def _serve_batch(self, item: Delayed | Request | None, ends: float) -> Request | None:
         """Serve `item` and what follows, until `ends` or a request with an async handler.
 
         Returns that request, or None.
         """
-        elapsed, deferred = self.elapsed, self._budget.deferred
+        elapsed, deferred = self.elapsed, self.budget.deferred
         outer = deferred.begin()
         try:
             while item is not None:

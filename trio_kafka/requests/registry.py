@@ -20,7 +20,7 @@ from attrs import evolve, field
 from trio_kafka.attributes import define
 from trio_kafka.requests.api import Api, Listing, api_of
 
-A = TypeVar("A", bound=Api | Listing)
+A = TypeVar("A", bound=Listing)
 GROUP: Final = "trio_kafka.apis"
 LISTED: Final = "LISTED"  # (key, name, first, last, module of the package[, newest])
 
@@ -50,10 +50,10 @@ class Registry:
     unstable: bool = field(default=False, kw_only=True)
     generation: int = field(default=0, init=False)
     cache: dict[Hashable, Any] = field(factory=dict, init=False)
-    _apis: dict[int, Api | Listing] = field(factory=dict, init=False)
+    _apis: dict[int, Listing] = field(factory=dict, init=False)
     _narrowed: Mapping[int, tuple[int, int]] = field(factory=dict, init=False)
 
-    def add(self, api: Api | Listing) -> None:
+    def add(self, api: Listing) -> None:
         """Add an API; adding it again changes nothing.
 
         Raises DuplicateApiError if another handler has the key.
@@ -61,7 +61,8 @@ class Registry:
         api = api.with_unstable() if self.unstable else api
         there = self._apis.get(api.key)
         if there is not None:
-            if there == api or there == _listing(api) or _listing(there) == api:
+            either_is_listed = not (isinstance(api, Api) and isinstance(there, Api))
+            if there == api or (either_is_listed and there.listing == api.listing):
                 return
             raise DuplicateApiError(_two_handlers(api, there))
         self._apis[api.key] = api
@@ -97,9 +98,11 @@ class Registry:
     def get(self, key: int) -> Api | None:
         """Return the API; import its module. Raises StaleListingError and errors of the import."""
         found = self._apis.get(key)
-        if isinstance(found, Listing):
+        if found is None:
+            return None
+        if not isinstance(found, Api):
             found = self._apis[key] = self._load(found)
-        return None if found is None else self._narrow(found)
+        return self._narrow(found)
 
     def with_unstable(self) -> "Registry":
         """Return a copy that serves unstable versions too."""
@@ -112,12 +115,12 @@ class Registry:
             made.add(api)
         return made
 
-    def __iter__(self) -> Iterator[Api | Listing]:
+    def __iter__(self) -> Iterator[Listing]:
         """Iterate over the served APIs by key, without imports."""
         narrowed = [self._narrow(api) for api in self.with_all_versions()]
         return iter([api for api in narrowed if api is not None])
 
-    def with_all_versions(self) -> list[Api | Listing]:
+    def with_all_versions(self) -> list[Listing]:
         """Return all APIs by key, with the versions that `narrow` excludes."""
         return [self._apis[key] for key in sorted(self._apis)]
 
@@ -178,12 +181,8 @@ def _listings(module: ModuleType) -> dict[str, list[Listing]]:
     return found
 
 
-def _two_handlers(api: Api | Listing, there: Api | Listing) -> str:
+def _two_handlers(api: Listing, there: Listing) -> str:
     return f"API key {api.key} ({api.name}) has two handlers: in {there.source} and in {api.source}"
-
-
-def _listing(api: Api | Listing) -> Listing:
-    return api if isinstance(api, Listing) else api.listing
 
 
 def installed_apis(group: str = GROUP) -> Registry:

@@ -2,14 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any
-
-from attrs import fields
+from typing import Any, Final
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.network.request import Request
-from trio_kafka.protocol.compiler import decoder_of_few, encoder
+from trio_kafka.protocol.compiler import counting_encoder, decoder_of_few, encoder
 from trio_kafka.protocol.headers import request_header_version, response_header_version
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.protocol.size_check import size_check
@@ -19,6 +17,8 @@ from trio_kafka.requests.error_answers import generic_error_answer
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import JOINED, Segments, answer, body_position, small_answer
+
+_SUCCESS: Final[Mapping[int, int]] = {0: 1}
 
 
 @define  # not frozen, which would make it three times as dear
@@ -46,6 +46,8 @@ class Route:
 
     waits: true if the handler is async.
     is_large: returns whether a response must be encoded in steps.
+    counts_errors: the error codes of responses are counted in the stamps of their requests.
+    charge: charges a request, and returns its response with a throttle time; None: no quota is set.
     """
 
     api: Api
@@ -57,6 +59,8 @@ class Route:
     is_large: Callable[[Any], bool]
     flexible_request: bool
     flexible_response: bool
+    counts_errors: bool = False
+    charge: Callable[[Request, Any], Any] | None = None
 
     def read(self, frame: Frame, client_length: int) -> Any:
         """Decode a request. Bytes behind it are ignored, because librdkafka sends some.
@@ -75,12 +79,21 @@ class Route:
         Raises EncodeError for a response that the version cannot carry.
         """
         correlation = request.correlation
+        if self.charge is not None:
+            response = self.charge(request, response)
         if type(response) is Encoded:
+            if self.counts_errors:
+                request.stamps.errors = _SUCCESS if response.errors is None else response.errors
             if len(response.body) > JOINED:
                 return answer(correlation, (response.body,), flexible=self.flexible_response)
             return (small_answer(correlation, response.body, flexible=self.flexible_response),)
         parts: list[Any] = []
-        self.encode(response, parts.append)
+        if self.counts_errors:
+            counts: dict[int, int] = defaultdict(int)
+            counting_encoder(self.api.response, self.version)(response, parts.append, counts)
+            request.stamps.errors = counts
+        else:
+            self.encode(response, parts.append)
         return answer(correlation, parts, flexible=self.flexible_response)
 
     def read_in_steps(self, frame: Frame, client_length: int) -> Steps[Any]:
@@ -90,7 +103,12 @@ class Route:
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
         """Encode a large response into segments."""
-        parts = yield from encode_in_steps(response, self.version)
+        if self.charge is not None:
+            response = self.charge(request, response)
+        counts: dict[int, int] | None = defaultdict(int) if self.counts_errors else None
+        parts = yield from encode_in_steps(response, self.version, counts)
+        if counts is not None:
+            request.stamps.errors = counts
         return answer(request.correlation, parts, flexible=self.flexible_response)
 
     def error(self, request: Any, code: ErrorCode, message: str | None) -> Any:
@@ -98,11 +116,6 @@ class Route:
         if self.api.error is not None:
             return self.api.error(request, code, message)
         return generic_error_answer(request, self.api.response, self.version, code, message)
-
-
-def route_fields(route: Route) -> dict[str, Any]:
-    """Return the fields of a route, to make one of a subclass."""
-    return {one.name: getattr(route, one.name) for one in fields(Route)}
 
 
 def make_route(api: Api, version: int) -> Route:

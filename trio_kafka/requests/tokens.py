@@ -5,24 +5,11 @@ Works like trio.CapacityLimiter, first come, first served. Taking and giving bac
 """
 
 from collections import deque
-from itertools import islice
-from typing import Final
 
 import trio
 
-from trio_kafka.attributes import frozen
+from trio_kafka.introspect.limiter import holders
 from trio_kafka.introspect.tree import Figures, Node
-
-_MAX_NAMES: Final = 4  # of holders, in the tree
-
-
-@frozen
-class TokenStatistics:
-    """Statistics like those of trio.CapacityLimiter."""
-
-    total_tokens: int
-    borrowed_tokens: int
-    tasks_waiting: int
 
 
 class Tokens:
@@ -57,10 +44,7 @@ class Tokens:
 
         A borrower has at most one token, so taking a second one changes nothing.
         """
-        if borrower in self._borrowers:
-            return
-        if self.free > 0:  # then no task waits
-            self.take_nowait(borrower)
+        if self.take_nowait(borrower):
             return
         entry = trio.lowlevel.current_task(), borrower
 
@@ -72,11 +56,15 @@ class Tokens:
         self._waiting.append(entry)
         await trio.lowlevel.wait_task_rescheduled(abort)
 
-    def take_nowait(self, borrower: object) -> None:
-        """Take a free token, unless `borrower` has one. The caller has checked `free`."""
-        if borrower not in self._borrowers:
-            self.free -= 1
-            self._borrowers.add(borrower)
+    def take_nowait(self, borrower: object) -> bool:
+        """Return whether `borrower` has a token now; it has at most one."""
+        if borrower in self._borrowers:
+            return True
+        if self.free <= 0:
+            return False
+        self.free -= 1
+        self._borrowers.add(borrower)
+        return True
 
     def give_back(self, borrower: object) -> None:
         """Give a token back; the first waiting task gets it."""
@@ -85,9 +73,10 @@ class Tokens:
         if self._waiting:
             self._pass_on()
 
-    def statistics(self) -> TokenStatistics:
-        """Return a snapshot."""
-        return TokenStatistics(self._total, len(self._borrowers), len(self._waiting))
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that wait for a token."""
+        return len(self._waiting)
 
     def _pass_on(self) -> None:
         """Give free tokens to waiting tasks, and wake them."""
@@ -101,10 +90,5 @@ class Tokens:
             "tokens": self._total,
             "borrowed": len(self._borrowers),
             "waiting": len(self._waiting),
-            "held_by": ", ".join(map(_name_of, islice(self._borrowers, _MAX_NAMES))),
+            "held_by": holders(self._borrowers),
         }
-
-
-def _name_of(borrower: object) -> str:
-    """Return the name of a holder, or of its class."""
-    return str(getattr(borrower, "name", type(borrower).__name__))

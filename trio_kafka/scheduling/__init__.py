@@ -1,7 +1,6 @@
 """Sharing of the event loop: loop budget, deferred batches, chunked work, yield points."""
 
 __all__ = [
-    "chunked_task",
     "chunked_work",
     "deferred_batch",
     "loop_budget",

@@ -10,13 +10,15 @@ nothing more. The same hooks measure the loop, and tell a watchdog when a pass b
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import trio
 
+from trio_kafka.scheduling.chunked_work import Steps, step
 from trio_kafka.scheduling.deferred_batch import DeferredBatch
 from trio_kafka.scheduling.yield_point import YieldPoint
 
+T = TypeVar("T")
 RECENT_S: Final = 60.0
 SLICE_S: Final = 0.00025  # of a share, between two calls of a bound yield point
 
@@ -177,3 +179,10 @@ class LoopBudget(trio.abc.Instrument):
         self._before_s = 0.0 if idle else self._recent_s
         self._recent_s = took
         self._minute_ends = self.began + RECENT_S
+
+
+async def in_steps(steps: Steps[T]) -> T:
+    """Run steps to their end, with a checkpoint after each; return their result."""
+    while (done := step(steps)) is None:
+        await trio.lowlevel.checkpoint()
+    return done.value

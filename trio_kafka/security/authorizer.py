@@ -7,6 +7,7 @@ nothing.
 Source: the interface Authorizer of Apache Kafka 4.4.0 (KIP-504, KIP-679).
 """
 
+from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
 
 from trio_kafka.security.operations import Operation
@@ -41,3 +42,17 @@ class AllowAll:
 
 
 ALLOW_ALL: Final = AllowAll()
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether an address is loopback. False for a host name, which can mean any address.
+
+    Source: RFC 1122 §3.2.1.3 (127.0.0.0/8), RFC 4291 §2.5.3 (::1), §2.5.5.2 (IPv4 in IPv6).
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    # Before Python 3.13 a mapped address does not count as loopback itself.
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback

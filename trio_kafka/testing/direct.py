@@ -30,6 +30,7 @@ from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.wire.frame import Buffers, Framer
 from trio_kafka.wire.server import HEAD, Segments
+from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
 
@@ -67,7 +68,7 @@ class DirectGroup:
         self.budget = LoopBudget(elapsed)
         self.channel = RequestChannel(500, self.node, elapsed)
         self.timers = Timers(self.node)
-        self.buffers = Buffers(self.world.buffer)
+        self.buffers = Buffers(new_buffer)
         self.group = HandlerGroup(
             self.channel,
             self.parts,

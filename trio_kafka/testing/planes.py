@@ -14,6 +14,7 @@ from trio_kafka.model import Endpoint, NodeId, code_of
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
+from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.request import Request
@@ -95,17 +96,17 @@ async def running_plane(
     group = HandlerGroup(channel, parts, budget=budget, counters=counters, node=root, size=threads)
     timers = Timers(root)
     limits = ConnectionLimits(world.network, counters, root, protected=protected)
-    plane = Plane(
-        "data",
-        world,
-        channel,
-        group,
+    resources = PlaneResources(
+        world=world,
+        channel=channel,
+        handlers=group,
         budget=budget,
         counters=counters,
         node=root,
         limits=limits,
         memory=None if memory is None else MemoryPool(memory, world.clock.elapsed),
     )
+    plane = Plane("data", resources)
     parts.planes.append(plane)
     settings = listener or ListenerSettings(processors=1)
     async with trio.open_nursery() as nursery:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from trio_kafka.errors import ProtocolError
-from trio_kafka.protocol.primitives import MOST_TAGS
+from trio_kafka.protocol.primitives import MOST_TAGS, Malformed, read_uvarint
 from trio_kafka.wire.frame import Frame
 
 # Key and version are read as one number, by which routes are found.
@@ -45,31 +45,23 @@ def body_position(frame: Frame, length: int, *, flexible: bool) -> int:
         return position
     if position < len(frame) and not frame[position]:
         return position + 1  # nearly always: no tagged fields
-    count, position = _unsigned(frame, position)
-    if count > MOST_TAGS:
-        raise ProtocolError(f"{count} tagged fields in the header: want at most {MOST_TAGS}")
-    for _ in range(count):
-        _, position = _unsigned(frame, position)
-        size, position = _unsigned(frame, position)
-        position += size
+    try:
+        count, position = read_uvarint(frame, position)
+        if count > MOST_TAGS:
+            raise ProtocolError(f"{count} tagged fields in the header: want at most {MOST_TAGS}")
+        for _ in range(count):
+            _, position = read_uvarint(frame, position)
+            size, position = read_uvarint(frame, position)
+            position += size
+    except IndexError:
+        raise ProtocolError("header ends within a varint: want all of it") from None
+    except Malformed as error:
+        raise ProtocolError(f"header: {error}") from None
     if position > len(frame):
         raise ProtocolError(
             f"tagged fields of the header end at {position}: want at most {len(frame)}"
         )
     return position
-
-
-def _unsigned(frame: Frame, position: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 35, 7):
-        if position >= len(frame):
-            raise ProtocolError("header ends within a varint: want all of it")
-        byte = frame[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-    raise ProtocolError("varint of the header: want at most 5 bytes")
 
 
 def small_answer(correlation: int, body: bytes, *, flexible: bool) -> bytes:

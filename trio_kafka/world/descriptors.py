@@ -13,10 +13,15 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
+
 RESERVE: Final = 64  # including about 15 that every process has
 SMALLEST: Final = 64  # smallest limit of a broker
 
 
+@define(eq=False)
 class Descriptors:
     """Counts of open descriptors. limit: of the process; None: unknown.
 
@@ -25,15 +30,12 @@ class Descriptors:
     refused: number of rejected openings.
     """
 
-    __slots__ = ("close_idle", "files", "limit", "others", "refused", "sockets")
-
-    def __init__(self, limit: int | None = None) -> None:
-        self.limit = limit
-        self.files = 0
-        self.sockets = 0
-        self.others = 0
-        self.refused = 0
-        self.close_idle: Callable[[int], int] = _close_none
+    limit: int | None = None
+    files: int = field(default=0, init=False)
+    sockets: int = field(default=0, init=False)
+    others: int = field(default=0, init=False)
+    refused: int = field(default=0, init=False)
+    close_idle: Callable[[int], int] = field(default=lambda _: 0, init=False)
 
     @property
     def shared(self) -> int:
@@ -91,7 +93,3 @@ class Descriptors:
 def is_exhausted(error: OSError) -> bool:
     """Return whether the process or the system has no descriptor left."""
     return error.errno in {errno.EMFILE, errno.ENFILE}
-
-
-def _close_none(_: int) -> int:
-    return 0

@@ -361,9 +361,6 @@ class Directory(Protocol):
         Raises BlockingIOError if it is taken.
         """
 
-    def free_space(self) -> int:
-        """Return free space in bytes."""
-
     def resize(self, threads: int) -> None:
         """Set the number of threads for all that was opened through one `World.directory`."""
 

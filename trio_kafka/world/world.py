@@ -58,15 +58,6 @@ class World(Protocol):
     def simulated(self) -> bool:
         """True if no thread and no process runs, and there are no descriptors."""
 
-    def buffer(self, size: int) -> memoryview:
-        """Return writable zeroed memory whose pages cost when they are written."""
-
-    def discard(self, buffer: memoryview) -> None:
-        """Return the memory of a `buffer` to the system; remaining views read zeros.
-
-        Takes 0.1 ms/MB: call it in a thread. Other threads run in between.
-        """
-
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         """Open a directory. At most `threads` work at once on all that is opened through it.
 

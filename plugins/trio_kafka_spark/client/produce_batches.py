@@ -13,6 +13,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import ProducerFields
 from trio_kafka.records.columnar import EncodedBatch, decode, encode
 from trio_kafka.records.compression import Codec
 from trio_kafka_spark.client.errors import SourceError
@@ -46,23 +47,14 @@ class Encoding:
             level=self.level,
             timestamp_ms=timestamp_ms,
             batch_bytes=_WHOLE if whole else self.batch_bytes,
-            producer_id=self.producer_id,
-            producer_epoch=self.producer_epoch,
-            base_sequence=sequence,
+            producer=ProducerFields(self.producer_id, self.producer_epoch, sequence),
         )
 
     def halves(
         self, where: TopicPartition, data: bytes, count: int, sequence: int
     ) -> list[EncodedBatch]:
         """Return the `count` records of a batch as two batches, with the same sequences."""
-        decoded = decode(
-            data,
-            topic=where.topic,
-            partition=where.partition,
-            columns=_ENCODED,
-            check_crcs=False,
-            rows=count,
-        )
+        decoded = decode(data, at=where, columns=_ENCODED, check_crcs=False, rows=count)
         records = pa.concat_batches(list(decoded))
         middle = records.num_rows // 2
         parts: list[EncodedBatch] = []

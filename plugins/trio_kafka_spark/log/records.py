@@ -76,8 +76,7 @@ def _decode(
     aborted = [one[:2] for one in piece.aborted if one[1] < window.next_offset and one[2] >= first]
     return decode(
         data,
-        topic=piece.at.topic,
-        partition=piece.at.partition,
+        at=piece.at,
         start=piece.start,
         stop=piece.stop,
         columns=columns,

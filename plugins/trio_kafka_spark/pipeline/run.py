@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from trio_kafka.cli.broker_options import VARIABLE, declare_bootstrap
+from trio_kafka_spark import python
 from trio_kafka_spark.java import JavaError, java_home
 
 FAILED: Final = 1
@@ -89,7 +90,8 @@ def run(
         return _fail(f"{command[0]} cannot be run: set SPARK_HOME to Spark 4.1 or later")
     os.chdir(directory)
     local = {"SPARK_LOCAL_IP": "127.0.0.1"} if is_local(remote) else {}
-    return _become(command, {**local, **environment(os.environ, home, java, bootstrap)})
+    found = environment(os.environ, home, java, bootstrap, local=is_local(remote))
+    return _become(command, {**local, **found})
 
 
 def is_local(remote: str) -> bool:
@@ -145,10 +147,11 @@ def command_line(
 
 
 def environment(
-    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str
+    variables: Mapping[str, str], home: str, java: str | None, bootstrap: str, *, local: bool
 ) -> dict[str, str]:
     """Return the variables of the command: workers run this interpreter, whatever the PATH has."""
-    found = {"PYSPARK_PYTHON": sys.executable, **variables, "SPARK_HOME": home}
+    found = {**variables, "SPARK_HOME": home}
+    found[python.VARIABLE] = python.worker_python(found, local=local)
     if java is not None:
         found["JAVA_HOME"] = java
     found[VARIABLE] = bootstrap

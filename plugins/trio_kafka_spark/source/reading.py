@@ -80,8 +80,7 @@ class _RangeReader:
             try:
                 for batch in decode(
                     fetched.buffer,
-                    topic=self.partition.topic,
-                    partition=self.partition.partition,
+                    at=self.partition,
                     start=self.at,
                     stop=self.stop,
                     columns=self.columns,

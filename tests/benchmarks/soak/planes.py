@@ -12,10 +12,10 @@ from tests.benchmarks.soak.load import Load, Part
 from tests.benchmarks.topics import temporary_topic
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
-    EntityData,
     EntryData,
     OpData,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 from trio_kafka.testing.processes import unused_port
 
 POOL: Final = 32 << 20  # queued.max.request.bytes

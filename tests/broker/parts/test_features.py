@@ -1,10 +1,10 @@
+from tests.metadata.kit import replay_all
 from tests.raft.kit import format_root, running_quorum
 from trio_kafka.broker.parts.features import ClusterFeatures
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.features import METADATA_VERSION, SUPPORTED
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.metadata.publisher import MetadataCache
-from trio_kafka.metadata.replay import replay_all
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import TopicRecord
 

@@ -5,6 +5,12 @@ import pytest
 import trio
 
 from trio_kafka.cli import main
+from trio_kafka.cli.broker_client import BrokerClientError
+from trio_kafka.cli.config.diff import _only_one
+from trio_kafka.protocol.messages.k60_describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterResponse,
+)
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
@@ -121,3 +127,13 @@ async def test_a_broker_that_is_not_there_ends_with_status_2(file, capsys):
         f"trio-kafka: 127.0.0.1:{port}: connection refused: start a broker there,"
         " or set --bootstrap or TRIO_KAFKA_BOOTSTRAP\n"
     )
+
+
+def test_the_broker_is_the_only_one_of_its_cluster_or_is_named():
+    one, other = (DescribeClusterBroker(broker_id=number) for number in (7, 8))
+
+    assert _only_one("h:1", DescribeClusterResponse(brokers=[one])) == 7
+    with pytest.raises(BrokerClientError, match="h:1: the cluster has 2 brokers: choose one"):
+        _only_one("h:1", DescribeClusterResponse(brokers=[one, other]))
+    with pytest.raises(BrokerClientError, match="h:1: CLUSTER_AUTHORIZATION_FAILED"):
+        _only_one("h:1", DescribeClusterResponse(error_code=31))

@@ -53,7 +53,7 @@ def test_no_plugins_are_told_too() -> None:
 
 
 def test_programs_see_all_of_it() -> None:
-    found = as_data(READY)
+    (found,) = as_data([READY])
 
     assert found["settings"] == {"word": "hi"}
     assert found["contributions"] == ["api:A(1)"]

@@ -10,7 +10,6 @@ from tests.apis.test_k09_offset_fetch import commit
 from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.java_compat import partition_of
-from trio_kafka.coordinators.groups.offsets_service import LOOKUPS
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.broker import served_broker
@@ -46,13 +45,13 @@ async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> No
         groups = served.broker.groups
         groups.shard_of("c").state = ShardState.LOADING
 
-        one, other, error = groups.submit_many(
-            LOOKUPS, [(name, names) for name in ("a", "b", "c")], list
+        one, other, error = groups.submitter.submit_many(
+            "OffsetFetch", [(name, names) for name in ("a", "b", "c")], list
         )
         assert (one, other) == (["a"], ["b"])
         assert error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-        found = groups.submit_everywhere(LOOKUPS, names, list)
+        found = groups.submitter.submit_everywhere("OffsetFetch", names, list)
         assert sum(one == [] for one in found) == 47
         assert sorted(name for one in found if isinstance(one, list) for name in one) == ["a", "b"]
 
@@ -84,7 +83,7 @@ async def test_settings_of_a_group_follow_those_of_the_broker(autojump_clock: Mo
         assert (found.consumer_session_timeout_ms, found.consumer_max_size) == (48_000, 5)
 
         await alter(served, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None))
-        assert machine.settings_of("g") == groups.settings
+        assert machine.settings_of("g") == groups.submitter.settings
         assert groups.own_settings == {}
 
 

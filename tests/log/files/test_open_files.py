@@ -7,13 +7,13 @@ import pytest
 import trio
 from attrs import evolve
 
-from tests.log.kit import PARTITION, append, batch, new_log, offsets, read_all
+from tests.log.kit import PARTITION, append, batch, new_log, offsets, read, read_all
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import append_as_leader, append_in_thread
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.files.open_files import SMALLEST, OpenFiles, budget_of
 from trio_kafka.log.files.operations import run_now
-from trio_kafka.log.read import find_slice, perform_in_threads, read, read_bytes
+from trio_kafka.log.read import find_slice, perform_in_threads, read_bytes
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.retention import delete_before

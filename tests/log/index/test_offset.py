@@ -1,9 +1,11 @@
 from trio_kafka.log.files.operations import run_now
-from trio_kafka.log.index.offset import OffsetIndex
+from trio_kafka.log.index.entries import EntryFile
+from trio_kafka.log.index.offset import ENTRY, OffsetIndex
 
 
 def index(world):
-    offsets = OffsetIndex(world.directory("/data", create=True), 1000)
+    entries = EntryFile(world.directory("/data", create=True), "e", ENTRY, sealed=False)
+    offsets = OffsetIndex(1000, entries)
     for number in range(1, 6):
         offsets.append(1000 + 10 * number, 100 * number)
     return offsets

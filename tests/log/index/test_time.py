@@ -1,9 +1,11 @@
 from trio_kafka.log.files.operations import run_now
-from trio_kafka.log.index.time import TimeIndex
+from trio_kafka.log.index.entries import EntryFile
+from trio_kafka.log.index.time import ENTRY, TimeIndex
 
 
 def index(world):
-    times = TimeIndex(world.directory("/data", create=True), 1000)
+    entries = EntryFile(world.directory("/data", create=True), "e", ENTRY, sealed=False)
+    times = TimeIndex(1000, entries)
     for timestamp, offset in ((50, 1003), (50, 1009), (70, 1010), (60, 1015), (90, 1020)):
         times.append_larger(timestamp, offset)
     return times

@@ -1,9 +1,8 @@
 import pytest
 
-from tests.log.kit import append, batch, content_of, fill, new_log
+from tests.log.kit import append, batch, content_of, fill, new_log, read
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.read import read
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
@@ -187,3 +186,12 @@ async def test_a_number_of_too_many_digits_is_malformed(autojump_clock, world, c
     await one.open()
 
     assert one.known(TopicPartition("t", 0)) == Known()
+
+
+async def test_an_error_of_the_system_names_the_directory(autojump_clock, world):
+    one = directory(world)
+
+    one.fail(OSError(5, "EIO"))
+
+    assert isinstance(one.offline, LogDirError)
+    assert one.offline.path == "/data"

@@ -1,8 +1,7 @@
 import trio
 
-from tests.log.kit import append, batch, fill
+from tests.log.kit import append, batch, fill, read
 from tests.log.managers import SMALL, T0, T1, TOPIC_ID, format_directory, started
-from trio_kafka.log.read import read
 
 
 async def test_two_calls_remove_each_deleted_log_once(autojump_clock, world):

@@ -16,7 +16,7 @@ from tests.log.kit import (
 )
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
-from trio_kafka.log.read import aborted_transactions
+from trio_kafka.log.read import find_aborted, perform_in_threads
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
@@ -93,7 +93,7 @@ async def test_transactions_are_the_same_from_snapshots_and_from_batches(
     log = await sample_log(world, "txn", "txn-0", clean=not drop, drop=drop)
     log.high_watermark = log.end_offset
 
-    aborted = await aborted_transactions(log, 0, log.end_offset)
+    aborted = await perform_in_threads(log, lambda: find_aborted(log.segments, 0, log.end_offset))
 
     assert log.last_stable_offset < log.end_offset
     assert [(one.first_offset, one.last_offset) for one in aborted] == [(6, 11), (18, 28)]

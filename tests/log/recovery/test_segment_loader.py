@@ -11,10 +11,11 @@ from tests.log.kit import (
     offsets,
     read_all,
 )
-from trio_kafka.log.append import append_as_follower, roll
+from trio_kafka.log.append import append_as_follower
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.rolling import roll
 
 RECORDS = {
     "plain-0": 52,

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from tests.records.kit import encode_batch
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.columnar import decode
 from trio_kafka.records.compression import Codec
 
@@ -29,7 +31,7 @@ def rows_of(batches: Any) -> Iterator[Row]:
 
 
 def decoded(log: bytes, **options: Any) -> list[Row]:
-    return list(rows_of(decode(log, topic="t", partition=7, **options)))
+    return list(rows_of(decode(log, at=TopicPartition("t", 7), **options)))
 
 
 def expected(

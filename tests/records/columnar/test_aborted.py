@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.records.columnar.kit import END, decoded, expected, flat
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from tests.records.kit import encode_batch, encode_marker
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.columnar.aborted import find_aborted
 from trio_kafka.records.columnar.walk import gather_headers, walk
-from trio_kafka.records.control import Marker, encode_marker, read_marker
+from trio_kafka.records.control import Marker, read_marker
 
 TXN = (Path(__file__).parents[1] / "data" / "txn.log").read_bytes()
 

@@ -2,6 +2,7 @@ import mmap
 import struct
 import tempfile
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.records.columnar.kit import END, Row, decoded, expected, flat, logs, rows_of
+from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.records.batch import HEADER_SIZE, Record, encode_batch
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import HEADER_SIZE, Record
 from trio_kafka.records.columnar import COLUMNS, CorruptBatchError, arrow_schema, decode
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 from trio_kafka.records.varint import encode_varint
 
 DATA = Path(__file__).parents[1] / "data"
@@ -103,7 +106,7 @@ def test_rows_stay_as_they_are_when_memory_is_used_for_the_next_window(codec: Co
         for n in range(20)
     ]
 
-    found = list(decode(b"".join(batches), topic="t", partition=7, columns=["value"]))
+    found = list(decode(b"".join(batches), at=TopicPartition("t", 7), columns=["value"]))
 
     values = [value for batch in found for value in batch.column("value").to_pylist()]
     assert values == [bytes([n]) * 1000 for n in range(20) for _ in range(1000)]
@@ -131,7 +134,7 @@ def test_columns_come_in_the_order_that_was_asked_for(names: list[str], count: i
     names = names[:count]
     log = encode_batch(SAMPLE) + encode_batch(SAMPLE, 3, append_time_ms=5, codec=Codec.LZ4)
 
-    batches = list(decode(log, topic="t", partition=7, columns=names))
+    batches = list(decode(log, at=TopicPartition("t", 7), columns=names))
 
     assert all(batch.schema.equals(arrow_schema(names)) for batch in batches)
     assert [batch.num_rows for batch in batches] == [6]
@@ -144,15 +147,15 @@ def test_columns_come_in_the_order_that_was_asked_for(names: list[str], count: i
 def test_batches_have_about_the_rows_asked_for() -> None:
     log = b"".join(encode_batch(SAMPLE, base) for base in range(0, 300, 3))
 
-    counts = [batch.num_rows for batch in decode(log, topic="t", partition=7, rows=50)]
+    counts = [batch.num_rows for batch in decode(log, at=TopicPartition("t", 7), rows=50)]
 
     assert counts == [51, 51, 51, 51, 51, 45]
     one = encode_batch([Record()] * 120)
-    assert [len(batch) for batch in decode(one, topic="t", partition=7, rows=50)] == [60, 60]
+    assert [len(batch) for batch in decode(one, at=TopicPartition("t", 7), rows=50)] == [60, 60]
 
 
 def test_topics_of_any_length_fit() -> None:
-    (batch,) = decode(encode_batch(SAMPLE), topic="ü" * 200, partition=2**31 - 1, rows=1 << 40)
+    (batch,) = decode(encode_batch(SAMPLE), at=TopicPartition("ü" * 200, 2**31 - 1), rows=1 << 40)
 
     assert batch.column("topic").to_pylist() == ["ü" * 200] * 3
     assert batch.column("partition").to_pylist() == [2**31 - 1] * 3
@@ -161,12 +164,12 @@ def test_topics_of_any_length_fit() -> None:
 @pytest.mark.parametrize("columns", [["keys"], ["key", "key"]])
 def test_columns_that_make_no_sense_are_an_error(columns: list[str]) -> None:
     with pytest.raises(ValueError, match="column"):
-        decode(b"", topic="t", partition=0, columns=columns)
+        decode(b"", at=TopicPartition("t", 0), columns=columns)
 
 
 def test_rows_that_make_no_sense_are_an_error() -> None:
     with pytest.raises(ValueError, match="0 rows"):
-        decode(b"", topic="t", partition=0, rows=0)
+        decode(b"", at=TopicPartition("t", 0), rows=0)
 
 
 def test_any_buffer_is_read() -> None:
@@ -234,7 +237,7 @@ def assert_like_row_codec(log: bytes) -> None:
     """Hold the rows before the first lie, and its position; we may refuse more than that codec."""
     wanted, lie = read_until_error(expected(log))
     found, error = read_until_error(
-        rows_of([batch]) for batch in decode(log, topic="t", partition=7, check_crcs=False)
+        rows_of([batch]) for batch in decode(log, at=TopicPartition("t", 7), check_crcs=False)
     )
 
     if error is None:
@@ -271,7 +274,7 @@ def test_records_before_a_malformed_batch_are_yielded() -> None:
     good = encode_batch(SAMPLE)
     log = good * 3 + with_records(record() + b"\0", 1) + good
 
-    decoding = decode(log, topic="t", partition=7)
+    decoding = decode(log, at=TopicPartition("t", 7))
 
     assert next(decoding).num_rows == 9
     with pytest.raises(CorruptBatchError, match="1 bytes after 1 records") as raised:
@@ -285,7 +288,7 @@ def test_records_before_a_wrong_checksum_are_yielded(codec: Codec) -> None:
     log = bytearray(good * 3)
     log[2 * len(good) + 60] ^= 1
 
-    decoding = decode(bytes(log), topic="t", partition=7)
+    decoding = decode(bytes(log), at=TopicPartition("t", 7))
 
     assert next(decoding).num_rows == 6
     with pytest.raises(CorruptBatchError, match="crc"):
@@ -346,12 +349,15 @@ def test_offsets_beyond_64_bits_are_corruption() -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in Codec if codec])
-def test_memory_is_bounded_for_each_batch(codec: Codec) -> None:
+def test_memory_is_bounded_for_each_batch(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("trio_kafka.records.columnar.decode")
     bomb = encode_batch([Record(value=bytes(1 << 20))], codec=codec)
 
     assert len(decoded(bomb * 3)) == 3
-    assert len(decoded(bomb, limit=(1 << 20) + 100)) == 1
-    error = error_of(bomb, limit=1 << 20)
+    monkeypatch.setattr(module, "DECOMPRESSED_LIMIT", (1 << 20) + 100)
+    assert len(decoded(bomb)) == 1
+    monkeypatch.setattr(module, "DECOMPRESSED_LIMIT", 1 << 20)
+    error = error_of(bomb)
     assert error.code is ErrorCode.CORRUPT_MESSAGE
     assert f"limit of {1 << 20} bytes" in str(error) or f"at most {1 << 20}" in str(error)
 
@@ -418,7 +424,7 @@ def test_a_marker_that_lies_ends_the_decoding_after_the_records_before_it() -> N
         [Record(key=b"\0")], 3, producer_id=9, producer_epoch=0, transactional=True, control=True
     )
 
-    decoding = decode(data + lie + data, topic="t", partition=7, aborted=[(9, 0)])
+    decoding = decode(data + lie + data, at=TopicPartition("t", 7), aborted=[(9, 0)])
 
     assert next(decoding).num_rows == 3
     with pytest.raises(CorruptBatchError, match="control record") as raised:

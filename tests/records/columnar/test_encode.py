@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.records.columnar.kit import CONTENTS, decoded, records
-from trio_kafka.records.batch import HEADER_SIZE, Record, encode_batch, read_header, read_records
+from tests.records.kit import encode_batch
+from trio_kafka.model import TopicPartition
+from trio_kafka.records.batch import HEADER_SIZE, ProducerFields, Record, read_header, read_records
 from trio_kafka.records.columnar import decode, encode
 from trio_kafka.records.columnar.encode import cut_batches
 from trio_kafka.records.compression import Codec
@@ -46,9 +48,7 @@ def test_batches_are_those_of_the_row_codec_byte_by_byte(
         codec=codec,
         timestamp_ms=0,
         batch_bytes=batch_bytes,
-        producer_id=4,
-        producer_epoch=2,
-        base_sequence=base_sequence,
+        producer=ProducerFields(4, 2, base_sequence),
     )
 
     done = begin
@@ -84,7 +84,7 @@ def test_what_was_encoded_is_decoded_and_encoded_again(
     again = [
         encode(one, timestamp_ms=0, batch_bytes=1 << 20)
         for batch in first
-        for one in decode(batch.data, topic="t", partition=0)
+        for one in decode(batch.data, at=TopicPartition("t", 0))
     ]
 
     assert found == [(key, value, time * 1000) for key, value, time in rows]
@@ -137,9 +137,7 @@ def test_sequences_go_on_with_zero_after_the_largest() -> None:
         columns_of([Record()] * 5),
         timestamp_ms=0,
         batch_bytes=1,
-        producer_id=1,
-        producer_epoch=0,
-        base_sequence=2**31 - 2,
+        producer=ProducerFields(1, 0, 2**31 - 2),
     )
 
     found = [read_header(batch.data).base_sequence for batch in batches]

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.records.columnar.kit import END
+from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_header
+from trio_kafka.records.batch import Record, iterate_headers, read_header
 from trio_kafka.records.columnar.errors import CorruptBatchError
 from trio_kafka.records.columnar.walk import as_bytes, gather_headers, next_offset, walk
 

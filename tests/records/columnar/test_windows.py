@@ -3,12 +3,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trio_kafka.records.batch import Record, encode_batch
+from tests.records.kit import encode_batch, encode_marker
+from trio_kafka.records.batch import Record
 from trio_kafka.records.columnar import CorruptBatchError
 from trio_kafka.records.columnar.walk import gather_headers, walk
 from trio_kafka.records.columnar.windows import Source, Window
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 
 PLAIN = encode_batch([Record(value=b"p" * 1000)])
 EMPTY = encode_batch([], last_offset=3)

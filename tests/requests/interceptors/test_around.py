@@ -103,7 +103,7 @@ async def test_what_an_inner_handler_delays_is_waited_for_without_a_token(
         ready.append(True)
         plane.purgatory.mark("key")
         assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "mark"
-        assert plane.purgatory.watched == plane.timers.waiting == 0
+        assert len(plane.purgatory.watchers) == plane.timers.waiting == 0
 
 
 async def test_a_request_that_is_parked_is_cancelled_when_its_peer_leaves(

@@ -194,7 +194,7 @@ async def test_nobody_waits_for_a_peer_that_has_left_before_anything_was_registe
         client.send(WaitRequest(60_000))
         await trio.testing.wait_all_tasks_blocked()
         assert ends == ["ended"]
-        assert (purgatory.waiting, purgatory.watched) == (0, 0)
+        assert (purgatory.waiting, purgatory.watchers) == (0, {})
         assert at_rest(harness)
 
 
@@ -534,4 +534,52 @@ async def test_who_answers_beside_the_answer_from_further_in_loses_the_connectio
                 await trio.sleep(1)
                 assert client.connection.closed
                 assert len(owner.failures) == asked
+        assert at_rest(harness)
+
+
+async def test_layers_outside_see_that_one_was_cut_off_and_the_next_request_is_served(
+    autojump_clock: MockClock,
+) -> None:
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        in_flight, seen = InFlight(), list[int]()
+
+        def after(request: Any, answer: Any, context: Context) -> None:
+            seen.append(answer.error_code)
+
+        put(harness, after)
+        owner = RecordingOwner(in_flight=in_flight)
+        harness.interceptors.add("around", WaitRequest, nothing_more, order=1, owner=owner)
+        client = harness.client()
+        client.send(WaitRequest(60_000))
+        await trio.testing.wait_all_tasks_blocked()
+        in_flight.cut_off()
+
+        late = await client.receive(WaitRequest())
+        assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert seen == [ErrorCode.REQUEST_TIMED_OUT]
+        assert (await harness.ask(WaitRequest(1))).outcome == "time"
+
+
+async def test_one_outside_that_waits_again_cannot_lose_the_answer(
+    autojump_clock: MockClock,
+) -> None:
+    async def slow(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        await trio.sleep(1)
+        return answer
+
+    async with PluginHarness() as harness:
+        serve_waits(harness)
+        in_flight = InFlight()
+        put(harness, slow)
+        owner = RecordingOwner(in_flight=in_flight)
+        harness.interceptors.add("around", WaitRequest, nothing_more, order=1, owner=owner)
+        client = harness.client()
+        client.send(WaitRequest(60_000))
+        await trio.testing.wait_all_tasks_blocked()
+        in_flight.cut_off()
+
+        late = await client.receive(WaitRequest())
+        assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
         assert at_rest(harness)

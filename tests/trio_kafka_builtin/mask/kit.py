@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.records.kit import encode_batch
 from trio_kafka.protocol.messages.k00_produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_builtin.mask.plugin import mask

@@ -4,11 +4,12 @@ import pytest
 from trio.testing import MockClock
 
 from tests.log.kit import decompression
+from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.decompression import Decompression
-from trio_kafka.records.batch import Record, encode_batch, read_header, read_records
+from trio_kafka.records.batch import Record, read_header, read_records
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 from trio_kafka.records.header import check_crc
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.world import World

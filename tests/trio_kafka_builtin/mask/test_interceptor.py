@@ -7,6 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.records.kit import encode_marker
 from tests.trio_kafka_builtin.mask.kit import (
     PERSON,
     batch,
@@ -20,7 +21,7 @@ from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest, ReplicaState
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append_own
 from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest

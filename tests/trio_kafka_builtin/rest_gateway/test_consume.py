@@ -6,10 +6,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.records.kit import encode_marker
 from tests.trio_kafka_builtin.mask.kit import batch, produce
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append_own
 from trio_kafka_builtin.rest_gateway import consume
 

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.records.kit import encode_batch
 from tests.trio_kafka_spark.client.scripted import (
     CLOSE,
     TOPIC_ID,
@@ -29,11 +30,11 @@ from trio_kafka.protocol.messages.k02_list_offsets import ListOffsetsRequest, Li
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
-    EntityData,
     EntryData,
     OpData,
 )
-from trio_kafka.records.batch import Record, encode_batch, read_records
+from trio_kafka.protocol.structs.cluster import EntityData
+from trio_kafka.records.batch import Record, read_records
 from trio_kafka.records.header import iterate_headers
 from trio_kafka.testing.processes import BrokerProcess, broker_process
 from trio_kafka.wire.server import small_answer

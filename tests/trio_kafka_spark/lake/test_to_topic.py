@@ -85,7 +85,7 @@ def test_a_replay_keeps_its_rate(
     spark: "SparkSession", shared_broker: BrokerProcess, tmp_path: Path
 ) -> None:
     create_topic(shared_broker.bootstrap, "paced", 2)
-    produce(shared_broker.bootstrap, "paced", *[str(n).encode() for n in range(300)])
+    produce(shared_broker.bootstrap, "paced", *[str(n).encode() for n in range(150)])
     path = str(tmp_path / "table")
     topic_to_table(spark, where(shared_broker, "paced"), path, lag=None).awaitTermination()
 
@@ -100,8 +100,8 @@ def test_a_replay_keeps_its_rate(
 
     found = read_topic(shared_broker.bootstrap, "paced-again")
     times = [one.timestamp()[1] for one in found]
-    assert len(found) == 300
-    assert max(times) - min(times) > 1000  # 300 records at 200 a second
+    assert len(found) == 150
+    assert max(times) - min(times) > 500  # 150 records at 200 a second
 
 
 def test_what_is_no_table_and_what_it_lacks_are_named(

@@ -6,7 +6,8 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from trio_kafka.records.batch import Record, encode_batch, iterate_headers
+from tests.records.kit import encode_batch
+from trio_kafka.records.batch import Record, iterate_headers
 
 SAMPLES = Path(__file__).parents[2] / "log" / "data"
 TIME = 1_700_000_000_000

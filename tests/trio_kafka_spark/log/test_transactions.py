@@ -4,8 +4,9 @@ import struct
 
 import pytest
 
+from tests.records.kit import encode_marker
 from tests.trio_kafka_spark.log.kit import batch, flip, partition, positions, sample, segment
-from trio_kafka.records.control import Marker, encode_marker
+from trio_kafka.records.control import Marker
 from trio_kafka_spark.log.directories import find_partitions
 from trio_kafka_spark.log.splits import partition_pieces
 from trio_kafka_spark.log.transactions import transactions

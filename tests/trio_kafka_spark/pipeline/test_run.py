@@ -37,7 +37,7 @@ def test_a_dry_run_refreshes_nothing() -> None:
 
 
 def test_workers_run_this_interpreter_unless_a_variable_says_other() -> None:
-    found = environment({"A": "b"}, "/spark", None, "host:1")
+    found = environment({"A": "b"}, "/spark", None, "host:1", local=True)
     assert found == {
         "A": "b",
         "PYSPARK_PYTHON": sys.executable,
@@ -45,8 +45,21 @@ def test_workers_run_this_interpreter_unless_a_variable_says_other() -> None:
         "TRIO_KAFKA_BOOTSTRAP": "host:1",
     }
     given = {"PYSPARK_PYTHON": "/python", "TRIO_KAFKA_BOOTSTRAP": "other:1"}
-    found = environment(given, "/spark", "/java", "other:1")
+    found = environment(given, "/spark", "/java", "other:1", local=True)
     assert found == {**given, "SPARK_HOME": "/spark", "JAVA_HOME": "/java"}
+
+
+def test_workers_on_this_machine_import_pyspark_as_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    home = spark_home({})
+
+    here = environment({}, home, None, "host:1", local=True)["PYSPARK_PYTHON"]
+
+    assert Path(here).is_relative_to(tmp_path)
+    elsewhere = environment({}, home, None, "host:1", local=False)
+    assert elsewhere["PYSPARK_PYTHON"] == sys.executable
 
 
 def test_spark_is_where_a_variable_says() -> None:

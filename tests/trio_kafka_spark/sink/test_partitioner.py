@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trio_kafka_spark.topics import create_topic
+from trio_kafka.records.partitioner import murmur2 as plain_murmur2
 from trio_kafka.testing.processes import BrokerProcess
-from trio_kafka_builtin.rest_gateway.produce import murmur2 as plain_murmur2
 from trio_kafka_spark.sink.partitioner import Sticky, key_partitions, murmur2
 
 # From Kafka's own UtilsTest.testMurmur2.

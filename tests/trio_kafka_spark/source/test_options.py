@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+from typing import Final
 
 import pytest
 
@@ -11,6 +12,28 @@ from trio_kafka_spark.source.options import OPTIONS, At, Mode, ReadOptions, pars
 
 WHERE = {"kafka.bootstrap.servers": "localhost:9092"}
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+# What Spark's own connector refuses beside `subscribe`; test_equality.py asks it.
+REFUSED: Final = (
+    {"subscribePattern": "x"},
+    {"subscribe": " "},
+    {"startingOffsets": "latest"},
+    {"startingOffsets": "now"},
+    {"endingOffsets": "earliest"},
+    {"endingOffsets": '{"eq-plain-a":{"0":-2,"1":1}}'},
+    {"startingTimestamp": "soon"},
+    {"startingOffsetsByTimestamp": "5"},
+    {"startingOffsetsByTimestampStrategy": "earliest"},
+    {"minPartitions": "0"},
+    {"maxRecordsPerPartition": "0"},
+    {"failOnDataLoss": "perhaps"},
+    {"includeHeaders": "perhaps"},
+    {"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"},
+    {"kafka.auto.offset.reset": "earliest"},
+    {"kafka.key.deserializer": "x"},
+    {"kafka.value.deserializer": "x"},
+    {"kafka.enable.auto.commit": "true"},
+    {"kafka.interceptor.classes": "x"},
+)
 
 
 def batch(**given: str) -> ReadOptions:
@@ -34,6 +57,12 @@ def test_defaults_are_those_of_the_connector() -> None:
     assert options.max_trigger_delay_s == 900.0
     assert options.client.poll_timeout_ms == 120_000
     assert (options.offset_attempts, options.offset_retry_s) == (3, 1.0)
+
+
+@pytest.mark.parametrize("given", REFUSED, ids=str)
+def test_what_the_connector_refuses_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match=r"option \w+"):
+        batch(**given)
 
 
 def test_names_are_found_in_any_case() -> None:

@@ -1,7 +1,6 @@
 """One real machine."""
 
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -12,19 +11,6 @@ import trio
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
-
-
-def test_a_buffer_costs_when_it_is_written():
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
-
-    before = resident()
-
-    buffer = RealWorld().buffer(256 << 20)
-    buffer[:100] = b"x" * 100
-
-    assert resident() - before < 32 << 20
 
 
 async def test_a_thread_is_never_abandoned_and_holds_the_clock():

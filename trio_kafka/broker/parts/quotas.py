@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
@@ -12,25 +12,16 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
 from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.quotas import CLIENT_ID, IP, USER
+from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.periodic_jobs import Scheduler
 from trio_kafka.quotas.client import Windows
-from trio_kafka.quotas.keys import CONNECTION_CREATION_RATE
 from trio_kafka.quotas.limits import Entity
-from trio_kafka.quotas.quotas import Quotas
+from trio_kafka.quotas.quotas import CONNECTION_CREATION_RATE, Quotas
 from trio_kafka.requests.throttling.throttle import Throttle
 
 _STEP: Final = 50  # entities, about 10 µs each
 _EXPIRY_S: Final = 30.0
 _logger: Final = get_logger(__name__)
-
-
-class AddressLimits(Protocol):
-    """Part that limits connections by address."""
-
-    def set_ip_rate(self, address: str | None, rate: int | None) -> None:
-        """Limit new connections per second of an address. address None: all others. rate None: no
-        limit.
-        """
 
 
 def make_throttle(context: BuildContext) -> Throttle:
@@ -48,7 +39,7 @@ def make_throttle(context: BuildContext) -> Throttle:
 
 
 async def start_quotas(
-    quotas: Quotas, limits: AddressLimits, loader: Loader, scheduler: Scheduler
+    quotas: Quotas, limits: ConnectionLimits, loader: Loader, scheduler: Scheduler
 ) -> None:
     """Apply the quotas of the current image and of all later ones."""
     _add_expiry(scheduler, quotas)
@@ -77,7 +68,7 @@ def _add_expiry(scheduler: Scheduler, quotas: Quotas) -> None:
 class QuotaPublisher:
     """Publisher that applies quotas of the metadata."""
 
-    def __init__(self, quotas: Quotas, limits: AddressLimits) -> None:
+    def __init__(self, quotas: Quotas, limits: ConnectionLimits) -> None:
         self._quotas = quotas
         self._limits = limits
         self._first: Iterator[None] = iter(())

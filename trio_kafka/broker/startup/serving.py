@@ -21,6 +21,7 @@ from trio_kafka.errors import only_leaf
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.plane import Plane
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.publisher import ReplicaPublisher
@@ -151,19 +152,18 @@ def _make_plane(
         size=handlers,
         name=f"{name}-plane-kafka-request-handler",
     )
-    plane = Plane(
-        name,
-        context.world,
-        channel,
-        group,
+    resources = PlaneResources(
+        world=context.world,
+        channel=channel,
+        handlers=group,
         budget=budget,
         counters=context.counters,
         node=node,
-        node_id=context.config.node_id,
-        recent=context.config.trio_request_lives,
         limits=parts.limits,
         memory=request_memory(context.config, budget.elapsed),
+        recent=context.config.trio_request_lives,
     )
+    plane = Plane(name, resources, node_id=context.config.node_id)
     parts.planes.append(plane)
     return plane, group
 

@@ -1,19 +1,19 @@
 """`trio-kafka config diff`: settings that differ between files, defaults and a running broker."""
 
-import sys
 from argparse import ArgumentParser
 from typing import Final
 
+from trio_kafka.cli import CommandFailedError
 from trio_kafka.cli.broker_client import (
     BrokerClientError,
-    error_name,
+    failed_answer,
     open_client,
     parse_address,
 )
 from trio_kafka.cli.broker_options import VARIABLE, declare_timeout, default_bootstrap
 from trio_kafka.cli.machine import Machine
 from trio_kafka.cli.output import declare_json, print_json
-from trio_kafka.cli.settings import REFUSED, read_file
+from trio_kafka.cli.settings import read_file
 from trio_kafka.config.dynamic import Source
 from trio_kafka.config.load import load
 from trio_kafka.config.report.comparison import (
@@ -25,12 +25,14 @@ from trio_kafka.config.report.comparison import (
     side_of_broker,
 )
 from trio_kafka.config.setting import ConfigError
-from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
-from trio_kafka.protocol.messages.k60_describe_cluster import DescribeClusterRequest
+from trio_kafka.protocol.messages.k60_describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 from trio_kafka.protocol.texts import printable
 
 DIFFERENT: Final = 1
@@ -82,21 +84,17 @@ def diff(
     if bootstrap is None and (running or broker is not None):
         bootstrap = default_bootstrap()
     if other is not None and bootstrap is not None:
-        reason = "A can be compared with B or with a running broker, not with both: leave one out"
-        print(f"trio-kafka: {reason}", file=sys.stderr)
-        return REFUSED
+        raise CommandFailedError(
+            "A can be compared with B or with a running broker, not with both: leave one out"
+        )
     try:
         left = _of_files(one)
         if bootstrap is None:
             right = _of_files(*[other] if other is not None else [])
         else:
             right = of_broker(bootstrap, broker, timeout)
-    except ConfigError as error:
-        print(f"trio-kafka: {error}", file=sys.stderr)
-        return REFUSED
-    except BrokerClientError as error:
-        print(f"trio-kafka: {bootstrap}: {printable(str(error))}", file=sys.stderr)
-        return REFUSED
+    except (ConfigError, BrokerClientError) as error:
+        raise CommandFailedError(str(error)) from error
     found, names = list(differences(left, right)), not_comparable(left, right)
     if json:
         print_json(
@@ -127,27 +125,27 @@ def of_broker(bootstrap: str, broker: int | None, timeout_s: float) -> Side:
     unknown = "the server has no API DescribeConfigs: is it a Kafka broker?"
     with open_client(parse_address(bootstrap), timeout_s, unknown=unknown) as ask:
         if broker is None:
-            broker = _only_one(ask(DescribeClusterRequest()))
+            broker = _only_one(bootstrap, ask(DescribeClusterRequest()))
         resource = DescribeConfigsResource(
             resource_type=_BROKER, resource_name=str(broker), configuration_keys=None
         )
         [result] = ask(DescribeConfigsRequest(resources=[resource])).results
     if result.error_code:
-        raise BrokerClientError(result.error_message or error_name(result.error_code))
+        raise failed_answer(bootstrap, result)
     return side_of_broker(
         (row.name, row.value, _SOURCES.get(row.config_source, "?"), row.is_sensitive)
         for row in result.configs
     )
 
 
-def _only_one(answer: object) -> int:
-    code = getattr(answer, "error_code", 0)
-    if code != ErrorCode.NONE:
-        raise BrokerClientError(error_name(code))
-    ids = [one.broker_id for one in getattr(answer, "brokers", [])]
+def _only_one(bootstrap: str, answer: DescribeClusterResponse) -> int:
+    if answer.error_code:
+        raise failed_answer(bootstrap, answer)
+    ids = [one.broker_id for one in answer.brokers]
     if len(ids) != 1:
-        raise BrokerClientError(f"the cluster has {len(ids)} brokers: choose one with --broker ID")
-    return int(ids[0])
+        reason = f"the cluster has {len(ids)} brokers: choose one with --broker ID"
+        raise BrokerClientError(bootstrap, reason)
+    return ids[0]
 
 
 def _of_files(*files: str) -> Side:

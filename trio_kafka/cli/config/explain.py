@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.cli import REJECTED
 from trio_kafka.cli.output import LEFT, columns, declare_json, print_json_line
-from trio_kafka.cli.settings import REFUSED, declare_options, read_settings
+from trio_kafka.cli.settings import declare_options, read_settings
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.catalogue import every_setting, is_of_plugin, setting_of, unknown
 from trio_kafka.config.dynamic import Layers
@@ -53,8 +54,6 @@ def declare(parser: ArgumentParser) -> None:
 def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str], json: bool) -> int:
     """List, search or explain settings: type, default, bounds, value, and where it is from."""
     loaded = read_settings(file, config)
-    if loaded is None:
-        return REFUSED
     if not names:
         _print(list(_all(loaded.config)), json=json, briefly=True)
         return 0
@@ -69,7 +68,7 @@ def explain(*, names: Sequence[str], config: Sequence[str], file: Sequence[str],
             _print(matching, json=json, briefly=len(matching) > 1)
         else:
             print(f"trio-kafka: {name}: {unknown(name)}", file=sys.stderr)
-            status = REFUSED
+            status = REJECTED
     return status
 
 

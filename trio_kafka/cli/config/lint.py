@@ -3,9 +3,10 @@
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
+from trio_kafka.cli import REJECTED
 from trio_kafka.cli.machine import Machine
 from trio_kafka.cli.output import declare_json, print_json_line
-from trio_kafka.cli.settings import REFUSED, declare_settings, in_order, read_file
+from trio_kafka.cli.settings import declare_settings, in_order, read_file
 from trio_kafka.config.report.lint import Finding, Level, lint, repeated
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.environment import environment
@@ -46,4 +47,4 @@ def lint_files(*, files: Sequence[str], config: Sequence[str], env: bool, json: 
             print_json_line({"level": level, "where": where, "text": text})
         else:
             print(finding)
-    return REFUSED if any(one.level is Level.ERROR for one in findings) else 0
+    return REJECTED if any(one.level is Level.ERROR for one in findings) else 0

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trio_kafka.cli.output import declare_json, print_json_line
-from trio_kafka.cli.settings import REFUSED, declare_settings, read_settings
+from trio_kafka.cli.settings import declare_settings, read_settings
 from trio_kafka.plugin_host.plugin_check import CheckedPlugin, check_plugins
 from trio_kafka.protocol.texts import printable
 
@@ -23,8 +23,6 @@ def check(*, files: Sequence[str], config: Sequence[str], json: bool) -> int:
     Ends with status 1 if a plugin cannot be imported, or has wrong settings.
     """
     loaded = read_settings(files, config)
-    if loaded is None:
-        return REFUSED
     found = list(check_plugins(loaded.config.given))
     if json:
         for one in found:

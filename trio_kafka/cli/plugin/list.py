@@ -6,13 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from trio_kafka.cli.broker_client import (
-    BrokerClientError,
     parse_address,
-    report_error,
     send_request,
 )
 from trio_kafka.cli.broker_options import declare_broker
-from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_json
+from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_answer
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
@@ -36,16 +34,8 @@ def declare(parser: ArgumentParser) -> None:
 
 def list_plugins(*, name: str | None, bootstrap: str, json: bool, timeout: float) -> int:
     """Show the plugins of a running broker, in the order in which they start."""
-    try:
-        plugins = read_plugins(parse_address(bootstrap), name, timeout)
-    except BrokerClientError as error:
-        return report_error(bootstrap, error)
-    if json:
-        print_json([as_data(one) for one in plugins])
-    else:
-        for line in as_text(plugins):
-            print(line)
-    return 0
+    plugins = read_plugins(parse_address(bootstrap), name, timeout)
+    return print_answer(plugins, as_data, as_text, json=json)
 
 
 def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[ListedPlugin]:
@@ -55,11 +45,14 @@ def read_plugins(address: Endpoint, name: str | None, timeout_s: float) -> list[
     return answer.plugins
 
 
-def as_data(one: ListedPlugin) -> dict[str, object]:
-    """Return a plugin for JSON."""
+def as_data(plugins: list[ListedPlugin]) -> list[dict[str, object]]:
+    """Return plugins for JSON."""
     names = [field.name for field in fields_of(ListedPlugin)]
-    found = {name: getattr(one, name) for name in names}
-    return found | {"settings": {setting.name: setting.value for setting in one.settings}}
+    return [
+        {name: getattr(one, name) for name in names}
+        | {"settings": {setting.name: setting.value for setting in one.settings}}
+        for one in plugins
+    ]
 
 
 def as_text(plugins: list[ListedPlugin]) -> Iterator[str]:

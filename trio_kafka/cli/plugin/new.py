@@ -2,15 +2,14 @@
 
 import os
 import re
-import sys
 from argparse import ArgumentParser
 from typing import Final
 from zlib import crc32
 
+from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.output import declare_json, print_json
 from trio_kafka.cli.plugin.template import FILES
 
-FAILED: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _FIRST_KEY: Final = 10100  # lower keys belong to Kafka and to the broker
 _KEYS: Final = 20000
@@ -35,16 +34,19 @@ def declare(parser: ArgumentParser) -> None:
 def new(*, name: str, directory: str | None, key: int | None, json: bool) -> int:
     """Write an installable package with a plugin: an API, settings, a README, and tests."""
     if not _NAME.fullmatch(name):
-        return _fail(f"{name!r} is not a plugin name: use a-z, 0-9, _ and -, with a letter first")
+        reason = f"{name!r} is not a plugin name: use a-z, 0-9, _ and -, with a letter first"
+        raise CommandFailedError(reason, FAILED)
     if key is not None and not _FIRST_KEY <= key < 1 << 15:
-        return _fail(f"--key {key} is out of range: plugins have {_FIRST_KEY} to {(1 << 15) - 1}")
+        reason = f"--key {key} is out of range: plugins have {_FIRST_KEY} to {(1 << 15) - 1}"
+        raise CommandFailedError(reason, FAILED)
     target, chosen = directory or name, key or key_of(name)
     try:
         written = write(target, name, chosen)
     except FileExistsError as error:
-        return _fail(f"{error.filename} exists already: remove it, or choose another --directory")
+        reason = f"{error.filename} exists already: remove it, or choose another --directory"
+        raise CommandFailedError(reason, FAILED) from error
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}")
+        raise CommandFailedError(f"{error.filename}: {error.strerror}", FAILED) from error
     if json:
         print_json({"name": name, "key": chosen, "files": written})
         return 0
@@ -52,11 +54,6 @@ def new(*, name: str, directory: str | None, key: int | None, json: bool) -> int
         print(path)
     print(f"\nNext: pip install -e {target}, pytest {target}, trio-kafka start --embedded")
     return 0
-
-
-def _fail(reason: str) -> int:
-    print(f"trio-kafka: {reason}", file=sys.stderr)
-    return FAILED
 
 
 def key_of(name: str) -> int:

@@ -4,9 +4,7 @@ from argparse import ArgumentParser
 from typing import Final
 
 from trio_kafka.cli.broker_client import (
-    BrokerClientError,
     parse_address,
-    report_error,
     send_request,
 )
 from trio_kafka.cli.broker_options import declare_broker
@@ -32,11 +30,8 @@ def reload(*, name: str, bootstrap: str, json: bool, timeout: float) -> int:
     Connections stay open; requests in flight end in the old generation. If the new generation
     does not become ready, the old one continues and the command ends with status 1.
     """
-    try:
-        address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
-        answer: ReloadPluginResponse = send_request(wanted, address, timeout, unknown=UNKNOWN)
-    except BrokerClientError as error:
-        return report_error(bootstrap, error)
+    address, wanted = parse_address(bootstrap), ReloadPluginRequest(name)
+    answer: ReloadPluginResponse = send_request(wanted, address, timeout, unknown=UNKNOWN)
     if json:
         print_json({"name": name, "generation": answer.generation})
     else:

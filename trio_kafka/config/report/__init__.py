@@ -1,9 +1,8 @@
-"""Reports on settings: descriptions, explanations, lint, comparison, the reference page."""
+"""Reports on settings: descriptions, explanations, lint, comparison."""
 
 __all__ = [
     "comparison",
     "describe",
-    "document",
     "explain",
     "lint",
 ]

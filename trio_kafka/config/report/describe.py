@@ -61,8 +61,8 @@ def describe_topic(
     broker, _ = broker.usable()
     config = topic_config(given, broker.effective())
     return [
-        _topic_row(setting, given, getattr(config, setting.field), broker)
-        for _, setting in _chosen(TOPIC_SETTINGS, names, given)
+        _row(name, setting, getattr(config, setting.field), topic_synonyms(name, given, broker))
+        for name, setting in _chosen(TOPIC_SETTINGS, names, given)
     ]
 
 
@@ -77,14 +77,8 @@ def describe_group(
     values = group_values(given, broker)
     own = {name: text for name, text in given.items() if is_group_setting(name, text)}
     return [
-        _row(
-            setting.name,
-            setting,
-            setting.show(values[setting.name]),
-            own_synonyms(setting, own, broker, Source.GROUP),
-            read_only=False,
-        )
-        for _, setting in _chosen(group_settings(), names, own)
+        _row(name, setting, values[name], own_synonyms(setting, own, broker, Source.GROUP))
+        for name, setting in _chosen(group_settings(), names, own)
     ]
 
 
@@ -98,7 +92,7 @@ def describe_broker(broker: Layers, names: Iterable[str] | None = None) -> list[
     set_names = {*broker.config.given, *broker.dynamic_default, *broker.dynamic}
     known = {name: found for name in set_names if (found := setting_of(name)) is not None}
     return [
-        _broker_row(name, setting, broker)
+        _broker_row(name, setting, value_of(name, broker), broker_synonyms(name, broker))
         for name, setting in _chosen({**every_setting(), **known}, names, set_names)
         if name in set_names or name not in _ONLY_IF_SET
     ]
@@ -113,43 +107,21 @@ def describe_broker_defaults(broker: Layers, names: Iterable[str] | None = None)
     for name, setting in _chosen(known, names, given):
         synonyms = broker_synonyms(name, broker)
         common = tuple(s for s in synonyms if s.source is Source.DYNAMIC_DEFAULT_BROKER)
-        value = setting.show(setting.parse(given[name]))
-        read_only = update_of(name) is Update.READ_ONLY
-        rows.append(_row(name, setting, value, common, read_only=read_only))
+        rows.append(_broker_row(name, setting, setting.parse(given[name]), common))
     return rows
-
-
-def _topic_row(setting: Setting, given: Mapping[str, str], value: Value, broker: Layers) -> Row:
-    return _row(
-        setting.name,
-        setting,
-        setting.show(value),
-        topic_synonyms(setting.name, given, broker),
-        read_only=False,
-    )
-
-
-def _broker_row(name: str, setting: Setting, broker: Layers) -> Row:
-    return _row(
-        name,
-        setting,
-        setting.show(value_of(name, broker)),
-        broker_synonyms(name, broker),
-        read_only=update_of(name) is Update.READ_ONLY,
-    )
 
 
 def _row(
     name: str,
     setting: Setting,
-    value: str | None,
+    value: Value,
     synonyms: tuple[Synonym, ...],
     *,
-    read_only: bool,
+    read_only: bool = False,
 ) -> Row:
     return Row(
         name=name,
-        value=value,
+        value=setting.show(value),
         source=synonyms[0].source if synonyms else Source.DEFAULT,
         read_only=read_only,
         sensitive=setting.sensitive,
@@ -157,6 +129,10 @@ def _row(
         synonyms=synonyms,
         doc=setting.doc,
     )
+
+
+def _broker_row(name: str, setting: Setting, value: Value, synonyms: tuple[Synonym, ...]) -> Row:
+    return _row(name, setting, value, synonyms, read_only=update_of(name) is Update.READ_ONLY)
 
 
 def _chosen(

@@ -6,10 +6,14 @@ from typing import Final
 from trio_kafka.config.catalogue import base_of, has_prefix, setting_of, why_without_effect
 from trio_kafka.config.dynamic import Layers, update_of, value_of
 from trio_kafka.config.properties import Given
-from trio_kafka.config.removed_settings import DEPRECATED
 from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
-from trio_kafka.config.unsupported import UNSUPPORTED_TOPIC_SETTINGS, VALUES_NOT_YET, Support
+from trio_kafka.config.unsupported import (
+    UNSUPPORTED_TOPIC_SETTINGS,
+    VALUES_NOT_YET,
+    Support,
+    deprecated_settings,
+)
 from trio_kafka.config.values import Kind
 
 SUPPORTED: Final = "is supported"
@@ -111,7 +115,7 @@ def default_of_kafka(setting: Setting) -> str:
 def support_of(name: str) -> str:
     """Return how far a setting is supported, and whether Kafka deprecates it."""
     text = why_without_effect(name) or _supported(name)
-    instead = DEPRECATED.get(base_of(name))
+    instead = deprecated_settings().get(base_of(name))
     return f"{text}; deprecated: {instead}" if instead else text
 
 

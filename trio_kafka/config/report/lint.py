@@ -10,9 +10,9 @@ from trio_kafka.attributes import frozen
 from trio_kafka.config.catalogue import BROKER_SETTINGS, base_of, is_of_provider
 from trio_kafka.config.load import Layer, check_name, load, locate_error
 from trio_kafka.config.properties import Given
-from trio_kafka.config.removed_settings import DEPRECATED
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.providers import Outside, resolve
+from trio_kafka.config.unsupported import deprecated_settings
 
 
 class Level(Enum):
@@ -75,10 +75,8 @@ def _of_one(name: str, given: Mapping[str, Given]) -> Iterator[Finding]:
         return
     if ignored:
         yield Finding(Level.WARNING, one.where, f"{name} {ignored}")
-    if base_of(name) in DEPRECATED:
-        yield Finding(
-            Level.WARNING, one.where, f"{name} is deprecated: {DEPRECATED[base_of(name)]}"
-        )
+    if instead := deprecated_settings().get(base_of(name)):
+        yield Finding(Level.WARNING, one.where, f"{name} is deprecated: {instead}")
 
 
 def _overshadowed(given: Mapping[str, Given]) -> Iterator[Finding]:

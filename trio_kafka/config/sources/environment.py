@@ -10,8 +10,8 @@ from typing import Final
 
 from trio_kafka.config.catalogue import every_setting, is_name, unknown
 from trio_kafka.config.properties import Given
-from trio_kafka.config.removed_settings import replacement_of
 from trio_kafka.config.setting import ConfigError
+from trio_kafka.config.unsupported import replacement_of
 
 PREFIX: Final = "KAFKA_"
 # Variables of Apache Kafka's scripts and images, which are not settings.

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
-from trio_kafka.coordinators.groups.expiry import NO_EXPIRY, schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.offset_values import (
     DEFAULT_RETENTION,
@@ -20,7 +19,7 @@ from trio_kafka.coordinators.groups.offset_values import (
     FetchOffsets,
     TopicOffsets,
 )
-from trio_kafka.coordinators.groups.offsets import tombstone
+from trio_kafka.coordinators.groups.offsets import NO_EXPIRY, schedule_expiry, tombstone
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.model import ZERO_TOPIC_ID
@@ -51,57 +50,37 @@ def commit(asked: Commit, groups: Groups, ticket: Ticket, now_ms: int) -> Effect
     )
     if is_new:
         schedule_expiry(effects, groups.settings)
-    count = len(topics)
-    for topic in topics:
-        count += len(topic[2])
-    if count > _A_STEP:
-        return _commit_in_steps(groups, asked, effects, ticket, now_ms)
-    limit = groups.settings.offset_metadata_max_bytes
-    codes: list[int] = []
-    for topic in topics:
-        codes += _store(asked, topic, effects.records, limit, now_ms)
-    effects.answers.append((ticket, codes))
-    return effects
+    steps = _commit(groups, asked, effects, ticket, now_ms)
+    return steps if _are_many(topics) else whole(steps)
 
 
-def _commit_in_steps(
+def _commit(
     groups: Groups, asked: Commit, effects: Effects, ticket: Ticket, now_ms: int
 ) -> Steps[Effects]:
-    limit, codes = groups.settings.offset_metadata_max_bytes, list[int]()
-    for topic in asked.topics:
-        for begin in range(0, len(topic.partitions), _A_STEP):
-            some = topic._replace(partitions=topic.partitions[begin : begin + _A_STEP])
-            codes += _store(asked, some, effects.records, limit, now_ms)
-            yield
-        yield
-    return effects.answer(ticket, codes)
-
-
-def _store(
-    asked: Commit, of: TopicOffsets, records: list[CoordinatorRecord], limit: int, now_ms: int
-) -> list[int]:
-    """Add the records of one topic's offsets; return their error codes. limit: of metadata."""
-    group_id, (topic, topic_id, partitions) = asked.group_id, of
+    group_id, limit = asked.group_id, groups.settings.offset_metadata_max_bytes
     expires_ms, version = NO_EXPIRY, _WRITTEN
     if asked.retention_ms != DEFAULT_RETENTION:
         expires_ms, version = min(now_ms + asked.retention_ms, _LAST_MS), _WITH_EXPIRY
     codes: list[int] = []
-    for partition, offset, leader_epoch, metadata in partitions:
-        if metadata and not _fits(metadata, limit):
-            codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-            continue
-        codes.append(0)
-        value = OffsetCommitValue(
-            offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id
-        )
-        records.append(
-            CoordinatorRecord(OffsetCommitKey(group_id, topic, partition), value, version)
-        )
-    return codes
+    for topic, topic_id, partitions in asked.topics:
+        yield
+        for partition, offset, leader_epoch, metadata in partitions:
+            if metadata and not _fits(metadata, limit):
+                codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            else:
+                codes.append(0)
+                key = OffsetCommitKey(group_id, topic, partition)
+                value = OffsetCommitValue(
+                    offset, leader_epoch, metadata or "", now_ms, expires_ms, topic_id
+                )
+                effects.records.append(CoordinatorRecord(key, value, version))
+            if not len(codes) % _A_STEP:
+                yield
+    return effects.answer(ticket, codes)
 
 
-def _are_many(topics: Iterable[AskedTopic]) -> bool:
-    return sum(1 + len(topic.partitions) for topic in topics) > _A_STEP
+def _are_many(topics: Sequence[AskedTopic] | Sequence[TopicOffsets]) -> bool:
+    return len(topics) + sum([len(topic.partitions) for topic in topics]) > _A_STEP
 
 
 def _group_of_commit(groups: Groups, asked: Commit) -> Group:

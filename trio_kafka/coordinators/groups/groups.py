@@ -4,12 +4,12 @@ It finds groups by id, replays records by the class of their key, and passes eve
 submachines: one for each type of groups, and one for the offsets, which all types share. Sans-IO.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, Final, TypeAlias
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.groups.expiry import OffsetExpiry
-from trio_kafka.coordinators.groups.inspection import group_nodes
 from trio_kafka.coordinators.groups.offsets import Offsets
 from trio_kafka.coordinators.groups.protocols import Group, Replay, Submachine
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
@@ -25,6 +25,8 @@ MakeGroup: TypeAlias = "Callable[[str], Group]"
 # Event of one request. It works in steps if it takes longer than 2 ms.
 Event: TypeAlias = "Callable[[Groups, Ticket, int], Effects | Steps[Effects]]"
 Change: TypeAlias = "Callable[[Groups, int], Effects | Steps[Effects]]"
+_GROUPS: Final = 200  # that are shown
+_MEMBERS: Final = 100  # of one group
 
 
 class Groups:
@@ -53,7 +55,7 @@ class Groups:
         )
         self.offsets = Offsets(self)
         self.submachines: list[Submachine] = [
-            OffsetExpiry(self, self.offsets),
+            self.offsets,
             *(make(self) for make in submachines),
         ]
         self._simple = simple
@@ -144,7 +146,7 @@ class Groups:
         """Break the cycles between the parts, which would otherwise wait for the collector."""
         yield from emptied(self.by_id)
         yield from emptied(self.offsets.by_group)
-        for part in (*self.submachines, self.offsets):
+        for part in self.submachines:
             vars(part).clear()
         for table in (self.submachines, self._replays, self._timers):
             table.clear()
@@ -153,4 +155,23 @@ class Groups:
 
     def nodes(self, parent: Node) -> Iterator[Node]:
         """Yield one node for each group, with its members."""
-        return group_nodes(self.by_id.values(), parent)
+        return _group_nodes(self.by_id.values(), parent)
+
+
+def _group_nodes(groups: Collection[Group], parent: Node) -> Iterator[Node]:
+    """Yield a node for each group, and one with the number of the others."""
+    for group in tuple(islice(groups, _GROUPS)):  # groups may come and go meanwhile
+        yield Node(group.group_id, "group", group.describe, parent, partial(_member_nodes, group))
+    yield from _more(len(groups) - _GROUPS, "groups", parent)
+
+
+def _member_nodes(group: Group, parent: Node) -> Iterator[Node]:
+    members = group.members()
+    for member in members[:_MEMBERS]:
+        yield Node(member.member_id, "member", member.figures, parent)
+    yield from _more(len(members) - _MEMBERS, "members", parent)
+
+
+def _more(count: int, what: str, parent: Node) -> Iterator[Node]:
+    if count > 0:
+        yield Node(f"{count} more {what}", "part", parent=parent)

@@ -80,15 +80,13 @@ class PendingOffsets:
 
     def forget(self, key: OffsetCommitKey) -> None:
         """Note that the offset was deleted."""
-        self._forget((key.group, key.topic, key.partition))
-
-    def _forget(self, key: OffsetKey) -> None:
-        for producer_id in self.by_key.pop(key, ()):
-            keys = self._by_producer[producer_id]
-            del keys[key]
-            if not keys:
+        place = (key.group, key.topic, key.partition)
+        for producer_id in self.by_key.pop(place, ()):
+            places = self._by_producer[producer_id]
+            del places[place]
+            if not places:
                 del self._by_producer[producer_id]
-        self._taken.pop(key, None)
+        self._taken.pop(place, None)
 
     def end(self, producer_id: int, *, committed: bool) -> None:
         """Apply the end marker of a transaction. It may have committed no offsets."""

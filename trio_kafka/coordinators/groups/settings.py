@@ -28,6 +28,7 @@ class GroupSettings:
     protocols: tuple[str, ...] = ("classic", "consumer", "streams")
     # Offsets.
     offset_metadata_max_bytes: int = 4096
+    offsets_commit_timeout_ms: int = 5000
     offsets_retention_ms: int = 10080 * _MINUTE_MS
     retention_check_interval_ms: int = 10 * _MINUTE_MS
     # Classic groups.
@@ -53,6 +54,7 @@ def group_settings(config: BrokerConfig) -> GroupSettings:
     return GroupSettings(
         protocols=config.group_coordinator_rebalance_protocols,
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
+        offsets_commit_timeout_ms=config.offsets_commit_timeout_ms,
         offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
         retention_check_interval_ms=config.offsets_retention_check_interval_ms,
         initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,

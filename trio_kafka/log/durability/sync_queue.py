@@ -5,8 +5,9 @@ New logs are synced in groups: no request waits for a single one of them, and on
     journal is written.
 """
 
+from collections.abc import Awaitable, Callable
 from itertools import islice
-from typing import Final, NoReturn, Protocol
+from typing import Final, NoReturn
 
 import trio
 
@@ -19,27 +20,21 @@ from trio_kafka.log.log import Log
 AT_ONCE: Final = 4  # each in a thread of its directory
 NEW_AT_ONCE: Final = 256
 NEW_AFTER_S: Final = 0.1
+SyncNames = Callable[[], Awaitable[None]]  # bound to a directory; an error takes it offline
 _logger: Final = get_logger(__name__)
-
-
-class SyncsNames(Protocol):
-    """A log directory, as the queue sees it."""
-
-    async def sync_names(self) -> None:
-        """Make the names in the directory durable. An error takes it offline."""
 
 
 class SyncQueue:
     """Pending syncs. Several run at a time: a long one delays no other (`flush.messages`)."""
 
     def __init__(self) -> None:
-        self._wanted: dict[Log | SyncsNames, None] = {}
-        self._at_work: set[Log | SyncsNames] = set()
+        self._wanted: dict[Log | SyncNames, None] = {}
+        self._at_work: set[Log | SyncNames] = set()
         self._bell = trio.Event()
         self._new: dict[Log, None] = {}
         self._new_bell = trio.Event()
 
-    def ask(self, what: Log | SyncsNames) -> None:
+    def ask(self, what: Log | SyncNames) -> None:
         """Request one sync from now on: of a log, or of the names in a directory."""
         if isinstance(what, Log) and is_empty(what):
             self._new[what] = None
@@ -78,7 +73,7 @@ class SyncQueue:
                 if isinstance(what, Log):
                     await sync_if_open(what)
                 else:
-                    await what.sync_names()
+                    await what()
             finally:
                 self._at_work.remove(what)
 

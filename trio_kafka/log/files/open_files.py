@@ -18,7 +18,9 @@ from collections import OrderedDict
 from typing import Final, NoReturn, Protocol
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
@@ -52,33 +54,25 @@ def budget_of(descriptors: int) -> int:
     return max(SMALLEST, descriptors // 2)
 
 
+@define(eq=False)
 class OpenFiles:
     """Open files of all logs. budget: for those of sealed segments. evicted: number of files closed
     so far.
     """
 
-    __slots__ = (
-        "_bell",
-        "_descriptors",
-        "_files",
-        "_growing",
-        "budget",
-        "evicted",
-        "given_up",
-        "may_use_reserve",
-    )
+    budget: int = SMALLEST
+    _descriptors: Descriptors = field(factory=Descriptors)
+    evicted: int = field(default=0, init=False)
+    given_up: int = field(default=0, init=False)
+    may_use_reserve: bool = field(default=False, init=False)  # when the broker stops
+    # Roughly ordered by use, the most recent last.
+    _growing: OrderedDict[Growing, None] = field(factory=OrderedDict, init=False)
+    _bell: trio.Event = field(factory=trio.Event, init=False)
+    # The most recently used is last.
+    _files: OrderedDict[object, File] = field(factory=OrderedDict, init=False)
 
-    def __init__(self, budget: int = SMALLEST, descriptors: Descriptors | None = None) -> None:
-        self.budget = budget
-        self.evicted = 0
-        self.given_up = 0
-        self.may_use_reserve = False  # when the broker stops
-        self._descriptors = descriptors or Descriptors()
+    def __attrs_post_init__(self) -> None:
         self._descriptors.close_idle = self.close_idle
-        # Roughly ordered by use, the most recent last.
-        self._growing: OrderedDict[Growing, None] = OrderedDict()
-        self._bell = trio.Event()
-        self._files: OrderedDict[object, File] = OrderedDict()  # the most recently used is last
 
     def figures(self) -> Figures:
         """Return figures for the tree."""

@@ -9,31 +9,19 @@ Source: Kafka's `.index` format.
 from struct import Struct
 from typing import Final
 
-from trio_kafka.log.files.names import INDEX, offset_file
-from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.attributes import define
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
-from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">II")
 
 
+@define(eq=False)
 class OffsetIndex:
     """Offset index with absolute offsets; relative ones in the file."""
 
-    __slots__ = ("_base", "entries")
-
-    def __init__(
-        self,
-        directory: Directory,
-        base_offset: int,
-        *,
-        sealed: bool = False,
-        files: OpenFiles | None = None,
-    ) -> None:
-        self._base = base_offset
-        name = offset_file(base_offset, INDEX)
-        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed, files=files)
+    _base: int
+    entries: EntryFile
 
     def append(self, last_offset: int, position: int) -> None:
         """Add an entry: the batch that ends with `last_offset` begins at `position`."""

@@ -9,32 +9,20 @@ Source: Kafka's `.timeindex` format.
 from struct import Struct
 from typing import Final
 
-from trio_kafka.log.files.names import TIME_INDEX, offset_file
-from trio_kafka.log.files.open_files import OpenFiles
+from trio_kafka.attributes import define
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
-from trio_kafka.world.protocols import Directory
 
 ENTRY: Final = Struct(">qI")
 NO_TIMESTAMP: Final = -1
 
 
+@define(eq=False)
 class TimeIndex:
     """Time index with absolute offsets; relative ones in the file."""
 
-    __slots__ = ("_base", "entries")
-
-    def __init__(
-        self,
-        directory: Directory,
-        base_offset: int,
-        *,
-        sealed: bool = False,
-        files: OpenFiles | None = None,
-    ) -> None:
-        self._base = base_offset
-        name = offset_file(base_offset, TIME_INDEX)
-        self.entries = EntryFile(directory, name, ENTRY, sealed=sealed, files=files)
+    _base: int
+    entries: EntryFile
 
     def append_larger(self, timestamp: int, offset: int) -> None:
         """Add an entry if `timestamp` is larger than the last one's."""

@@ -29,7 +29,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
-from trio_kafka.scheduling.yield_point import YieldPoint
+from trio_kafka.scheduling.yield_point import UNBOUND, YieldPoint
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
@@ -71,7 +71,7 @@ class LogDirectory:
         world: World,
         root: Directory,
         on_offline: Callable[[], None],
-        yield_point: YieldPoint | None = None,
+        yield_point: YieldPoint = UNBOUND,
     ) -> None:
         self.root = root
         self.path = root.path
@@ -144,8 +144,10 @@ class LogDirectory:
         log.on_failure = self.fail
         log.lower_checkpoints = self.lower_checkpoints
 
-    def fail(self, error: LogDirError) -> None:
+    def fail(self, error: LogDirError | OSError) -> None:
         """Go offline, with every log. Idempotent."""
+        if isinstance(error, OSError):
+            error = LogDirError(self.path, str(error))
         if self.offline is None:
             self.offline = error
             _logger.error("log directory offline", path=self.path, reason=str(error))
@@ -222,7 +224,7 @@ class LogDirectory:
         try:
             await sync_names(self.root)
         except OSError as error:
-            self.fail(LogDirError(self.path, str(error)))
+            self.fail(error)
 
     async def checkpoint(self, *names: str) -> None:
         """Write these checkpoints, without names all. An error takes the directory offline."""
@@ -234,7 +236,7 @@ class LogDirectory:
                         self.write_start_offsets() if name == START_OFFSETS else self.write(name)
                     )
             except OSError as error:
-                self.fail(LogDirError(self.path, str(error)))
+                self.fail(error)
 
     async def high_watermarks_moved(self) -> bool:
         """Return whether the checkpoint of high watermarks is out of date."""
@@ -261,10 +263,8 @@ class LogDirectory:
                 )
                 await replace_file(self.root, CLEAN, marker.encode())
                 await self.root.unlink(LOCK)
-        except LogDirError as error:
+        except (LogDirError, OSError) as error:
             self.fail(error)
-        except OSError as error:
-            self.fail(LogDirError(self.path, str(error)))
         finally:
             self.abandon()
 

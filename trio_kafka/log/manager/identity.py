@@ -5,7 +5,6 @@ Source: KIP-631; directory ids: KIP-858.
 
 from collections.abc import Iterable
 
-from trio_kafka.errors import LogDirError
 from trio_kafka.log.files.partition_metadata import format_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.meta_properties import MetaProperties, write_meta_properties
@@ -51,7 +50,7 @@ async def format_directory(world: World, directory: LogDirectory, identity: Meta
     try:
         await write_meta_properties(directory.root, properties)
     except OSError as error:
-        directory.fail(LogDirError(directory.path, str(error)))
+        directory.fail(error)
     directory.properties = properties
 
 

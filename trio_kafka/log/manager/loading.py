@@ -36,7 +36,7 @@ async def load_logs(
     config_of: Callable[[TopicPartition], LogConfig],
     *,
     delete_delay_ms: int = 60_000,
-    topic_id_of: "Callable[[str], TopicId | None] | None" = None,
+    topic_id_of: Callable[[str], TopicId | None] = lambda _: None,
     producers_silent_ms: int | None = None,
     at_once: int = 1,
 ) -> None:
@@ -51,7 +51,7 @@ async def load_logs(
     Raises LogDirError if no directory is left, IdentityError for two logs of one topic id.
     """
     since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
-    load = _Load(logs, config_of, delete_delay_ms, topic_id_of or _no_topic, since, at_once)
+    load = _Load(logs, config_of, delete_delay_ms, topic_id_of, since, at_once)
     async with trio.open_nursery() as nursery:
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
@@ -74,7 +74,7 @@ class _Load:
         try:
             names = await names_in(directory.root)
         except OSError as error:
-            directory.fail(LogDirError(directory.path, str(error)))
+            directory.fail(error)
             return
         left = iter(names)
         async with trio.open_nursery() as nursery:
@@ -112,11 +112,8 @@ class _Load:
         try:
             for name in names:
                 await self._load(directory, name)
-        except LogDirError as error:
+        except (LogDirError, OSError) as error:
             directory.fail(error)
-            all_of_it.cancel()
-        except OSError as error:
-            directory.fail(LogDirError(directory.path, str(error)))
             all_of_it.cancel()
 
     async def _load(self, directory: LogDirectory, name: str) -> None:
@@ -214,7 +211,3 @@ def _rank(log: Log, wanted: TopicId | None) -> int:
     if log.topic_id is None:
         return 1
     return 2 if log.topic_id == wanted else 0
-
-
-def _no_topic(_: str) -> None:
-    """Default of `topic_id_of`."""

@@ -47,7 +47,7 @@ class LogManager:
         world: World,
         paths: Sequence[str],
         node: Node,
-        on_offline: "Callable[[LogDirectory], None] | None" = None,
+        on_offline: Callable[[LogDirectory], None] = lambda _: None,
         *,
         open_files: int = SMALLEST,
         threads: int = 4,
@@ -62,7 +62,7 @@ class LogManager:
         self.removal = Removal(world)
         self.strays: list[str] = []
         self._paths = paths
-        self._on_offline = on_offline or _nobody
+        self._on_offline = on_offline
         self._logs: dict[TopicPartition, Log] = {}
         self._syncing = SyncQueue()
         self._node = node.add("log-manager", "part", self.figures)
@@ -192,10 +192,9 @@ class LogManager:
         directory = directory or min(online, key=lambda one: len(one.logs))
         try:
             log = self._create(partition, topic_id, config, directory)
-        except KafkaError as error:  # no free descriptor: the directory stays online
-            raise LogDirError(directory.path, str(error)) from error
-        except OSError as error:
-            directory.fail(LogDirError(directory.path, str(error)))
+        except (KafkaError, OSError) as error:
+            if isinstance(error, OSError):  # not for want of a free descriptor
+                directory.fail(error)
             raise LogDirError(directory.path, str(error)) from error
         self.take(directory, log)
         return log
@@ -262,10 +261,10 @@ class LogManager:
         try:
             directory.root.rename(str(partition), name)
         except OSError as error:
-            directory.fail(LogDirError(directory.path, str(error)))
+            directory.fail(error)
             return
         # Without a sync a power loss would make a deleted log a stray, which stays for ever.
-        self._syncing.ask(directory)
+        self._syncing.ask(directory.sync_names)
         if mark == STRAY:
             self.found_stray(f"{directory.path}/{name}")
         else:
@@ -300,7 +299,3 @@ class LogManager:
         for directory in self.directories:
             directory.abandon()
         self.files.close_all()
-
-
-def _nobody(_: LogDirectory) -> None:
-    """Default of `on_offline`."""

@@ -36,7 +36,7 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         except LogDirError:
             break
         except OSError as error:
-            directory.fail(LogDirError(directory.path, str(error)))
+            directory.fail(error)
             break
     return gone
 

@@ -9,7 +9,6 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
-from trio_kafka.errors import LogDirError
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.world.world import World
@@ -65,4 +64,4 @@ async def _remove(directory: LogDirectory, name: str) -> None:
             await folder.unlink(file)
         await directory.root.unlink(name)
     except OSError as error:
-        directory.fail(LogDirError(directory.path, str(error)))
+        directory.fail(error)

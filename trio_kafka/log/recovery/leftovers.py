@@ -6,9 +6,10 @@ from typing import Final
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
-from trio_kafka.log.files.names import LOG, SEGMENT_FILES, offset_file, parse_offset_file
+from trio_kafka.log.files.names import LOG, SEGMENT_FILES, parse_offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
+from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 
@@ -65,13 +66,5 @@ async def clear_leftovers(
     found = [parse_offset_file(name) for name in names]
     bases = sorted(one[0] for one in found if one is not None and one[1] == LOG)
     while len(bases) > 1 and bases[1] <= start_offset:
-        await drop_segment(directory, bases.pop(0))
+        await unlink_segment(directory, bases.pop(0))
     return bases
-
-
-async def drop_segment(directory: Directory, base: int) -> None:
-    """Remove the files of a segment. OSError."""
-    for suffix in SEGMENT_FILES:
-        name = offset_file(base, suffix)
-        if directory.exists(name):
-            await directory.unlink(name)

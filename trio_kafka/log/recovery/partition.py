@@ -10,6 +10,9 @@ unchanged, until the log is synced (`loading`).
 from collections.abc import Collection
 from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.config import LogConfig
@@ -17,18 +20,15 @@ from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.files.checkpoints import LEADER_EPOCHS, read_lines
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
-from trio_kafka.log.files.names import (
-    LOG,
-    parse_offset_file,
-)
+from trio_kafka.log.files.names import LOG, parse_offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log, LogState
 from trio_kafka.log.producer_snapshots import drop_snapshots, drop_strays, load_producers
-from trio_kafka.log.producer_state import ProducerState
-from trio_kafka.log.recovery.leftovers import clear_leftovers, drop_segment, finish_swaps
+from trio_kafka.log.recovery.leftovers import clear_leftovers, finish_swaps
 from trio_kafka.log.recovery.segment_loader import Known, SegmentLoader
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.model import TopicPartition
 from trio_kafka.world.protocols import Directory
@@ -93,30 +93,27 @@ async def open_log(
     return Log(world, directory, partition, config, state, parent=parent, latency=latency)
 
 
+@define(eq=False)
 class _Loader:
-    """One load. rebuilt: segments that were read."""
+    """One load.
 
-    def __init__(
-        self,
-        directory: Directory,
-        config: LogConfig,
-        known: Known,
-        files: OpenFiles,
-        now_ms: int,
-    ) -> None:
-        self.directory = directory
-        self.files = files
-        self.config = config
-        self.known = known
-        self.now_ms = now_ms
-        self.start_offset = known.start_offset
-        self.end_offset = 0
-        self.doubtful = 0  # start offset that counts only if the log reaches it
-        self.rebuilt: list[Segment] = []
-        self.epochs = LeaderEpochs()
-        self.producers = ProducerState()
-        self.segments: Segments
-        self._found: list[Segment] = []
+    doubtful: start offset that counts only if the log reaches it. rebuilt: segments that were read.
+    """
+
+    directory: Directory
+    config: LogConfig
+    known: Known
+    files: OpenFiles
+    now_ms: int
+    start_offset: int = field(init=False)
+    end_offset: int = field(default=0, init=False)
+    doubtful: int = field(default=0, init=False)
+    epochs: LeaderEpochs = field(factory=LeaderEpochs, init=False)
+    rebuilt: list[Segment] = field(factory=list, init=False)
+    _found: list[Segment] = field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.start_offset = self.known.start_offset
 
     async def load(self) -> LogState:
         silent_since = self.known.silent_since
@@ -150,33 +147,31 @@ class _Loader:
                 end_offset=self.end_offset,
                 recovery_point=self.known.recovery_point,
             )
-        self.segments = Segments(self._found)
+        segments = Segments(self._found)
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
         self.epochs.dirty = self.epochs.rows != saved
         await drop_snapshots(self.directory, self.end_offset)
-        await drop_strays(self.directory, {segment.base_offset for segment in self.segments})
-        upto = self.rebuilt[0].base_offset if self.rebuilt else self.end_offset
-        rebuilt = set(self.rebuilt)
-        self.producers = await load_producers(
+        await drop_strays(self.directory, {segment.base_offset for segment in segments})
+        producers = await load_producers(
             self.directory,
-            self.segments,
-            upto,
+            segments,
+            self.rebuilt[0].base_offset if self.rebuilt else self.end_offset,
             self.end_offset,
-            rebuilt,
+            set(self.rebuilt),
             silent_since=silent_since,
         )
         if not self.known.clean:
-            self.producers.loads_at = None  # the snapshot may be in the page cache only
-        await self._make_durable()
+            producers.loads_at = None  # the snapshot may be in the page cache only
+        await self._make_durable(segments.active)
         return LogState(
-            segments=self.segments,
+            segments=segments,
             end_offset=self.end_offset,
             start_offset=self.start_offset,
             recovery_point=self._recovery_point,
             high_watermark=self.known.high_watermark,
             epochs=self.epochs,
-            producers=self.producers,
+            producers=producers,
         )
 
     def _doubt_start(self, names: Collection[str]) -> None:
@@ -231,7 +226,7 @@ class _Loader:
         if self._found and self.end_offset < self.start_offset:
             for segment in self._found:
                 segment.close()
-                await drop_segment(self.directory, segment.base_offset)
+                await unlink_segment(self.directory, segment.base_offset)
             self._found.clear()
             self.rebuilt.clear()
         if not self._found:
@@ -249,9 +244,8 @@ class _Loader:
             first = self.end_offset = self.start_offset
         self.start_offset = max(self.start_offset, first)
 
-    async def _make_durable(self) -> None:
+    async def _make_durable(self, active: Segment) -> None:
         """Sync the segments that were read, and the names."""
-        active = self.segments.active
         active.hold()
         active.sealed = False
         for segment in self.rebuilt:

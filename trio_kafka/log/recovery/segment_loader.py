@@ -2,25 +2,21 @@
 
 from typing import Final
 
+from attrs import field
+
 from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.epochs import LeaderEpochs
-from trio_kafka.log.files.names import (
-    INDEX,
-    LOG,
-    TIME_INDEX,
-    TRANSACTION_INDEX,
-    offset_file,
-)
+from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.index.entries import CorruptIndexError
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
-from trio_kafka.log.recovery.leftovers import drop_segment
 from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
 from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 
@@ -50,6 +46,7 @@ def _see_nothing(position: int, header: BatchHeader) -> None:
     """Ignore a batch: epochs come from their file."""
 
 
+@define(eq=False)
 class SegmentLoader:
     """One load of the segments of a partition.
 
@@ -57,27 +54,16 @@ class SegmentLoader:
     epochs: updated. epochs_lost: they are rebuilt from the batches.
     """
 
-    def __init__(
-        self,
-        directory: Directory,
-        config: LogConfig,
-        known: Known,
-        files: OpenFiles,
-        epochs: LeaderEpochs,
-        *,
-        epochs_lost: bool,
-        now_ms: int,
-    ) -> None:
-        self.directory = directory
-        self.config = config
-        self.known = known
-        self.files = files
-        self.epochs = epochs
-        self.epochs_lost = epochs_lost
-        self.now_ms = now_ms
-        self.end_offset = 0
-        self.found: list[Segment] = []
-        self.rebuilt: list[Segment] = []
+    directory: Directory
+    config: LogConfig
+    known: Known
+    files: OpenFiles
+    epochs: LeaderEpochs
+    epochs_lost: bool = field(kw_only=True)
+    now_ms: int = field(kw_only=True)
+    end_offset: int = field(default=0, init=False)
+    found: list[Segment] = field(factory=list, init=False)
+    rebuilt: list[Segment] = field(factory=list, init=False)
 
     async def load(self, bases: list[int]) -> None:
         """Load the segments with these base offsets. OSError."""
@@ -90,7 +76,7 @@ class SegmentLoader:
                     self._judge_hole(bases[number - 1], checked)
                 whole = False
                 _logger.warning("segment dropped", path=self.directory.path, base_offset=base)
-                await drop_segment(self.directory, base)
+                await unlink_segment(self.directory, base)
                 continue
             segment = Segment.open(self.directory, base, self.now_ms, self.files)
             self.found.append(segment)

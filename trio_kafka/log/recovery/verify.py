@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.batch_scan import BULK
 from trio_kafka.log.epochs import NO_EPOCH
@@ -30,16 +32,16 @@ _MAGIC_AT: Final = 16
 _MAGIC: Final = b"\x02"
 
 
+@define
 class Checked:
-    """Progress of a check: offsets and epochs may not fall below it."""
+    """Progress of a check: offsets and epochs may not fall below it.
 
-    __slots__ = ("end_offset", "epoch", "gapless")
+    gapless: no offset may be missing, as this log is not compacted.
+    """
 
-    def __init__(self, end_offset: int, epoch: int = NO_EPOCH, *, gapless: bool = False) -> None:
-        """gapless: no offset may be missing, as this log is not compacted."""
-        self.end_offset = end_offset
-        self.epoch = epoch
-        self.gapless = gapless
+    end_offset: int
+    epoch: int = NO_EPOCH
+    gapless: bool = field(default=False, kw_only=True)
 
     def accepts(self, header: BatchHeader) -> bool:
         return (

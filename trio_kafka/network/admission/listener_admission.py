@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.meter import Meter
 from trio_kafka.introspect.metrics import Counters
@@ -12,7 +14,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.admission.delayed_close import DelayedCloses
 from trio_kafka.network.admission.slot import Slot
 from trio_kafka.network.admission.waiting_line import WaitingLine
-from trio_kafka.quotas.connection import ConnectionAccounts, bound_or_none, now_ms
+from trio_kafka.quotas.connection import ConnectionAccounts, ListenerAccount, bound_or_none, now_ms
 from trio_kafka.world.protocols import Socket
 
 logger: Final = get_logger(__name__)
@@ -23,6 +25,7 @@ TOO_FAST: Final = "too fast from its address"
 _LOG_S: Final = 1.0  # between two log lines: a storm is logged as a number
 
 
+@define(eq=False)
 class ListenerAdmission:
     """Admits connections in three steps: `arrive`, `enter` unless entered already, `admit`.
 
@@ -30,30 +33,23 @@ class ListenerAdmission:
         there (AcceptorBlockedPercent). closed: called when the listener and its last slot are gone.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        accounts: ConnectionAccounts,
-        line: WaitingLine,
-        delayed: DelayedCloses,
-        counters: Counters,
-        node: Node,
-        closed: Callable[["ListenerAdmission"], None],
-    ) -> None:
-        self.name = name
-        self.account = accounts.open(name)
-        self.slots: dict[Slot, None] = {}
-        self.blocked = Meter(trio.current_time())
-        self._accounts = accounts
-        self._line = line
-        self._delayed = delayed
-        self._counters = counters
-        self._node = node.add(name, "part", self.figures)
-        self._closed = closed
-        self._open = True
-        self._logged = -_LOG_S
-        self._unlogged = 0
+    name: str
+    _accounts: ConnectionAccounts = field(kw_only=True)
+    _line: WaitingLine = field(kw_only=True)
+    _delayed: DelayedCloses = field(kw_only=True)
+    _counters: Counters = field(kw_only=True)
+    _node: Node = field(kw_only=True)
+    _closed: Callable[["ListenerAdmission"], None] = field(kw_only=True)
+    slots: dict[Slot, None] = field(factory=dict, init=False)
+    blocked: Meter = field(factory=lambda: Meter(trio.current_time()), init=False)
+    account: ListenerAccount = field(init=False)
+    _open: bool = field(default=True, init=False)
+    _logged: float = field(default=-_LOG_S, init=False)
+    _unlogged: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.account = self._accounts.open(self.name)
+        self._node = self._node.add(self.name, "part", self.figures)
 
     def arrive(self, socket: Socket) -> Slot:
         """Return the slot of an accepted socket, entered if it need not wait."""

@@ -9,7 +9,9 @@ from ipaddress import ip_address
 from typing import Final, NoReturn
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.quotas.connection import address_of
 from trio_kafka.world.protocols import Network
@@ -20,15 +22,15 @@ LOOK_UP_S: Final = 10.0  # timeout of a look-up
 RETRY_S: Final = 60.0  # between two look-ups of a name that failed
 
 
+@define(eq=False)
 class AddressOverrides:
     """Limits by host. found: called with the limits by address after each look-up."""
 
-    def __init__(self, network: Network, found: Callable[[Mapping[str, int]], None]) -> None:
-        self._network = network
-        self._found = found
-        self._hosts: Mapping[str, int] = {}
-        self._names: dict[str, list[str]] = {}
-        self._changed = trio.Event()
+    _network: Network
+    _found: Callable[[Mapping[str, int]], None]
+    _hosts: Mapping[str, int] = field(factory=dict, init=False)
+    _names: dict[str, list[str]] = field(factory=dict, init=False)
+    _changed: trio.Event = field(factory=trio.Event, init=False)
 
     def set(self, hosts: Mapping[str, int]) -> Mapping[str, int]:
         """Replace the limits by host; return those by address that are known already."""

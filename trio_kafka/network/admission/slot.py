@@ -7,7 +7,9 @@ holder releases it, so the place is given back once, wherever a connection ends.
 from typing import Protocol
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.quotas.connection import ListenerAccount, address_of
 from trio_kafka.world.protocols import Socket
@@ -34,6 +36,7 @@ class SlotHolder(Protocol):
     def leave(self, slot: "Slot") -> None: ...
 
 
+@define(eq=False)
 class Slot:
     """Slot of one socket.
 
@@ -41,16 +44,16 @@ class Slot:
     entered: it counts as a connection. connection: made of it by a processor, while that is open.
     """
 
-    __slots__ = ("address", "connection", "entered", "holder", "since", "socket", "wait_s")
+    socket: Socket
+    holder: SlotHolder
+    address: str = field(init=False)
+    since: float = field(factory=trio.current_time, init=False)
+    wait_s: float = field(default=0.0, init=False)
+    entered: bool = field(default=False, init=False)
+    connection: SlotConnection | None = field(default=None, init=False)
 
-    def __init__(self, socket: Socket, holder: SlotHolder) -> None:
-        self.socket = socket
-        self.holder = holder
-        self.address = address_of(socket.peer.host)
-        self.since = trio.current_time()
-        self.wait_s = 0.0
-        self.entered = False
-        self.connection: SlotConnection | None = None
+    def __attrs_post_init__(self) -> None:
+        self.address = address_of(self.socket.peer.host)
 
     @property
     def account(self) -> ListenerAccount:

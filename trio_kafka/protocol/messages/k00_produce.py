@@ -1,18 +1,7 @@
 """Produce (key 0): append record batches to partitions."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    records,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, records, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

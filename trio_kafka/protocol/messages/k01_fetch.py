@@ -4,20 +4,18 @@ metadata log.
 
 from collections.abc import Sized
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     int8,
     int16,
     int32,
     int64,
     records,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uuid,
 )
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,16 +1,7 @@
 """ListOffsets (key 2): find offsets by timestamp, or the first and last ones."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, int8, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,16 +1,7 @@
 """Metadata (key 3): list brokers, and the leaders of partitions."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

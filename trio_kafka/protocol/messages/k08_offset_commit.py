@@ -1,16 +1,7 @@
 """OffsetCommit (key 8): store the offsets that a group has reached."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,17 +1,7 @@
 """OffsetFetch (key 9): read the offsets that groups have stored."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -2,18 +2,8 @@
 
 from typing import Final
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    data,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
+from trio_kafka.protocol.schema import data, request, response, struct
 
 # Kinds of figures, and how `TreeFigure.value` is written.
 NULL: Final = 0  # empty

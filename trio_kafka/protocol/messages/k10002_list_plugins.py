@@ -1,16 +1,7 @@
 """ListPlugins (key 10002): list the plugins of a node with their states. Ours, not Kafka's."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=10002, versions="0", flexible="0+")

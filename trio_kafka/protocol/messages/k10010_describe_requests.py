@@ -2,18 +2,8 @@
 
 from typing import Final
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 # Values of `which`.
 IN_HAND: Final = 0

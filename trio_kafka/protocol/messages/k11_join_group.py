@@ -1,16 +1,7 @@
 """JoinGroup (key 11): join a classic group; answered when all members have joined."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    bytes_,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, bytes_, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,15 +1,7 @@
 """SyncGroup (key 14): hand out the assignments of a classic group's generation."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    bytes_,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, bytes_, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

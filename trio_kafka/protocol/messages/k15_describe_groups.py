@@ -1,16 +1,7 @@
 """DescribeGroups (key 15): describe classic groups."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    bytes_,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, bytes_, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=15, versions="0-6", flexible="5+")

@@ -2,17 +2,8 @@
 first request.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=18, versions="0-5", flexible="3+")

@@ -1,17 +1,7 @@
 """CreateTopics (key 19): create topics."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

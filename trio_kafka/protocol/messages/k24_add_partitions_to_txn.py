@@ -1,16 +1,7 @@
 """AddPartitionsToTxn (key 24): add partitions to transactions."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,17 +1,7 @@
 """WriteTxnMarkers (key 27): write a transaction coordinator's markers to partitions."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -2,17 +2,8 @@
 successor.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,15 +1,7 @@
 """CreatePartitions (key 37): give topics more partitions."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,16 +1,7 @@
 """DescribeDelegationToken (key 41): describe delegation tokens."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    bytes_,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, bytes_, int16, int32, int64, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,17 +1,8 @@
 """DescribeClientQuotas (key 48): find client quotas."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    float64,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, float64, int8, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import EntityData
 
 
 @struct
@@ -27,12 +18,6 @@ class DescribeClientQuotasRequest:
 
     components: list[ComponentData] = array(ComponentData)
     strict: bool = boolean()
-
-
-@struct
-class EntityData:
-    entity_type: str = string()
-    entity_name: str | None = string(nullable="0+")
 
 
 @struct

@@ -1,22 +1,8 @@
 """AlterClientQuotas (key 49): change client quotas."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    float64,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
-
-
-@struct
-class EntityData:
-    entity_type: str = string()
-    entity_name: str | None = string(nullable="0+")
+from trio_kafka.protocol.fields import array, boolean, float64, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import EntityData
 
 
 @struct

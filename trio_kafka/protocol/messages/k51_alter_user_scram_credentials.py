@@ -1,16 +1,7 @@
 """AlterUserScramCredentials (key 51): create, change and delete SCRAM credentials."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    bytes_,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, bytes_, int8, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

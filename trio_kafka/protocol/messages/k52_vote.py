@@ -1,18 +1,8 @@
 """Vote (key 52): a candidate of the metadata quorum asks for votes."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import NodeEndpoint
 
 
 @struct
@@ -55,13 +45,6 @@ class PartitionResult:
 class TopicResult:
     topic_name: str = string(cached=True)
     partitions: list[PartitionResult] = array(PartitionResult)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = uint16()
 
 
 @response(VoteRequest)

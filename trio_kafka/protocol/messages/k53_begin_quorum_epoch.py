@@ -1,16 +1,8 @@
 """BeginQuorumEpoch (key 53): announce a new leader of the metadata quorum to its voters."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import NodeEndpoint, VoterListener
 
 
 @struct
@@ -27,13 +19,6 @@ class TopicData:
     partitions: list[PartitionData] = array(PartitionData)
 
 
-@struct
-class LeaderEndpoint:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-
-
 @request(key=53, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest:
     """The leader and its epoch."""
@@ -41,7 +26,7 @@ class BeginQuorumEpochRequest:
     cluster_id: str | None = string(nullable="0+", default=None)
     voter_id: int = int32("1+", default=-1, ignorable=True)
     topics: list[TopicData] = array(TopicData)
-    leader_endpoints: list[LeaderEndpoint] = array(LeaderEndpoint, "1+", ignorable=True)
+    leader_endpoints: list[VoterListener] = array(VoterListener, "1+", ignorable=True)
 
 
 @struct
@@ -56,13 +41,6 @@ class PartitionResult:
 class TopicResult:
     topic_name: str = string(cached=True)
     partitions: list[PartitionResult] = array(PartitionResult)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = uint16()
 
 
 @response(BeginQuorumEpochRequest)

@@ -1,16 +1,9 @@
 """EndQuorumEpoch (key 54): a leader of the metadata quorum resigns."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, uuid
+from trio_kafka.protocol.messages.k53_begin_quorum_epoch import TopicResult
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import NodeEndpoint, VoterListener
 
 
 @struct
@@ -34,41 +27,13 @@ class TopicData:
     partitions: list[PartitionData] = array(PartitionData)
 
 
-@struct
-class LeaderEndpoint:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-
-
 @request(key=54, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest:
     """The leader, its epoch, and its preferred successors, best first."""
 
     cluster_id: str | None = string(nullable="0+", default=None)
     topics: list[TopicData] = array(TopicData)
-    leader_endpoints: list[LeaderEndpoint] = array(LeaderEndpoint, "1+", ignorable=True)
-
-
-@struct
-class PartitionResult:
-    partition_index: int = int32()
-    error_code: int = int16()
-    leader_id: int = int32()
-    leader_epoch: int = int32()
-
-
-@struct
-class TopicResult:
-    topic_name: str = string(cached=True)
-    partitions: list[PartitionResult] = array(PartitionResult)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = uint16()
+    leader_endpoints: list[VoterListener] = array(VoterListener, "1+", ignorable=True)
 
 
 @response(EndQuorumEpochRequest)

@@ -1,17 +1,8 @@
 """DescribeQuorum (key 55): describe the metadata quorum."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import VoterListener
 
 
 @struct
@@ -60,16 +51,9 @@ class TopicResult:
 
 
 @struct
-class Listener:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-
-
-@struct
 class Node:
     node_id: int = int32()
-    listeners: list[Listener] = array(Listener)
+    listeners: list[VoterListener] = array(VoterListener)
 
 
 @response(DescribeQuorumRequest)

@@ -1,16 +1,7 @@
 """AlterPartition (key 56): a leader asks the controller for other in-sync replicas."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int8, int16, int32, int64, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

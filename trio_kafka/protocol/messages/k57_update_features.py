@@ -1,16 +1,7 @@
 """UpdateFeatures (key 57): change the levels of features."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -2,20 +2,19 @@
 
 from collections.abc import Sized
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     int16,
     int32,
     int64,
     records,
-    request,
-    response,
     string,
-    struct,
     struct_,
-    uint16,
     uuid,
 )
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import NodeEndpoint
+from trio_kafka.protocol.structs.share import LeaderIdAndEpoch
 
 
 @struct
@@ -50,12 +49,6 @@ class FetchSnapshotRequest:
 
 
 @struct
-class LeaderIdAndEpoch:
-    leader_id: int = int32()
-    leader_epoch: int = int32()
-
-
-@struct
 class PartitionResult:
     index: int = int32()
     error_code: int = int16()
@@ -70,13 +63,6 @@ class PartitionResult:
 class TopicResult:
     name: str = string(cached=True)
     partitions: list[PartitionResult] = array(PartitionResult)
-
-
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = uint16()
 
 
 @response(FetchSnapshotRequest)

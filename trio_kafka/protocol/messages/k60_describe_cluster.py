@@ -1,16 +1,7 @@
 """DescribeCluster (key 60): describe the cluster: id, controller, brokers or controllers."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @request(key=60, versions="0-2", flexible="0+")

@@ -1,33 +1,8 @@
 """BrokerRegistration (key 62): a broker registers with the controller."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
-
-
-@struct
-class Listener:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-    security_protocol: int = int16()
-
-
-@struct
-class Feature:
-    name: str = string()
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
+from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 
 
 @request(key=62, versions="0-4", flexible="0+")
@@ -37,8 +12,8 @@ class BrokerRegistrationRequest:
     broker_id: int = int32()
     cluster_id: str = string()
     incarnation_id: bytes = uuid()
-    listeners: list[Listener] = array(Listener)
-    features: list[Feature] = array(Feature)
+    listeners: list[NodeListener] = array(NodeListener)
+    features: list[NodeFeature] = array(NodeFeature)
     rack: str | None = string(nullable="0+")
     is_migrating_zk_broker: bool = boolean("1+")
     log_dirs: list[bytes] = array(uuid, "2+", ignorable=True)

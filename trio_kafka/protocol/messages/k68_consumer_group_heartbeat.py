@@ -2,23 +2,10 @@
 changes.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
-
-
-@struct
-class TopicPartitions:
-    topic_id: bytes = uuid()
-    partitions: list[int] = array(int32)
+from trio_kafka.protocol.fields import array, int16, int32, string, struct_
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.protocol.structs.cluster import TopicPartitions
+from trio_kafka.protocol.structs.groups import Assignment
 
 
 @request(key=68, versions="0-1", flexible="0+")
@@ -37,11 +24,6 @@ class ConsumerGroupHeartbeatRequest:
     topic_partitions: list[TopicPartitions] | None = array(
         TopicPartitions, nullable="0+", default=None
     )
-
-
-@struct
-class Assignment:
-    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
 
 
 @response(ConsumerGroupHeartbeatRequest)

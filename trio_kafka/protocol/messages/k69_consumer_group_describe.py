@@ -1,18 +1,8 @@
 """ConsumerGroupDescribe (key 69): describe consumer groups (KIP-848)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, struct_
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.groups import DescribedAssignment
 
 
 @request(key=69, versions="0-1", flexible="0+")
@@ -21,18 +11,6 @@ class ConsumerGroupDescribeRequest:
 
     group_ids: list[str] = array(string)
     include_authorized_operations: bool = boolean()
-
-
-@struct
-class TopicPartitions:
-    topic_id: bytes = uuid()
-    topic_name: str = string(cached=True)
-    partitions: list[int] = array(int32)
-
-
-@struct
-class Assignment:
-    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
 
 
 @struct
@@ -45,8 +23,8 @@ class Member:
     client_host: str = string()
     subscribed_topic_names: list[str] = array(string)
     subscribed_topic_regex: str | None = string(nullable="0+", default=None)
-    assignment: Assignment = struct_(Assignment)
-    target_assignment: Assignment = struct_(Assignment)
+    assignment: DescribedAssignment = struct_(DescribedAssignment)
+    target_assignment: DescribedAssignment = struct_(DescribedAssignment)
     member_type: int = int8("1+", default=-1, ignorable=True)
 
 

@@ -1,32 +1,8 @@
 """ControllerRegistration (key 70): a controller registers with the active one."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
-
-
-@struct
-class Listener:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-    security_protocol: int = int16()
-
-
-@struct
-class Feature:
-    name: str = string()
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uuid
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 
 
 @request(key=70, versions="0", flexible="0+")
@@ -36,8 +12,8 @@ class ControllerRegistrationRequest:
     controller_id: int = int32()
     incarnation_id: bytes = uuid()
     zk_migration_ready: bool = boolean()
-    listeners: list[Listener] = array(Listener)
-    features: list[Feature] = array(Feature)
+    listeners: list[NodeListener] = array(NodeListener)
+    features: list[NodeFeature] = array(NodeFeature)
 
 
 @response(ControllerRegistrationRequest)

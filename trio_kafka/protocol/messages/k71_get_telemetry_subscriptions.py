@@ -1,16 +1,7 @@
 """GetTelemetrySubscriptions (key 71): a client asks which metrics to push (KIP-714)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, uuid
+from trio_kafka.protocol.schema import request, response
 
 
 @request(key=71, versions="0", flexible="0+")

@@ -1,17 +1,7 @@
 """DescribeTopicPartitions (key 75): describe partitions of topics, page by page (KIP-966)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -1,16 +1,8 @@
 """ShareGroupHeartbeat (key 76): keep a member of a share group alive (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, string, struct_
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.protocol.structs.groups import Assignment
 
 
 @request(key=76, versions="1", flexible="0+")
@@ -22,17 +14,6 @@ class ShareGroupHeartbeatRequest:
     member_epoch: int = int32()
     rack_id: str | None = string(nullable="0+", default=None)
     subscribed_topic_names: list[str] | None = array(string, nullable="0+", default=None)
-
-
-@struct
-class TopicPartitions:
-    topic_id: bytes = uuid()
-    partitions: list[int] = array(int32)
-
-
-@struct
-class Assignment:
-    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
 
 
 @response(ShareGroupHeartbeatRequest)

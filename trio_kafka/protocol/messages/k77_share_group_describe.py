@@ -1,17 +1,8 @@
 """ShareGroupDescribe (key 77): describe share groups (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, struct_
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.groups import DescribedAssignment
 
 
 @request(key=77, versions="1", flexible="0+")
@@ -23,18 +14,6 @@ class ShareGroupDescribeRequest:
 
 
 @struct
-class TopicPartitions:
-    topic_id: bytes = uuid()
-    topic_name: str = string(cached=True)
-    partitions: list[int] = array(int32)
-
-
-@struct
-class Assignment:
-    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
-
-
-@struct
 class Member:
     member_id: str = string()
     rack_id: str | None = string(nullable="0+", default=None)
@@ -42,7 +21,7 @@ class Member:
     client_id: str = string()
     client_host: str = string()
     subscribed_topic_names: list[str] = array(string)
-    assignment: Assignment = struct_(Assignment)
+    assignment: DescribedAssignment = struct_(DescribedAssignment)
 
 
 @struct

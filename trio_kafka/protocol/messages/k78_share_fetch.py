@@ -2,7 +2,7 @@
 
 from collections.abc import Sized
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
@@ -10,20 +10,17 @@ from trio_kafka.protocol.schema import (
     int32,
     int64,
     records,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uuid,
 )
-
-
-@struct
-class AcknowledgementBatch:
-    first_offset: int = int64()
-    last_offset: int = int64()
-    acknowledge_types: list[int] = array(int8)
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import TopicPartitions
+from trio_kafka.protocol.structs.share import (
+    AcknowledgementBatch,
+    LeaderIdAndEpoch,
+    ShareNodeEndpoint,
+)
 
 
 @struct
@@ -37,12 +34,6 @@ class FetchPartition:
 class FetchTopic:
     topic_id: bytes = uuid()
     partitions: list[FetchPartition] = array(FetchPartition)
-
-
-@struct
-class ForgottenTopic:
-    topic_id: bytes = uuid()
-    partitions: list[int] = array(int32)
 
 
 @request(key=78, versions="1-2", flexible="0+")
@@ -60,13 +51,7 @@ class ShareFetchRequest:
     share_acquire_mode: int = int8("2+", ignorable=True)
     is_renew_ack: bool = boolean("2+")
     topics: list[FetchTopic] = array(FetchTopic)
-    forgotten_topics_data: list[ForgottenTopic] = array(ForgottenTopic)
-
-
-@struct
-class LeaderIdAndEpoch:
-    leader_id: int = int32()
-    leader_epoch: int = int32()
+    forgotten_topics_data: list[TopicPartitions] = array(TopicPartitions)
 
 
 @struct
@@ -94,14 +79,6 @@ class ShareFetchableTopicResponse:
     partitions: list[PartitionData] = array(PartitionData)
 
 
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = int32()
-    rack: str | None = string(nullable="0+", default=None)
-
-
 @response(ShareFetchRequest)
 class ShareFetchResponse:
     """Batches as stored, and the acquired ranges of their records."""
@@ -111,4 +88,4 @@ class ShareFetchResponse:
     error_message: str | None = string(nullable="0+", default=None)
     acquisition_lock_timeout_ms: int = int32()
     responses: list[ShareFetchableTopicResponse] = array(ShareFetchableTopicResponse)
-    node_endpoints: list[NodeEndpoint] = array(NodeEndpoint)
+    node_endpoints: list[ShareNodeEndpoint] = array(ShareNodeEndpoint)

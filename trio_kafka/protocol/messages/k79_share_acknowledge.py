@@ -1,26 +1,20 @@
 """ShareAcknowledge (key 79): acknowledge records as a member of a share group (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
-    int8,
     int16,
     int32,
-    int64,
-    request,
-    response,
     string,
-    struct,
     struct_,
     uuid,
 )
-
-
-@struct
-class AcknowledgementBatch:
-    first_offset: int = int64()
-    last_offset: int = int64()
-    acknowledge_types: list[int] = array(int8)
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.share import (
+    AcknowledgementBatch,
+    LeaderIdAndEpoch,
+    ShareNodeEndpoint,
+)
 
 
 @struct
@@ -47,12 +41,6 @@ class ShareAcknowledgeRequest:
 
 
 @struct
-class LeaderIdAndEpoch:
-    leader_id: int = int32()
-    leader_epoch: int = int32()
-
-
-@struct
 class PartitionData:
     partition_index: int = int32()
     error_code: int = int16()
@@ -66,14 +54,6 @@ class ShareAcknowledgeTopicResponse:
     partitions: list[PartitionData] = array(PartitionData)
 
 
-@struct
-class NodeEndpoint:
-    node_id: int = int32()
-    host: str = string()
-    port: int = int32()
-    rack: str | None = string(nullable="0+", default=None)
-
-
 @response(ShareAcknowledgeRequest)
 class ShareAcknowledgeResponse:
     """An error for each partition."""
@@ -83,4 +63,4 @@ class ShareAcknowledgeResponse:
     error_message: str | None = string(nullable="0+", default=None)
     acquisition_lock_timeout_ms: int = int32("2+", ignorable=True)
     responses: list[ShareAcknowledgeTopicResponse] = array(ShareAcknowledgeTopicResponse)
-    node_endpoints: list[NodeEndpoint] = array(NodeEndpoint)
+    node_endpoints: list[ShareNodeEndpoint] = array(ShareNodeEndpoint)

@@ -1,24 +1,8 @@
 """AddRaftVoter (key 80): add a voter to the metadata quorum (KIP-853)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
-
-
-@struct
-class Listener:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
+from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uuid
+from trio_kafka.protocol.schema import request, response
+from trio_kafka.protocol.structs.cluster import VoterListener
 
 
 @request(key=80, versions="0-1", flexible="0+")
@@ -29,7 +13,7 @@ class AddRaftVoterRequest:
     timeout_ms: int = int32()
     voter_id: int = int32()
     voter_directory_id: bytes = uuid()
-    listeners: list[Listener] = array(Listener)
+    listeners: list[VoterListener] = array(VoterListener)
     ack_when_committed: bool = boolean("1+", default=True)
 
 

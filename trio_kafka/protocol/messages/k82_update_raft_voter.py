@@ -2,31 +2,9 @@
 (KIP-853).
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-    uint16,
-    uuid,
-)
-
-
-@struct
-class Listener:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-
-
-@struct
-class KRaftVersionFeature:
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
+from trio_kafka.protocol.fields import array, int16, int32, string, struct_, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.cluster import KRaftVersionFeature, VoterListener
 
 
 @request(key=82, versions="0", flexible="0+")
@@ -37,7 +15,7 @@ class UpdateRaftVoterRequest:
     current_leader_epoch: int = int32()
     voter_id: int = int32()
     voter_directory_id: bytes = uuid()
-    listeners: list[Listener] = array(Listener)
+    listeners: list[VoterListener] = array(VoterListener)
     k_raft_version_feature: KRaftVersionFeature = struct_(KRaftVersionFeature)
 
 

@@ -1,16 +1,8 @@
 """InitializeShareGroupState (key 83): initialize the state of share-group partitions (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.share import StateTopicResult
 
 
 @struct
@@ -34,21 +26,8 @@ class InitializeShareGroupStateRequest:
     topics: list[InitializeStateData] = array(InitializeStateData)
 
 
-@struct
-class PartitionResult:
-    partition: int = int32()
-    error_code: int = int16()
-    error_message: str | None = string(nullable="0+", default=None)
-
-
-@struct
-class InitializeStateResult:
-    topic_id: bytes = uuid()
-    partitions: list[PartitionResult] = array(PartitionResult)
-
-
 @response(InitializeShareGroupStateRequest)
 class InitializeShareGroupStateResponse:
     """An error for each partition."""
 
-    results: list[InitializeStateResult] = array(InitializeStateResult)
+    results: list[StateTopicResult] = array(StateTopicResult)

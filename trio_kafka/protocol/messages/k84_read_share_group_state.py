@@ -1,17 +1,8 @@
 """ReadShareGroupState (key 84): read the state of a share group's partitions (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.share import StateBatch
 
 
 @struct
@@ -32,14 +23,6 @@ class ReadShareGroupStateRequest:
 
     group_id: str = string()
     topics: list[ReadStateData] = array(ReadStateData)
-
-
-@struct
-class StateBatch:
-    first_offset: int = int64()
-    last_offset: int = int64()
-    delivery_state: int = int8()
-    delivery_count: int = int16()
 
 
 @struct

@@ -1,25 +1,8 @@
 """WriteShareGroupState (key 85): write the state of a share group's partitions (KIP-932)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
-
-
-@struct
-class StateBatch:
-    first_offset: int = int64()
-    last_offset: int = int64()
-    delivery_state: int = int8()
-    delivery_count: int = int16()
+from trio_kafka.protocol.fields import array, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.share import StateBatch, StateTopicResult
 
 
 @struct
@@ -46,21 +29,8 @@ class WriteShareGroupStateRequest:
     topics: list[WriteStateData] = array(WriteStateData)
 
 
-@struct
-class PartitionResult:
-    partition: int = int32()
-    error_code: int = int16()
-    error_message: str | None = string(nullable="0+", default=None)
-
-
-@struct
-class WriteStateResult:
-    topic_id: bytes = uuid()
-    partitions: list[PartitionResult] = array(PartitionResult)
-
-
 @response(WriteShareGroupStateRequest)
 class WriteShareGroupStateResponse:
     """An error for each partition."""
 
-    results: list[WriteStateResult] = array(WriteStateResult)
+    results: list[StateTopicResult] = array(StateTopicResult)

@@ -2,17 +2,8 @@
 (KIP-932).
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

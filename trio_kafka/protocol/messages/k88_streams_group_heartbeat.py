@@ -1,76 +1,29 @@
 """StreamsGroupHeartbeat (key 88): keep a member of a streams group alive (KIP-1071)."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
     int16,
     int32,
     int64,
-    request,
-    response,
     string,
-    struct,
     struct_,
-    uint16,
 )
-
-
-@struct
-class KeyValue:
-    key: str = string()
-    value: str = string()
-
-
-@struct
-class TopicInfo:
-    name: str = string(cached=True)
-    partitions: int = int32()
-    replication_factor: int = int16()
-    topic_configs: list[KeyValue] = array(KeyValue)
-
-
-@struct
-class CopartitionGroup:
-    source_topics: list[int] = array(int16)
-    source_topic_regex: list[int] = array(int16)
-    repartition_source_topics: list[int] = array(int16)
-
-
-@struct
-class Subtopology:
-    subtopology_id: str = string()
-    source_topics: list[str] = array(string)
-    source_topic_regex: list[str] = array(string)
-    state_changelog_topics: list[TopicInfo] = array(TopicInfo)
-    repartition_sink_topics: list[str] = array(string)
-    repartition_source_topics: list[TopicInfo] = array(TopicInfo)
-    copartition_groups: list[CopartitionGroup] = array(CopartitionGroup)
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.streams import (
+    KeyValue,
+    Subtopology,
+    TaskIds,
+    TaskOffset,
+    UserEndpoint,
+)
 
 
 @struct
 class Topology:
     epoch: int = int32()
     subtopologies: list[Subtopology] = array(Subtopology)
-
-
-@struct
-class TaskIds:
-    subtopology_id: str = string()
-    partitions: list[int] = array(int32)
-
-
-@struct
-class Endpoint:
-    host: str = string()
-    port: int = uint16()
-
-
-@struct
-class TaskOffset:
-    subtopology_id: str = string()
-    partition: int = int32()
-    offset: int = int64()
 
 
 @request(key=88, versions="0-1", flexible="0+")
@@ -89,7 +42,7 @@ class StreamsGroupHeartbeatRequest:
     standby_tasks: list[TaskIds] | None = array(TaskIds, nullable="0+", default=None)
     warmup_tasks: list[TaskIds] | None = array(TaskIds, nullable="0+", default=None)
     process_id: str | None = string(nullable="0+", default=None)
-    user_endpoint: Endpoint | None = struct_(Endpoint, nullable="0+", default=None)
+    user_endpoint: UserEndpoint | None = struct_(UserEndpoint, nullable="0+", default=None)
     client_tags: list[KeyValue] | None = array(KeyValue, nullable="0+", default=None)
     task_offsets: list[TaskOffset] | None = array(TaskOffset, nullable="0+", default=None)
     task_end_offsets: list[TaskOffset] | None = array(TaskOffset, nullable="0+", default=None)
@@ -110,7 +63,7 @@ class TopicPartition:
 
 @struct
 class EndpointToPartitions:
-    user_endpoint: Endpoint = struct_(Endpoint)
+    user_endpoint: UserEndpoint = struct_(UserEndpoint)
     active_partitions: list[TopicPartition] = array(TopicPartition)
     standby_partitions: list[TopicPartition] = array(TopicPartition)
 

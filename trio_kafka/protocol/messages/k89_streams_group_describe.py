@@ -1,18 +1,21 @@
 """StreamsGroupDescribe (key 89): describe streams groups (KIP-1071)."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
     int16,
     int32,
-    int64,
-    request,
-    response,
     string,
-    struct,
     struct_,
-    uint16,
+)
+from trio_kafka.protocol.schema import request, response, struct
+from trio_kafka.protocol.structs.streams import (
+    KeyValue,
+    TaskIds,
+    TaskOffset,
+    TopicInfo,
+    UserEndpoint,
 )
 
 
@@ -23,20 +26,6 @@ class StreamsGroupDescribeRequest:
     group_ids: list[str] = array(string)
     include_authorized_operations: bool = boolean()
     include_topology_description: bool = boolean("1+")
-
-
-@struct
-class KeyValue:
-    key: str = string()
-    value: str = string()
-
-
-@struct
-class TopicInfo:
-    name: str = string(cached=True)
-    partitions: int = int32()
-    replication_factor: int = int16()
-    topic_configs: list[KeyValue] = array(KeyValue)
 
 
 @struct
@@ -52,25 +41,6 @@ class Subtopology:
 class Topology:
     epoch: int = int32()
     subtopologies: list[Subtopology] | None = array(Subtopology, nullable="0+", default=None)
-
-
-@struct
-class Endpoint:
-    host: str = string()
-    port: int = uint16()
-
-
-@struct
-class TaskOffset:
-    subtopology_id: str = string()
-    partition: int = int32()
-    offset: int = int64()
-
-
-@struct
-class TaskIds:
-    subtopology_id: str = string()
-    partitions: list[int] = array(int32)
 
 
 @struct
@@ -90,7 +60,7 @@ class Member:
     client_host: str = string()
     topology_epoch: int = int32()
     process_id: str = string()
-    user_endpoint: Endpoint | None = struct_(Endpoint, nullable="0+", default=None)
+    user_endpoint: UserEndpoint | None = struct_(UserEndpoint, nullable="0+", default=None)
     client_tags: list[KeyValue] = array(KeyValue)
     task_offsets: list[TaskOffset] = array(TaskOffset)
     task_end_offsets: list[TaskOffset] = array(TaskOffset)

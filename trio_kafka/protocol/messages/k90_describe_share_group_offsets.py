@@ -1,16 +1,7 @@
 """DescribeShareGroupOffsets (key 90): describe the start offsets of share groups."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int16,
-    int32,
-    int64,
-    request,
-    response,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -2,17 +2,8 @@
 topology.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    request,
-    response,
-    string,
-    struct,
-    struct_,
-)
+from trio_kafka.protocol.fields import array, int8, int16, int32, string, struct_
+from trio_kafka.protocol.schema import request, response, struct
 
 
 @struct

@@ -3,18 +3,9 @@
 The first field of a value is its version, in which it is decoded.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    data,
-    int16,
-    int32,
-    int64,
-    string,
-    struct,
-    struct_,
-    uint16,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int16, int32, int64, struct_, uuid
+from trio_kafka.protocol.schema import data, struct
+from trio_kafka.protocol.structs.cluster import KRaftVersionFeature, VoterListener
 
 
 @struct
@@ -57,23 +48,10 @@ class KRaftVersionRecord:
 
 
 @struct
-class Endpoint:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-
-
-@struct
-class KRaftVersionFeature:
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
-
-
-@struct
 class VoterWithEndpoints:
     voter_id: int = int32()
     voter_directory_id: bytes = uuid()
-    endpoints: list[Endpoint] = array(Endpoint)
+    endpoints: list[VoterListener] = array(VoterListener)
     k_raft_version_feature: KRaftVersionFeature = struct_(KRaftVersionFeature)
 
 

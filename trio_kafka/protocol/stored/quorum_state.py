@@ -9,17 +9,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from trio_kafka.protocol.errors import DecodeError, EncodeError
-from trio_kafka.protocol.schema import (
-    array,
-    data,
-    fields_of,
-    int32,
-    int64,
-    message_of,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int32, int64, string, uuid
+from trio_kafka.protocol.schema import data, fields_of, message_of, struct
 from trio_kafka.protocol.texts import read_uuid, show_uuid, to_camel
 from trio_kafka.protocol.versions import covers
 

@@ -1,18 +1,17 @@
 """Records of remote log segments (topic `__remote_log_metadata`), framed like metadata records."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     bytes_,
     int8,
     int32,
     int64,
-    record,
     string,
-    struct,
     struct_,
     uuid,
 )
+from trio_kafka.protocol.schema import record, struct
 
 
 @struct

@@ -3,17 +3,9 @@
 An int16 type precedes the key, an int16 version the value; a null value is a tombstone.
 """
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    record,
-    string,
-    struct,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, int32, int64, string, uuid
+from trio_kafka.protocol.schema import record
+from trio_kafka.protocol.structs.share import StateBatch
 
 
 @record(key=0, versions="0")
@@ -23,14 +15,6 @@ class ShareSnapshotKey:
     group_id: str = string()
     topic_id: bytes = uuid()
     partition: int = int32()
-
-
-@struct
-class StateBatch:
-    first_offset: int = int64()
-    last_offset: int = int64()
-    delivery_state: int = int8()
-    delivery_count: int = int16()
 
 
 @record(key=0, versions="0", flexible="0+")

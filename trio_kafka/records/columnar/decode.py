@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
+from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT, read_records
 from trio_kafka.records.columnar.aborted import find_aborted
 from trio_kafka.records.columnar.arrays import as_arrow, one_text
@@ -39,15 +40,13 @@ _LARGEST_TEXT: Final = 1 << 30  # bytes of a string column, half of Arrow's boun
 def decode(
     buffer: Buffer,
     *,
-    topic: str,
-    partition: int,
+    at: TopicPartition,
     start: int = 0,
     stop: int = END,
     columns: Sequence[str] = COLUMNS,
     aborted: Sequence[tuple[int, int]] = (),
     check_crcs: bool = True,
     rows: int = ROWS,
-    limit: int = DECOMPRESSED_LIMIT,
 ) -> Iterator[pa.RecordBatch]:
     """Decode the records of `buffer` with `start` <= offset < `stop`, about `rows` at a time.
 
@@ -57,7 +56,6 @@ def decode(
     aborted: producer id and first offset of aborted transactions, as in a Fetch response with
         read_committed; their records are skipped.
     check_crcs: compare the checksum of each batch that overlaps the range.
-    limit: bytes of the decompressed records of one batch.
     The structure of each batch is checked, whatever the columns.
     Raises ValueError for invalid columns or rows, CorruptBatchError for a malformed batch, after
     the records before it.
@@ -65,18 +63,17 @@ def decode(
     schema = arrow_schema(columns)
     if rows < 1:
         raise ValueError(f"{rows} rows at a time, want at least 1")
-    rows = min(rows, _LARGEST_TEXT // max(1, len(topic.encode())))
+    rows = min(rows, _LARGEST_TEXT // max(1, len(at.topic.encode())))
     decoder = _Decoder(
         data=as_bytes(buffer),
         schema=schema,
         constants={
-            "topic": one_text(topic),
-            "partition": as_arrow(np.array([partition], np.int32), pa.int32()),
+            "topic": one_text(at.topic),
+            "partition": as_arrow(np.array([at.partition], np.int32), pa.int32()),
         },
         start=start,
         stop=stop,
         rows=rows,
-        limit=limit,
     )
     return decoder.run(aborted, check_crcs)
 
@@ -91,7 +88,6 @@ class _Decoder:
     start: int
     stop: int
     rows: int
-    limit: int
 
     def run(self, aborted: Sequence[tuple[int, int]], check_crcs: bool) -> Iterator[pa.RecordBatch]:
         walked = walk(self.data, self.stop)
@@ -111,7 +107,7 @@ class _Decoder:
             positions=walked.positions,
             headers=headers,
             check_crcs=check_crcs,
-            limit=self.limit,
+            limit=DECOMPRESSED_LIMIT,
         )
         for window in source.windows(wanted):
             yield from self.decode_window(window, headers, walked.positions)
@@ -167,9 +163,8 @@ class _Decoder:
     def explain(self, position: int) -> CorruptBatchError:
         """Return the error of the row codec for the malformed batch at `position`."""
         try:
-            for _ in read_records(
-                self.data, position, read_header(self.data, position), self.limit
-            ):
+            header = read_header(self.data, position)
+            for _ in read_records(self.data, position, header, DECOMPRESSED_LIMIT):
                 pass
         except KafkaError as error:
             return corrupt_batch(error, position)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trio_kafka.attributes import frozen
-from trio_kafka.records.batch import BatchBody, encode_batch
+from trio_kafka.records.batch import NO_PRODUCER, BatchBody, ProducerFields, encode_batch
 from trio_kafka.records.columnar.inputs import Inputs, read_inputs
 from trio_kafka.records.columnar.pack import (
     join_rows,
@@ -24,7 +24,7 @@ from trio_kafka.records.columnar.pack import (
 )
 from trio_kafka.records.columnar.varints import Longs
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
+from trio_kafka.records.header import NO_SEQUENCE, NO_TIMESTAMP
 
 BATCH_BYTES: Final = 16 << 10  # Kafka's batch.size
 _GROUP: Final = 1 << 20  # bytes that are joined at a time, so that they stay in the cache
@@ -48,9 +48,7 @@ def encode(
     level: int | None = None,
     timestamp_ms: int,
     batch_bytes: int = BATCH_BYTES,
-    producer_id: int = NO_PRODUCER_ID,
-    producer_epoch: int = NO_EPOCH,
-    base_sequence: int = NO_SEQUENCE,
+    producer: ProducerFields = NO_PRODUCER,
 ) -> list[EncodedBatch]:
     """Encode the rows of `records`, in their order.
 
@@ -59,7 +57,7 @@ def encode(
         milliseconds). Other columns are ignored.
     timestamp_ms: time of records without one.
     batch_bytes: bound of the uncompressed records of one batch; a larger record has its own batch.
-    base_sequence: that of the first batch; later ones continue it.
+    producer: fields of the first batch; later ones continue its sequence.
     Raises ValueError for columns of the wrong type, a header without a key, a level out of bounds,
     a record of 2 GiB.
     """
@@ -67,19 +65,12 @@ def encode(
     if not records.num_rows:
         return []
     batches: list[EncodedBatch] = []
-    sequence = base_sequence
     for body in _encode_bodies(inputs, batch_bytes):
-        data = encode_batch(
-            body,
-            codec=codec,
-            level=level,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            base_sequence=sequence,
-        )
+        data = encode_batch(body, codec=codec, level=level, producer=producer)
         batches.append(EncodedBatch(data, body.count))
-        if sequence != NO_SEQUENCE:
-            sequence = (sequence + body.count) % _SEQUENCES
+        if producer.base_sequence != NO_SEQUENCE:
+            sequence = (producer.base_sequence + body.count) % _SEQUENCES
+            producer = producer._replace(base_sequence=sequence)
     return batches
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, ProtocolError
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.error_answers import wants_answer
@@ -56,58 +57,50 @@ class Around:
         """Serve a request in the place of an async handler."""
         if context.slot is None:
             raise RuntimeError("an `around` needs a context with a handler slot: serve it async")
-        return _AroundCall(self, message, context, context.slot).run()
+        left_s = self.interception.deadline_s
+        return _AroundCall(self, message, context, context.slot, left_s).run()
 
 
+@define(eq=False)
 class _AroundCall:
-    """One call of an `around`, for one request."""
+    """One call of an `around`, for one request.
 
-    __slots__ = (
-        "_around",
-        "_began",
-        "_context",
-        "_cut_off",
-        "_delayed",
-        "_final_error",
-        "_forwarded",
-        "_inner_response",
-        "_interception",
-        "_is_over",
-        "_left_s",
-        "_message",
-        "_outer_plugin",
-        "_scope",
-        "_slot",
-    )
+    left_s: what is left of the deadline on the interceptor's own time; None: it has none.
+    scope: its own cancel scope, if it has a deadline; others share that of the handler task.
+    began: on the stamps' clock; moved on by the time spent in `forward`.
+    final_error: outcome, whatever the interceptor does.
+    delayed: operation that `forward` waits for.
+    """
 
-    def __init__(
-        self, around: Around, message: Any, context: RequestContext, slot: HandlerSlot
-    ) -> None:
-        self._around = around
-        self._interception = around.interception
-        self._message = message
-        self._context = context
-        self._slot = slot
-        self._scope = trio.CancelScope()
-        self._left_s = around.interception.deadline_s  # of the interceptor's own time
-        self._began = 0.0  # on the stamps' clock; moved on by the time spent in `forward`
-        self._cut_off = self._forwarded = self._is_over = False
-        self._inner_response: Any = _NOT_FORWARDED
-        self._final_error: Exception | None = None  # outcome, whatever the interceptor does
-        self._delayed: Delayed | None = None  # while `forward` waits for it
-        self._outer_plugin = ""
+    _around: Around
+    _message: Any
+    _context: RequestContext
+    _slot: HandlerSlot
+    _left_s: float | None
+    _scope: trio.CancelScope | None = None
+    _began: float = 0.0
+    _is_cut_off: bool = False
+    _is_forwarded: bool = False
+    _is_over: bool = False
+    _inner_response: Any = _NOT_FORWARDED
+    _final_error: Exception | None = None
+    _delayed: Delayed | None = None
+    _outer_plugin: str = ""
 
     def cancel(self) -> None:
         """Cancel the call because its owner stops; the client gets an error."""
-        self._cut_off = True
-        self._scope.cancel()
+        self._is_cut_off = True
+        if self._scope is None:
+            self._slot.cancel(self._cancellation_error())
+        else:
+            self._scope.cancel()
 
     async def run(self) -> Any:
         """Call the interceptor; return the response, or None if there is none.
 
         Raises KafkaError, ProtocolError, InvariantError, Cancelled.
         """
-        one, slot = self._interception, self._slot
+        one, slot = self._around.interception, self._slot
         if one.limiter is not None:
             await self._acquire(one.limiter)
         in_flight = one.owner.in_flight
@@ -118,10 +111,13 @@ class _AroundCall:
         failure: BaseException | None = None
         self._outer_plugin, slot.plugin = slot.plugin, one.owner.name
         self._began = self._around.dependencies.elapsed()
-        self._start_deadline()
         try:
-            with self._scope:
+            if self._left_s is None:
                 returned = await one.function(self._message, self._context, self.forward)
+            else:
+                with trio.CancelScope() as self._scope:
+                    self._start_deadline()
+                    returned = await one.function(self._message, self._context, self.forward)
         except BaseException as error:  # noqa: BLE001 - becomes a response
             failure = error
         finally:
@@ -129,6 +125,9 @@ class _AroundCall:
             if in_flight is not None:
                 in_flight.drop(self)
                 in_flight.leave()
+        has_forwarded = failure is None and returned is self._inner_response
+        if has_forwarded and not (self._is_cut_off or self._context.request.stamps.answered):
+            return returned
         try:
             return self._outcome(returned, failure)
         finally:
@@ -138,21 +137,20 @@ class _AroundCall:
 
     def _outcome(self, returned: Any, failure: BaseException | None) -> Any:
         """Return the response for what the interceptor returned or raised."""
-        stamps = self._context.request.stamps
-        is_plain = failure is None and not self._scope.cancelled_caught
-        if is_plain and returned is self._inner_response and not stamps.answered:
-            return returned  # it has only forwarded
+        is_cancelled = self._scope is not None and self._scope.cancelled_caught
         try:
             if failure is not None:
                 cancelled, failure = split_cancelled(failure)
-                if cancelled is not None:
+                if cancelled is not None and self._is_cut_off and self._scope is None:
+                    is_cancelled = True
+                elif cancelled is not None:
                     if failure is not None:
                         self._respond_to(failure)
                     raise cancelled
             if self._final_error is not None:
                 failure, self._final_error = self._final_error, None
                 raise failure
-            if self._scope.cancelled_caught:
+            if is_cancelled:
                 failure = self._cancellation_error()
             response = self._checked(returned) if failure is None else self._respond_to(failure)
         except BaseException:
@@ -166,26 +164,25 @@ class _AroundCall:
 
     def _checked(self, returned: Any) -> Any:
         """Return the response for what the interceptor returned."""
-        request = self._context.request
+        request, one = self._context.request, self._around.interception
         inner = None if self._inner_response is _NOT_FORWARDED else self._inner_response
-        is_silent = returned is None and self._forwarded and inner is None
+        is_silent = returned is None and self._is_forwarded and inner is None
         if not is_silent or request.stamps.answered:
             try:
-                self._around.contract.check(self._interception, returned, request)
+                self._around.contract.check(one, returned, request)
             except Exception as error:  # noqa: BLE001 - becomes a response
                 return self._respond_to(error)
         return returned if inner is not None or wants_answer(self._message) else None
 
     def _respond_to(self, error: BaseException) -> Any:
         """Return the response for what the interceptor raised; report a bug to its owner."""
-        return self._around.contract.respond_to(
-            self._interception, self._context.request, self._message, error
-        )
+        one, request = self._around.interception, self._context.request
+        return self._around.contract.respond_to(one, request, self._message, error)
 
     def _cancellation_error(self) -> KafkaError:
-        one = self._interception
+        one = self._around.interception
         reason = "stops"
-        if not self._cut_off:
+        if not self._is_cut_off:
             reason = f"took too long: want at most {one.deadline_s} s of its own"
             self._around.contract.report_late(one, "did not end in time")
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{one.owner.name} {reason}")
@@ -202,7 +199,7 @@ class _AroundCall:
         self._is_over = True
         self._release()
         self._slot.plugin = self._outer_plugin
-        one = self._interception
+        one = self._around.interception
         spent_s = self._around.dependencies.elapsed() - self._began
         one.calls += 1
         one.seconds += spent_s
@@ -218,8 +215,8 @@ class _AroundCall:
         """Return the response from further in; see the module."""
         around = self._around
         self._check_forward(message)
-        self._forwarded = True
-        elapsed, limiter = around.dependencies.elapsed, self._interception.limiter
+        self._is_forwarded = True
+        elapsed, limiter = around.dependencies.elapsed, around.interception.limiter
         began, lazy_arrays = elapsed(), LAZY_ARRAYS.created
         slot, plugin = self._slot, self._slot.plugin
         slot.plugin = ""
@@ -230,12 +227,7 @@ class _AroundCall:
                 response = around.inner(message, self._context)
                 if around.inner_waits:
                     response = await response
-                if type(response) is Delayed:
-                    self._delayed = response
-                    response = await slot.completed(response, has_yielded=around.inner_waits)
-                is_message = type(response) is around.route.api.response
-                if not is_message or LAZY_ARRAYS.created != lazy_arrays:
-                    response = await self._materialized(response)
+                response = await self._message_of(response, lazy_arrays)
             except _NOT_ANSWERABLE as error:
                 if not isinstance(error, InterceptorError):
                     self._final_error = error
@@ -262,24 +254,28 @@ class _AroundCall:
         return response
 
     def _check_forward(self, message: Any) -> None:
-        if self._forwarded or self._is_over:
+        if self._is_forwarded or self._is_over:
             raise InterceptorError(f"{self._where}: forward is called again, or after the response")
         wanted = self._around.route.api.request
         if type(message) is not wanted:
             found = type(message).__name__
             raise InterceptorError(f"{self._where}: forwards {found}, want {wanted.__name__}")
 
-    async def _materialized(self, result: Any) -> Any:
-        """Return what a handler returned as a message, or None if there is no response.
+    async def _message_of(self, result: Any, lazy_arrays: int) -> Any:
+        """Wait for what a handler returned; return a message, or None if there is no response.
 
+        lazy_arrays: `LAZY_ARRAYS.created` before the handler was called.
         Raises the exception that ended a Delayed.
         """
         dependencies, route = self._around.dependencies, self._around.route
+        has_yielded = self._around.inner_waits
         if type(result) is GeneratorType:
-            result = await dependencies.run_steps(result)
-            if type(result) is Delayed:
-                self._delayed = result
-                result = await self._slot.completed(result, has_yielded=True)
+            result, has_yielded = await dependencies.run_steps(result), True
+        if type(result) is Delayed:
+            self._delayed = result
+            result = await self._slot.completed(result, has_yielded=has_yielded)
+        if type(result) is route.api.response and LAZY_ARRAYS.created == lazy_arrays:
+            return result
         if isinstance(result, Exception):
             raise result
         if result is None or result is NO_ANSWER:
@@ -290,11 +286,11 @@ class _AroundCall:
     # --- deadline and limit
 
     def _start_deadline(self) -> None:
-        if self._left_s is not None:
+        if self._scope is not None and self._left_s is not None:
             self._scope.deadline = trio.current_time() + self._left_s
 
     def _stop_deadline(self) -> None:
-        if self._left_s is not None:
+        if self._scope is not None:
             self._left_s = self._scope.deadline - trio.current_time()
             self._scope.deadline = _NEVER
 
@@ -306,11 +302,11 @@ class _AroundCall:
             await self._slot.parked(limiter.acquire_on_behalf_of, self, deadline=_NEVER)
 
     def _release(self) -> None:
-        limiter = self._interception.limiter
+        limiter = self._around.interception.limiter
         if limiter is not None and self in limiter.statistics().borrowers:
             limiter.release_on_behalf_of(self)
 
     @property
     def _where(self) -> str:
-        one = self._interception
+        one = self._around.interception
         return f"{one.owner.name} {one.where(self._around.route.api.name)}"

@@ -6,13 +6,11 @@ closed are not shown. If an interceptor fails, its request gets an error respons
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from types import GeneratorType
 from typing import Any, Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.chunked_codec import LARGE
+from trio_kafka.requests.completions import then
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.handler_slot import RequestContext
@@ -126,51 +124,36 @@ class BeforeAfter:
         return _PASSED
 
     def _show(self, message: Any, context: RequestContext, result: Any, lazy_arrays: int) -> Any:
-        """Show the `after`s what a handler returned, now or on completion.
+        """Show the `after`s what a handler returned, now or when it is complete.
 
         lazy_arrays: `LAZY_ARRAYS.created` before the handler was called.
         Returns what a handler may return. None, and a result that is no response of the API, are
         not shown.
         """
-        kind = type(result)
-        if kind is self._response and LAZY_ARRAYS.created == lazy_arrays:
-            return self._call_afters(message, context, result, self._afters)
-        if kind is Delayed:
-            result.try_complete = partial(self._complete, message, context, result.try_complete)
-        elif kind is Encoded and len(result.body) <= LARGE:
-            response = whole(materialized(self._route, result))
+        if type(result) is self._response and LAZY_ARRAYS.created == lazy_arrays:
+            return self._call_afters(message, context, result, self._afters)  # nearly always
+
+        def finish(response: Any) -> Any:
+            if isinstance(response, Exception):
+                response = fail(response)
+            if not isinstance(response, (self._response, Encoded)):
+                return response
+            if type(response) is Encoded and len(response.body) <= LARGE:
+                response = whole(materialized(self._route, response))
+            elif LAZY_ARRAYS.created != lazy_arrays or type(response) is Encoded:
+                return self._show_in_steps(message, context, response)
             return self._call_afters(message, context, response, self._afters)
-        elif kind in (GeneratorType, Encoded) or isinstance(result, self._response):
-            return self._show_in_steps(message, context, result, lazy_arrays)
-        return result
 
-    def _show_in_steps(
-        self, message: Any, context: RequestContext, result: Any, lazy_arrays: int
-    ) -> Steps[Any]:
-        try:
-            if type(result) is GeneratorType:
-                result = yield from result
-                if type(result) is Delayed or result is None or result is NO_ANSWER:
-                    return self._show(message, context, result, lazy_arrays)
-            response = yield from materialized(self._route, result)
-        except Exception as error:  # noqa: BLE001 - becomes a response
-            response = self._respond_to(message, context, error)
+        def fail(error: BaseException) -> Any:
+            if not isinstance(error, Exception):
+                raise error
+            return finish(self._respond_to(message, context, error))
+
+        return then(result, finish, fail)
+
+    def _show_in_steps(self, message: Any, context: RequestContext, response: Any) -> Steps[Any]:
+        response = yield from materialized(self._route, response)
         return self._call_afters(message, context, response, self._afters)
-
-    def _complete(
-        self,
-        message: Any,
-        context: RequestContext,
-        try_complete: Callable[[bool], Any],
-        timed_out: bool,
-    ) -> Any:
-        """Complete a Delayed; stands in the place of its `try_complete`."""
-        lazy_arrays = LAZY_ARRAYS.created
-        try:
-            result = try_complete(timed_out)
-        except Exception as error:  # noqa: BLE001 - becomes a response
-            result = self._respond_to(message, context, error)
-        return None if result is None else self._show(message, context, result, lazy_arrays)
 
     def _call_afters(
         self, message: Any, context: RequestContext, response: Any, afters: Afters

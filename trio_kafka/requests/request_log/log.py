@@ -8,11 +8,12 @@ wait. Fetches of the log's own topic are not logged, because each would cause th
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import trio
+from attrs import field
 
-from trio_kafka.attributes import frozen
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.stamps import Stamps
@@ -55,44 +56,39 @@ class LogFilter:
         return client_id in self.clients or client_id.startswith(self.prefixes)
 
 
+@define(eq=False)
 class RequestLog:
-    """Request log of one broker. `run` writes lines; `start` and `stop` control which."""
+    """Request log of one broker. `run` writes lines; `start` and `stop` control which.
 
-    name = "request-log"
-    in_flight = None
+    names: returns the name of an API by key.
+    topic_id: returns the id of a topic by name.
+    elapsed: clock of the stamps.
+    bound: size of the queue in lines.
+    """
 
-    def __init__(
-        self,
-        interceptors: Interceptors,
-        planes: Sequence[Plane],
-        node: Node,
-        *,
-        names: Callable[[int], str],
-        topic_id: Callable[[str], bytes | None],
-        elapsed: Callable[[], float],
-        bound: int,
-    ) -> None:
-        """Create the log, switched off.
+    name: ClassVar[str] = "request-log"
+    in_flight: ClassVar[None] = None
 
-        names: returns the name of an API by key.
-        topic_id: returns the id of a topic by name.
-        elapsed: clock of the stamps.
-        bound: size of the queue in lines.
-        """
-        self._interceptors = interceptors
-        self._planes = planes
-        self._names = names
-        self._topic_id = topic_id
-        self._elapsed = elapsed
-        self._bound = bound
-        self._filter = LogFilter()
-        self._sinks: Sequence[Sink] = ()
-        self._interception: Interception | None = None
-        self._queue: deque[tuple[Stamps, Body | None]] = deque()
-        self._arrived = trio.Event()
-        self._written_all = trio.Event()
-        self._high_water = self._written = self._dropped = self._failed = 0
-        node.add("request-log", "channel", self._figures)
+    _interceptors: Interceptors
+    _planes: Sequence[Plane]
+    _node: Node
+    _names: Callable[[int], str] = field(kw_only=True)
+    _topic_id: Callable[[str], bytes | None] = field(kw_only=True)
+    _elapsed: Callable[[], float] = field(kw_only=True)
+    _bound: int = field(kw_only=True)
+    _filter: LogFilter = field(factory=LogFilter, init=False)
+    _sinks: Sequence[Sink] = field(default=(), init=False)
+    _interception: Interception | None = field(default=None, init=False)
+    _queue: deque[tuple[Stamps, Body | None]] = field(factory=deque, init=False)
+    _arrived: trio.Event = field(factory=trio.Event, init=False)
+    _written_all: trio.Event = field(factory=trio.Event, init=False)
+    _high_water: int = field(default=0, init=False)
+    _written: int = field(default=0, init=False)
+    _dropped: int = field(default=0, init=False)
+    _failed: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._node.add("request-log", "channel", self._figures)
 
     # --- on and off
 

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
 import trio
+from attrs import field
 
-from trio_kafka.config.trio_settings import refuse_internal
+from trio_kafka.attributes import define
+from trio_kafka.config.trio_settings import reject_internal_topic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.publisher import MetadataCache
@@ -79,28 +81,22 @@ class FileSink:
         return self._open()
 
 
+@define(eq=False)
 class TopicSink:
     """Sink into a topic; the batches rotate over its partitions. A missing topic is created.
 
     Raises ValueError for an internal topic.
     """
 
-    def __init__(
-        self,
-        topic: str,
-        *,
-        replicas: ReplicaManager,
-        metadata: MetadataCache,
-        create: Callable[[list[str]], None],
-        wall: Callable[[], float],
-    ) -> None:
-        refuse_internal(topic)
-        self.topic = topic
-        self._replicas = replicas
-        self._metadata = metadata
-        self._create = create
-        self._wall = wall
-        self._next = 0
+    topic: str
+    _replicas: ReplicaManager = field(kw_only=True)
+    _metadata: MetadataCache = field(kw_only=True)
+    _create: Callable[[list[str]], None] = field(kw_only=True)
+    _wall: Callable[[], float] = field(kw_only=True)
+    _next: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        reject_internal_topic(self.topic)
 
     async def write(self, lines: Sequence[str]) -> None:
         count = await self._partitions()

@@ -1,7 +1,6 @@
-"""Routes that charge each request to its client and put the throttle time into the response.
+"""Charge of each request to its client; the throttle time goes into the response.
 
-They replace plain routes while a quota is in force, so that a broker without quotas does not pay
-for them.
+Routes are charged only while a quota is in force.
 """
 
 from collections.abc import Callable
@@ -10,49 +9,39 @@ from functools import wraps
 from struct import Struct
 from typing import Any, Final
 
+from attrs import evolve
+
 from trio_kafka.attributes import frozen
 from trio_kafka.network.request import Request
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.schema import fields_of
 from trio_kafka.protocol.versions import covers
 from trio_kafka.requests.handler_slot import RequestContext
-from trio_kafka.requests.replies import Encoded, Route, route_fields
+from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.throttling.throttle import EXEMPT, Throttle
-from trio_kafka.scheduling.chunked_work import Steps
-from trio_kafka.wire.server import Segments
 
 PRODUCE: Final = 0
-FETCH: Final = 1
 NO_ACKS: Final = 0
 THROTTLE_TIME: Final = "throttle_time_ms"
 _INT32: Final = Struct(">i")
 
 
-@frozen(kw_only=True)
-class ChargedRoute(Route):
-    """Route that charges its requests.
+@frozen
+class Charge:
+    """Charge of a route's requests.
 
-    inner: the route without charges.
     has_throttle_time: the response has a throttle time.
     is_first: the throttle time is the first field of the response.
     """
 
-    inner: Route
+    route: Route
     throttle: Throttle
     has_throttle_time: bool
     is_first: bool
 
-    def write(self, request: Request, response: Any) -> Segments:
-        """Charge the request, and encode its response into segments."""
-        return self.inner.write(request, self._charged(request, response))
-
-    def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
-        """Charge the request, and encode its large response into segments."""
-        charged = self._charged(request, response)
-        return (yield from self.inner.write_in_steps(request, charged))
-
-    def _charged(self, request: Request, response: Any) -> Any:
-        throttle, key = self.throttle, self.api.key
+    def __call__(self, request: Request, response: Any) -> Any:
+        """Charge the request; return its response, with a throttle time if it must wait."""
+        throttle, key = self.throttle, self.route.api.key
         if throttle.is_charged(request):
             return response
         if key in EXEMPT:
@@ -64,9 +53,9 @@ class ChargedRoute(Route):
             wait_ms = throttle.charge(request, getattr(response, THROTTLE_TIME, 0))
         if not wait_ms or not self.has_throttle_time:
             return response
-        return self._with_throttle_time(response, wait_ms)
+        return self.with_throttle_time(response, wait_ms)
 
-    def _with_throttle_time(self, response: Any, wait_ms: int) -> Any:
+    def with_throttle_time(self, response: Any, wait_ms: int) -> Any:
         """Return a copy with a throttle time, because requests may share the response."""
         if type(response) is not Encoded:
             copied = copy(response)
@@ -77,39 +66,25 @@ class ChargedRoute(Route):
                 b"".join((_INT32.pack(wait_ms), memoryview(response.body)[_INT32.size :])),
                 response.errors,
             )
+        route = self.route
         # Among Kafka's APIs only ApiVersions gets here, and its response is small.
-        decoded, _ = decoder(self.api.response, self.version)(memoryview(response.body), 0)
+        decoded, _ = decoder(route.api.response, route.version)(memoryview(response.body), 0)
         decoded.throttle_time_ms = wait_ms
-        return Encoded(to_bytes(decoded, self.version), response.errors)
+        return Encoded(to_bytes(decoded, route.version), response.errors)
 
 
-def charging(make: Callable[[Route], Route], throttle: Throttle) -> Callable[[Route], Route]:
-    """Return a function that makes routes like `make`, with charges while a quota is in force."""
-
-    def wrap(route: Route) -> Route:
-        made = make(route)
-        return charged(made, throttle) if throttle.active else made
-
-    return wrap
-
-
-def charged(route: Route, throttle: Throttle) -> ChargedRoute:
+def charged(route: Route, throttle: Throttle) -> Route:
     """Return the route with charges."""
     untagged = [
         field.name
         for field in fields_of(route.api.response)
         if covers(field.versions, route.version) and not covers(field.tagged, route.version)
     ]
-    values = route_fields(route)
+    charge = Charge(route, throttle, THROTTLE_TIME in untagged, untagged[:1] == [THROTTLE_TIME])
+    handler = route.handler
     if route.api.key == PRODUCE:
-        values["handler"] = _charging_unacknowledged(route.handler, throttle)
-    return ChargedRoute(
-        **values,
-        inner=route,
-        throttle=throttle,
-        has_throttle_time=THROTTLE_TIME in untagged,
-        is_first=untagged[:1] == [THROTTLE_TIME],
-    )
+        handler = _charging_unacknowledged(handler, throttle)
+    return evolve(route, charge=charge, handler=handler)
 
 
 def _charging_unacknowledged(handler: Callable[..., Any], throttle: Throttle) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import NO_PRODUCER, ProducerFields, Record, encode_batch
 from trio_kafka.testing.checkers.history import History
 from trio_kafka.testing.clients.errors import AnswerError, DeliveryError, GaveUpError, check
 from trio_kafka.testing.clients.link import Link
@@ -118,11 +118,10 @@ class Producer:
 
     def _encode(self, values: Sequence[bytes], key: bytes | None, sequence: int) -> bytes:
         now_ms = int(self.world.clock.wall() * 1000)
+        fields = ProducerFields(self.producer_id, self.epoch, sequence)
         return encode_batch(
             [Record(timestamp=now_ms, key=key, value=value) for value in values],
-            producer_id=self.producer_id,
-            producer_epoch=self.epoch,
-            base_sequence=sequence if self.idempotent else -1,
+            producer=fields if self.idempotent else NO_PRODUCER,
         )
 
     async def _send_unanswered(self, request: ProduceRequest) -> int:

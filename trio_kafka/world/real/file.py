@@ -12,6 +12,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NoReturn
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent_writes import RecentBytes
@@ -23,16 +26,14 @@ _pwrite: Final = os.pwrite
 _pwritev: Final = os.pwritev
 
 
+@define(eq=False)
 class RealLease:
     """See `protocols.Lease`."""
 
-    __slots__ = ("_file", "cut", "end", "key")
-
-    def __init__(self, file: "RealFile", key: int, end: int) -> None:
-        self._file = file
-        self.key = key
-        self.end = end
-        self.cut = False
+    _file: "RealFile" = field(repr=False)
+    key: int
+    end: int
+    cut: bool = field(default=False, init=False)
 
     async def read(self, start: int, limit: int) -> bytes:
         return await self._file.read_leased(self, start, limit)

@@ -76,10 +76,6 @@ class RealDirectory:
     def resize(self, threads: int) -> None:
         self._volume.limiter.total_tokens = threads
 
-    def free_space(self) -> int:
-        found = os.statvfs(self.path)
-        return found.f_bavail * found.f_frsize
-
     async def names_slow(self) -> list[str]:
         return sorted(await self._volume.opened_slow(os.listdir, self.path))
 

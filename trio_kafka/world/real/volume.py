@@ -10,7 +10,9 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors, is_exhausted
 from trio_kafka.world.real.clock import MachineClock
@@ -20,27 +22,19 @@ T = TypeVar("T")
 _CLOSED: Final = 8  # idle files that are closed at once; one would do for this call
 
 
+@define(eq=False)
 class Volume:
     """Shared state of files.
 
     nowait: whether reads support RWF_NOWAIT; None: unknown yet. blocking: reads may block.
     """
 
-    def __init__(
-        self,
-        clock: MachineClock | SkippingClock,
-        threads: int,
-        *,
-        nowait: bool | None = None,
-        blocking: bool = False,
-        descriptors: Descriptors | None = None,
-    ) -> None:
-        self.clock = clock
-        self.limiter = trio.CapacityLimiter(threads)
-        self.blocking = blocking
-        self.writes = Writes()
-        self.descriptors = descriptors or Descriptors()
-        self._nowait = nowait
+    clock: MachineClock | SkippingClock
+    limiter: trio.CapacityLimiter = field(converter=trio.CapacityLimiter)  # of threads
+    _nowait: bool | None = field(default=None, kw_only=True)
+    blocking: bool = field(default=False, kw_only=True)
+    descriptors: Descriptors = field(factory=Descriptors, kw_only=True)
+    writes: Writes = field(factory=Writes, init=False)
 
     def can_refuse(self, fd: int) -> bool:
         """Return whether files support RWF_NOWAIT."""

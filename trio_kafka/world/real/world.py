@@ -11,7 +11,6 @@ import trio
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.memory import discard, new_buffer
 from trio_kafka.world.protocols import Child, Directory
 from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
@@ -44,12 +43,6 @@ class RealWorld:
         self.network = RealNetwork(self.clock, self.descriptors)
         self.random = random.Random()
         self.random_bytes = os.urandom
-
-    def buffer(self, size: int) -> memoryview:
-        return new_buffer(size)
-
-    def discard(self, buffer: memoryview) -> None:
-        discard(buffer)
 
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         if create:

@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.world import Crashed
 
@@ -13,25 +15,23 @@ CANNOT_RUN: Final = 127
 _PIPE: Final = 1 << 16  # bytes that a pipe holds
 
 
+@define(eq=False)
 class SimulatedProcess:
     """A process, as its program sees it.
 
     catches_terminate: SIGTERM sets `terminated` and does nothing else. output: bytes in the pipe.
     """
 
-    def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], directory: str
-    ) -> None:
-        self.command = tuple(command)
-        self.environment = dict(environment)
-        self.directory = directory
-        self.catches_terminate = False
-        self.terminated = trio.Event()
-        self.output = bytearray()
-        self.output_changed = trio.Event()
-        self.scope = trio.CancelScope()
-        self.status: int | None = None
-        self.ended = trio.Event()
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    directory: str
+    catches_terminate: bool = field(default=False, init=False)
+    terminated: trio.Event = field(factory=trio.Event, init=False)
+    output: bytearray = field(factory=bytearray, init=False)
+    output_changed: trio.Event = field(factory=trio.Event, init=False)
+    scope: trio.CancelScope = field(factory=trio.CancelScope, init=False)
+    status: int | None = field(default=None, init=False)
+    ended: trio.Event = field(factory=trio.Event, init=False)
 
     async def write(self, data: bytes) -> None:
         """Write to the standard output; wait while the pipe is full."""
@@ -59,13 +59,13 @@ class SimulatedProcess:
 Program = Callable[[SimulatedProcess], Awaitable[int]]
 
 
+@define(eq=False)
 class SimulatedChild:
     """See `protocols.Child`."""
 
-    def __init__(self, world: Machine, process: SimulatedProcess, pid: int) -> None:
-        self.pid = pid
-        self.process = process
-        self._world = world
+    _world: Machine
+    process: SimulatedProcess
+    pid: int
 
     async def receive(self) -> bytes:
         await trio.lowlevel.checkpoint()
@@ -117,7 +117,7 @@ def start_child(
     world: Machine, command: Sequence[str], environment: Mapping[str, str], directory: str
 ) -> SimulatedChild:
     """See `World.start_child`."""
-    process = SimulatedProcess(command, environment, directory)
+    process = SimulatedProcess(tuple(command), dict(environment), directory)
     world.started += 1
     child = SimulatedChild(world, process, world.started)
     world.children[child] = None

@@ -5,24 +5,24 @@ import os
 from collections.abc import Callable, Sequence
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 from trio_kafka.world.simulated.run import DiskMachine
 
 
+@define(eq=False)
 class SimulatedLease:
     """See `protocols.Lease`. There is no descriptor: `key` is -1."""
 
-    __slots__ = ("_file", "_node", "cut", "end", "key")
-
-    def __init__(self, file: "SimulatedFile", node: FileNode, end: int) -> None:
-        self._file = file
-        self._node = node
-        self.key = -1
-        self.end = end
-        self.cut = False
+    _file: "SimulatedFile"
+    _node: FileNode
+    end: int
+    key: int = field(default=-1, init=False)
+    cut: bool = field(default=False, init=False)
 
     def content(self, start: int, limit: int) -> bytes:
         """Return up to `limit` bytes of the range."""
@@ -38,18 +38,22 @@ class SimulatedLease:
         self._file.released(self)
 
 
+@define(eq=False)
 class SimulatedFile:
     """See `protocols.File`."""
 
-    def __init__(self, world: DiskMachine, node: FileNode, path: str, writes: Writes) -> None:
-        self._world = world
-        self._node = node
-        self._path = path
-        self._leases: dict[SimulatedLease, None] = {}
-        self._broken: OSError | None = None
-        self._closed = False
-        self._recent = None if world.universe.nowait else RecentBytes(writes)
-        world.descriptors.files += 1
+    _world: DiskMachine
+    _node: FileNode
+    _path: str
+    _writes: Writes
+    _leases: dict[SimulatedLease, None] = field(factory=dict, init=False)
+    _broken: OSError | None = field(default=None, init=False)
+    _closed: bool = field(default=False, init=False)
+    _recent: RecentBytes | None = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._recent = None if self._world.universe.nowait else RecentBytes(self._writes)
+        self._world.descriptors.files += 1
 
     @property
     def node(self) -> FileNode:

@@ -10,7 +10,9 @@ from contextlib import suppress
 from typing import Final
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint
 from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.selector import MemorySelector
@@ -23,27 +25,19 @@ _FIRST_PORT: Final = 40_000
 _ATTEMPTS: Final = 7  # after 1, 2, 4, ... s: 127 s in all
 
 
+@define(eq=False)
 class MemoryListener:
     """See `protocols.Listener`. There is no descriptor: `key` is -1."""
 
-    key: Final = -1
-
-    def __init__(
-        self,
-        world: Machine,
-        address: Endpoint,
-        backlog: int,
-        send_room: int,
-        receive_room: int,
-    ) -> None:
-        self.world = world
-        self.address = address
-        self.send_room = send_room
-        self.receive_room = receive_room
-        self._backlog = backlog
-        self._waiting: deque[MemorySocket] = deque()
-        self._lot = trio.lowlevel.ParkingLot()
-        self._closed = False
+    world: Machine
+    address: Endpoint
+    _backlog: int
+    send_room: int
+    receive_room: int
+    key: int = field(default=-1, init=False)
+    _waiting: deque[MemorySocket] = field(factory=deque, init=False)
+    _lot: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
+    _closed: bool = field(default=False, init=False)
 
     @property
     def full(self) -> bool:

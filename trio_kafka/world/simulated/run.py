@@ -5,18 +5,25 @@ Each purpose has its own stream of random numbers, so one more draw for one purp
 
 import heapq
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.simulated.faults import CallFaults, Verdict
+from trio_kafka.world.simulated.disk import DirectoryNode
+from trio_kafka.world.simulated.faults import CallFaults, PowerLoss, Verdict
+from trio_kafka.world.world import Crashed
+
+_PLENTY: Final = 1 << 40
 
 
+@define(eq=False, slots=False)
 class SimulatedRun:
     """State of one run of Trio.
 
@@ -31,33 +38,27 @@ class SimulatedRun:
     nowait: False: a file system that cannot say that a read would wait (as tmpfs).
     """
 
-    def __init__(
-        self,
-        seed: object = 0,
-        *,
-        latency: float = 0.0005,
-        room: int = 1 << 16,
-        moody: bool = False,
-        nowait: bool = True,
-    ) -> None:
-        self.seed = seed
-        self.latency = latency
-        self.room = room
-        self.moody = moody
-        self.nowait = nowait
+    seed: object = 0
+    latency: float = field(default=0.0005, kw_only=True)
+    room: int = field(default=1 << 16, kw_only=True)
+    moody: bool = field(default=False, kw_only=True)
+    nowait: bool = field(default=True, kw_only=True)
+    faults: CallFaults = field(init=False)
+    fault: Callable[[str, str, str], Verdict] = field(init=False)
+    cuts: set[tuple[str, str]] = field(factory=set, init=False)
+    machines: dict[str, Any] = field(factory=dict, init=False)
+    trace: list[str] = field(factory=list, init=False)
+    digest: int = field(default=0, init=False)
+    _events: list[tuple[float, int, Callable[[], None]]] = field(factory=list, init=False)
+    _order: Iterator[int] = field(factory=count, init=False)
+    _more: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
+    _delivering: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
         self.network_chance = self.chance("network")
         self.disk_chance = self.chance("disk")
         self.time_chance = self.chance("time")
-        self.faults = CallFaults(self.chance("faults"))
-        self.fault: Callable[[str, str, str], Verdict] = self.faults
-        self.cuts: set[tuple[str, str]] = set()
-        self.machines: dict[str, Any] = {}
-        self.trace: list[str] = []
-        self.digest = 0
-        self._events: list[tuple[float, int, Callable[[], None]]] = []
-        self._order = count()
-        self._more = trio.lowlevel.ParkingLot()
-        self._delivering = False
+        self.fault = self.faults = CallFaults(self.chance("faults"))
 
     def chance(self, purpose: str) -> Random:
         """Return a new stream of random numbers for a purpose, decided by the seed."""
@@ -158,25 +159,95 @@ class DiskMachine(Protocol):
         """Return how many bytes files may still grow by."""
 
 
-class Machine(DiskMachine, Protocol):
-    """A simulated machine, as its files, sockets and processes see it. See `SimulatedWorld`.
+@define(eq=False, slots=False)
+class Machine:
+    """One life of a simulated machine, as its files, sockets and processes see it.
 
-    listeners: by host and port. sockets, children: those that are open or running.
+    alive: in this life. dark: switched off, so packets get no answer.
+    capacity: bytes of the disk; None: unbounded.
+    listeners: by host and port. locks: by path. sockets, children: those that are open or running.
+    programs: functions that `start_child` runs, by the first word of a command.
     started: children so far.
     """
 
-    @property
-    def universe(self) -> SimulatedRun: ...
-
+    universe: SimulatedRun
     name: str
-    dark: bool
-    listeners: dict[tuple[str, int], Any]
-    sockets: dict[Any, None]
-    children: dict[Any, None]
-    programs: dict[str, Any]
-    started: int
+    disk: DirectoryNode
+    life: int
+    alive: bool = field(default=True, init=False)
+    dark: bool = field(default=False, init=False)
+    capacity: int | None = field(default=None, init=False)
+    descriptors: Descriptors = field(factory=Descriptors, init=False)
+    listeners: dict[tuple[str, int], Any] = field(factory=dict, init=False)
+    locks: dict[str, object] = field(factory=dict, init=False)
+    sockets: dict[Any, None] = field(factory=dict, init=False)
+    children: dict[Any, None] = field(factory=dict, init=False)
+    programs: dict[str, Any] = field(factory=dict, init=False)
+    started: int = field(default=0, init=False)
+    _free_keys: list[int] = field(factory=list, init=False)
+    _next_key: int = field(default=3, init=False)
+
+    def call(self, call: str, target: str, data: object = None) -> None:
+        """Pass a call at the seam: check that the machine is alive, trace, apply faults."""
+        if seconds := self._judge(call, target, data):
+            self.universe.skip(seconds)
+
+    async def call_in_thread(self, call: str, target: str, data: object = None) -> None:
+        """Pass a call of a thread: a slow one delays no other task."""
+        await trio.sleep(self._judge(call, target, data))
+        self.check()
+
+    def _judge(self, call: str, target: str, data: object) -> float:
+        self.check()
+        self.universe.note(self.name, call, target, data)
+        verdict = self.universe.fault(self.name, call, target)
+        if isinstance(verdict, PowerLoss):
+            self.crash(kept=verdict.kept)
+            raise Crashed
+        if isinstance(verdict, OSError):
+            raise verdict
+        return verdict or 0.0
+
+    async def pause(self, least: float, most: float) -> None:
+        """Wait for a random time; the machine may crash meanwhile."""
+        await trio.sleep(self.universe.time_chance.uniform(least, most))
+        self.check()
+
+    def check(self) -> None:
+        """Raise Crashed unless the machine is in this life."""
+        if not self.alive:
+            raise Crashed
+
+    def crash(self, *, power: bool = True, kept: float = 0.5) -> None:
+        """End this life. Call it before cancelling tasks, so that no `finally` acts on the world.
+
+        power: power loss: unsynced writes tear, and peers hear nothing until the next life answers
+            with resets. False: kill -9: the page cache stays, and the kernel resets the peers.
+        kept: see `disk`.
+        """
+        if not self.alive:
+            return
+        self.universe.note(self.name, "crash", "power" if power else "kill")
+        self.alive = False
+        self.dark = power
+        self.listeners.clear()
+        for socket in list(self.sockets):
+            socket.die(silent=power)
+        for child in self.children:
+            child.process.die(-9)
+        if power:
+            self.disk.lose_power(self.universe.disk_chance, kept)
+
+    def free_space(self) -> int:
+        """Return how many bytes files may still grow by."""
+        return _PLENTY if self.capacity is None else max(self.capacity - self.disk.size, 0)
 
     def take_key(self) -> int:
-        """Return the lowest free number, as for descriptors of a system."""
+        """Return the lowest free number, as for descriptors: keys are reused soon."""
+        if self._free_keys:
+            return heapq.heappop(self._free_keys)
+        self._next_key += 1
+        return self._next_key
 
-    def free_key(self, key: int) -> None: ...
+    def free_key(self, key: int) -> None:
+        heapq.heappush(self._free_keys, key)

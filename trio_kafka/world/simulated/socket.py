@@ -9,17 +9,11 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 import trio
+from attrs import field
 
+from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint
-from trio_kafka.world.protocols import (
-    BROKEN,
-    PEER_DONE,
-    READ,
-    WRITE,
-    Buffer,
-    Lease,
-    RangeCutError,
-)
+from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, Buffer, Lease, RangeCutError
 from trio_kafka.world.simulated.file import SimulatedLease
 from trio_kafka.world.simulated.run import Machine
 
@@ -36,39 +30,39 @@ class EdgeReceiver(Protocol):
     def forget(self, socket: "MemorySocket") -> None: ...
 
 
+@define(eq=False)
 class MemorySocket:
-    """See `protocols.Socket`."""
+    """See `protocols.Socket`.
 
-    def __init__(
-        self,
-        world: Machine,
-        local: Endpoint,
-        peer: Endpoint,
-        send_buffer: int,
-        receive_buffer: int,
-    ) -> None:
-        self.world = world
-        self.local = local
-        self.peer = peer
-        self.key = world.take_key()
-        self.other: MemorySocket
-        self.selector: EdgeReceiver | None = None
-        self.send_buffer = send_buffer
-        self.receive_buffer = receive_buffer
-        self._target = str(peer)
-        self._changed = trio.lowlevel.ParkingLot()
-        self._unread = bytearray()
-        self.under_way = 0  # bytes towards this end
-        self.held = bytearray()  # bytes from this end, kept back by send_more
-        self._last_arrival = 0.0  # of what this end has sent
-        self.wants_room = False  # a send was short or refused: an edge is due
-        self._ended = False  # the peer sends no more
-        self._shut = False  # this end sends no more
-        self._reset = False
-        self.gone = False  # this end's machine has forgotten it
-        self.lost = False  # half-open: nothing arrives any more
-        self.closed = False
-        world.sockets[self] = None
+    under_way: bytes towards this end. held: bytes from this end, kept back by `send_more`.
+    wants_room: a send was short or refused, so an edge is due.
+    gone: this end's machine has forgotten it. lost: half-open, nothing arrives any more.
+    """
+
+    world: Machine
+    local: Endpoint
+    peer: Endpoint
+    send_buffer: int
+    receive_buffer: int
+    key: int = field(init=False)
+    other: "MemorySocket" = field(init=False, repr=False)
+    selector: EdgeReceiver | None = field(default=None, init=False)
+    under_way: int = field(default=0, init=False)
+    held: bytearray = field(factory=bytearray, init=False)
+    wants_room: bool = field(default=False, init=False)
+    gone: bool = field(default=False, init=False)
+    lost: bool = field(default=False, init=False)
+    closed: bool = field(default=False, init=False)
+    _changed: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
+    _unread: bytearray = field(factory=bytearray, init=False)
+    _last_arrival: float = field(default=0.0, init=False)  # of what this end has sent
+    _ended: bool = field(default=False, init=False)  # the peer sends no more
+    _shut: bool = field(default=False, init=False)  # this end sends no more
+    _reset: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.key = self.world.take_key()
+        self.world.sockets[self] = None
 
     def mask(self) -> int:
         """Return the state as a mask of a selector."""
@@ -142,7 +136,7 @@ class MemorySocket:
 
     def _call(self, call: str, data: object = None) -> None:
         try:
-            self.world.call(call, self._target, data)
+            self.world.call(call, str(self.peer), data)
         except ConnectionError:
             self.die(silent=False)
             raise
@@ -244,7 +238,7 @@ class MemorySocket:
     def close(self) -> None:
         if self.closed:
             return
-        self.world.call("close", self._target)
+        self.world.call("close", str(self.peer))
         self._leave()
         if self._unread:
             self.die(silent=False)
@@ -254,7 +248,7 @@ class MemorySocket:
     def abort(self) -> None:
         if self.closed:
             return
-        self.world.call("abort", self._target)
+        self.world.call("abort", str(self.peer))
         self._leave()
         if not self._reset:
             self.die(silent=False)

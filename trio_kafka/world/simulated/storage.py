@@ -6,16 +6,10 @@ from collections.abc import Callable, Sequence
 
 import trio
 
+from trio_kafka.attributes import define
 from trio_kafka.world.protocols import Buffer, Directory, check_name
 from trio_kafka.world.recent_writes import Writes
-from trio_kafka.world.simulated.disk import (
-    DirectoryNode,
-    FileNode,
-    Link,
-    Node,
-    Rename,
-    Unlink,
-)
+from trio_kafka.world.simulated.disk import DirectoryNode, FileNode, Link, Node, Rename, Unlink
 from trio_kafka.world.simulated.file import SimulatedFile
 from trio_kafka.world.simulated.run import DiskMachine
 
@@ -35,14 +29,14 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
     return found
 
 
+@define(eq=False)
 class SimulatedDirectory:
     """See `protocols.Directory`."""
 
-    def __init__(self, world: DiskMachine, node: DirectoryNode, path: str, writes: Writes) -> None:
-        self.path = path
-        self._world = world
-        self._node = node
-        self._writes = writes
+    _world: DiskMachine
+    _node: DirectoryNode
+    path: str
+    _writes: Writes
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{check_name(name)}"
@@ -112,10 +106,6 @@ class SimulatedDirectory:
 
     def resize(self, threads: int) -> None:
         """Do nothing: there are no threads."""
-
-    def free_space(self) -> int:
-        self._world.call("free_space", self.path)
-        return self._world.free_space()
 
     async def names_slow(self) -> list[str]:
         await self._world.pause(1e-5, 1e-3)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from trio_kafka.world.scheduling import simulate
 from trio_kafka.world.simulated.disk import DirectoryNode
 from trio_kafka.world.simulated.run import SimulatedRun
-from trio_kafka.world.simulated.world import SimulatedClock, SimulatedWorld
+from trio_kafka.world.simulated.world import SimulatedWorld
 
 T = TypeVar("T")
 
@@ -34,9 +34,8 @@ class Universe(SimulatedRun):
         if before is not None and before.alive:
             raise ValueError(f"machine {name} is alive: want a crash first")
         disk = before.disk if before else DirectoryNode()
-        clock = before.clock if before else SimulatedClock()
         life = before.life + 1 if before else 0
-        made = self.machines[name] = SimulatedWorld(self, name, disk, life, clock)
+        made = self.machines[name] = SimulatedWorld(self, name, disk, life)
         if before is not None:
-            made.capacity = before.capacity
+            made.capacity, made.clock = before.capacity, before.clock
         return made

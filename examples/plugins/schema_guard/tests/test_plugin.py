@@ -23,7 +23,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsTopic,
 )
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
-from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.records.batch import NO_PRODUCER, ProducerFields, Record, encode_batch
 from trio_kafka.records.compression import Codec
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.simulation import simulated_world
@@ -36,8 +36,8 @@ FRAMED = b"\x00\x00\x00\x00\x07"
 REGISTRY = {"topics": "orders*", "registry": "http://registry.test/"}
 
 
-def batch(*values: bytes | None, **given: Any) -> bytes:
-    return encode_batch([Record(timestamp=1, value=value) for value in values], **given)
+def batch(*values: bytes | None, producer: ProducerFields = NO_PRODUCER) -> bytes:
+    return encode_batch([Record(timestamp=1, value=value) for value in values], producer=producer)
 
 
 def produce(topic: str, *batches: bytes, acks: int = 1) -> ProduceRequest:
@@ -156,10 +156,10 @@ async def test_an_idempotent_producer_goes_on_after_a_refusal(autojump_clock: Mo
     async with await guarded() as harness:
         await harness.served.create_topic("orders")
         producer = await harness.ask(InitProducerIdRequest(None, 1000))
-        given = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
 
         async def send(value: bytes, sequence: int) -> tuple[int, int]:
-            records = batch(value, base_sequence=sequence, **given)
+            fields = ProducerFields(producer.producer_id, producer.producer_epoch, sequence)
+            records = batch(value, producer=fields)
             [row] = await rows(harness, produce("orders", records))
             return row.error_code, row.base_offset
 

@@ -13,7 +13,7 @@ from tests.coordinators.groups.classic.kit import (
     ClassicKit,
 )
 from tests.coordinators.groups.classic.model import Model, One
-from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.group import ClassicState
 from trio_kafka.errors import ErrorCode, KafkaError
 
 MAX_SIZE = 4

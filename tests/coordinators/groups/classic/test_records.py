@@ -3,18 +3,17 @@
 import pytest
 
 from tests.coordinators.groups.classic.kit import BOTH, subscription
-from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup, ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.records import (
-    empty_group_record,
     group_record,
     stored_group,
     subscribed_topics,
 )
-from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.coordinators.stored import decode_record, encode_record
 from trio_kafka.protocol.stored.groups.classic import GroupMetadataValue, MemberMetadata
+from trio_kafka.scheduling.chunked_work import whole
 
 
 def a_group(*metadata: bytes, protocol_type: str = "consumer") -> ClassicGroup:
@@ -44,7 +43,9 @@ def a_group(*metadata: bytes, protocol_type: str = "consumer") -> ClassicGroup:
 def test_a_group_comes_back_from_its_record() -> None:
     group = a_group(subscription("a"), subscription("b", "c"))
 
-    record = decode_record(*encode_record(group_record(group, {"m0": b"zero", "m1": b"one"})))
+    record = decode_record(
+        *encode_record(whole(group_record(group, {"m0": b"zero", "m1": b"one"})))
+    )
     again = stored_group("g", record.value)
 
     assert (again.phase, again.generation, again.since_ms) == (ClassicState.STABLE, 5, 77)
@@ -63,7 +64,7 @@ def test_a_group_comes_back_from_its_record() -> None:
 def test_an_empty_group_comes_back_empty() -> None:
     group = ClassicGroup(group_id="g", since_ms=99)
 
-    record = decode_record(*encode_record(empty_group_record(group)))
+    record = decode_record(*encode_record(whole(group_record(group, {}))))
     again = stored_group("g", record.value)
 
     assert again.is_simple
@@ -71,7 +72,7 @@ def test_an_empty_group_comes_back_empty() -> None:
 
 
 def test_the_record_is_of_the_version_that_kafka_writes() -> None:
-    key, value = encode_record(group_record(a_group(subscription("a")), {}))
+    key, value = encode_record(whole(group_record(a_group(subscription("a")), {})))
 
     assert key == b"\x00\x02\x00\x01g"
     assert value is not None
@@ -91,7 +92,7 @@ def test_old_records_have_no_rebalance_timeout_and_no_time() -> None:
 
     assert group.membership["m"].rebalance_timeout_ms == 9000
     assert group.since_ms is None
-    assert group_record(group, {}).value.current_state_timestamp == -1
+    assert whole(group_record(group, {})).value.current_state_timestamp == -1
 
 
 def test_a_record_of_members_without_a_protocol_is_read_all_the_same() -> None:
@@ -125,12 +126,12 @@ def test_a_record_of_members_without_a_protocol_is_read_all_the_same() -> None:
 def test_what_consumers_read_is_known_where_they_say_it(
     metadata: list[bytes], topics: frozenset[str] | None
 ) -> None:
-    assert subscribed_topics(a_group(*metadata)) == topics
+    assert whole(subscribed_topics(a_group(*metadata))) == topics
 
 
 def test_what_others_do_is_not_known() -> None:
-    assert subscribed_topics(a_group(subscription("a"), protocol_type="connect")) is None
+    assert whole(subscribed_topics(a_group(subscription("a"), protocol_type="connect"))) is None
     none_left = a_group(subscription("a"))
     none_left.remove("m0")
-    assert subscribed_topics(none_left) == frozenset()
+    assert whole(subscribed_topics(none_left)) == frozenset()
     assert BOTH[0].metadata == subscription("t")

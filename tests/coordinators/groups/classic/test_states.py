@@ -12,8 +12,7 @@ from tests.coordinators.groups.classic.kit import (
     SESSION_MS,
     ClassicKit,
 )
-from trio_kafka.coordinators.groups.classic.group import ClassicGroup
-from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
+from trio_kafka.coordinators.groups.classic.group import PREVIOUS, ClassicGroup, ClassicState
 from trio_kafka.coordinators.groups.classic.transition import end_group
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.metadata.kit import replay_all
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
@@ -25,7 +26,6 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import BrokerRegistration, MetadataImage
 from trio_kafka.metadata.immutable_map import ImmutableMap
-from trio_kafka.metadata.replay import replay_all
 from trio_kafka.model import TopicId
 from trio_kafka.protocol.stored.metadata.topics import (
     PartitionRecord,

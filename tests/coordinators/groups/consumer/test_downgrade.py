@@ -44,7 +44,6 @@ def test_when_the_last_one_of_kip_848_leaves_the_others_rebalance_as_a_classic_g
     assert group.protocol_name == "range"
     assert group.topics == {"a"}
     assert scene.due == {}
-    assert scene.state.readers == {}
     assert had == {"a": [2, 3]}
     assert one.beat() is REBALANCE
     joined = one.answer(one.ask_join())
@@ -155,7 +154,6 @@ def test_where_nothing_can_be_written_it_stays_a_consumer_group() -> None:
     scene.driver.refuse = None
 
     assert scene.group is before
-    assert scene.state.readers == {"a": {GROUP: None}}
     assert one.beat() is ErrorCode.NONE
     assert len(scene.due) == 2
     assert all("classic" not in str(key[0]) for key in scene.driver.timers)

@@ -6,8 +6,7 @@ import pytest
 from attrs import evolve
 
 from tests.coordinators.groups.consumer.kit import UNKNOWN, Scene, refusal, topic_id
-from trio_kafka.coordinators.groups.classic.values import GroupProtocol
-from trio_kafka.coordinators.groups.consumer.member import ClassicSide, Member
+from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.offset_values import (
     PartitionOffset,
     TopicOffsets,
@@ -114,25 +113,11 @@ def test_tombstones_end_a_group_with_all_that_it_has() -> None:
         scene.driver.machine.replay(record)
 
     assert scene.driver.machine.by_id == {}
-    assert scene.state.readers == {}
 
 
 def test_it_tells_figures(scene: Scene) -> None:
     assert scene.group.describe()["members"] == 1
     assert [member.member_id for member in scene.group.members()] == ["m1"]
-
-
-def test_a_target_that_moved_is_its_new_owners_whoever_is_written_first(scene: Scene) -> None:
-    group = scene.group
-
-    group.set_target("m2", {A: frozenset({0})})
-    group.set_target("m1", {A: frozenset({1})})
-
-    assert group.owners == {A: {0: "m2", 1: "m1"}}
-    group.drop_target("m1")
-    group.set_target("m2", {})
-    assert group.owners == {}
-    assert group.targets == {"m2": {}}
 
 
 def test_of_two_owners_in_an_old_log_the_newest_counts(scene: Scene) -> None:
@@ -165,16 +150,13 @@ def test_a_static_member_that_is_dropped_does_not_take_its_successors_place(scen
     assert group.target_of(Member(member_id="z", instance_id="new")) == {}
 
 
-@pytest.mark.parametrize("name", ["topics", "regex", "assignor", "classic"])
+@pytest.mark.parametrize("name", ["topics", "regex"])
 def test_whatever_changes_of_a_member_is_counted(scene: Scene, name: str) -> None:
     group = scene.group
-    side = ClassicSide(1, (GroupProtocol("range", b""),))
-    before = Member(member_id="x", topics=("a",), regex="r", assignor="uniform", classic=side)
+    before = Member(member_id="x", topics=("a",), regex="r")
     new: dict[str, Any] = {
         "topics": ("b",),
         "regex": "s",
-        "assignor": "range",
-        "classic": ClassicSide(1, (GroupProtocol("sticky", b""),)),
     }
     group.put(before)
 
@@ -183,16 +165,12 @@ def test_whatever_changes_of_a_member_is_counted(scene: Scene, name: str) -> Non
     counted = {
         "topics": {topic: count.by_name for topic, count in group.subscriptions.topics.items()},
         "regex": group.subscriptions.regexes,
-        "assignor": group.assignors,
-        "classic": group.classic_protocols,
     }
     assert (
         counted[name]
         == {
             "topics": {"a": 1, "b": 1},
             "regex": {"s": 1},
-            "assignor": {"range": 1},
-            "classic": {"sticky": 1},
         }[name]
     )
 

@@ -44,8 +44,7 @@ def test_the_last_member_leaves_an_empty_group() -> None:
     group = scene.group
     assert (group.state, group.epoch, group.assignment_epoch) == ("Empty", 3, 3)
     assert (group.assigned_ms, group.metadata_hash) == (0, 0)
-    assert (group.targets, group.owners, group.epochs) == ({}, {}, {})
-    assert scene.state.readers == {}
+    assert (group.targets, group.epochs) == ({}, {})
     assert scene.due == {}
 
 

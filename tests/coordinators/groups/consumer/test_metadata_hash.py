@@ -7,7 +7,6 @@ import pytest
 from tests.coordinators.groups.consumer.kafka import hashes
 from trio_kafka.coordinators.groups.consumer.metadata_hash import (
     metadata_hash,
-    racks_of,
     topic_hash,
 )
 from trio_kafka.metadata.image import (
@@ -56,9 +55,3 @@ def test_what_was_hashed_is_kept() -> None:
 
     assert known == {told["name"]: told["hash"]}
     assert whole(metadata_hash([told["name"]], image, {told["name"]: 5})) != first
-
-
-def test_racks_are_those_of_brokers_that_have_said_them() -> None:
-    state = PartitionState(replicas=(NodeId(1), NodeId(2), NodeId(3)), isr=())
-
-    assert racks_of(state, {1: "a", 3: "a", 4: "b"}) == {"a"}

@@ -173,7 +173,7 @@ class Story:
         assert isinstance(again, ConsumerGroup)
         for name in ("epoch", "metadata_hash", "assignment_epoch", "assigned_ms", "statics"):
             assert getattr(again, name) == getattr(group, name)
-        for name in ("assignors", "targets", "owners", "epochs", "classic"):
+        for name in ("targets", "epochs", "classic"):
             assert getattr(again, name) == getattr(group, name)
         for name in ("topics", "regexes", "resolved"):
             assert getattr(again.subscriptions, name) == getattr(group.subscriptions, name)

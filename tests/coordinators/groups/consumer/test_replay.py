@@ -54,7 +54,6 @@ def test_any_record_makes_the_group_and_its_tombstone_undoes_it(
         scene.driver.machine.replay(tombstone)
 
     assert scene.driver.machine.by_id == {}
-    assert scene.state.readers == {}
 
 
 def test_epochs_are_taken_over() -> None:

@@ -169,7 +169,7 @@ def test_a_member_counts_with_what_it_asks_for_now() -> None:
     transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     member = scene.group.by_id["m1"]
 
-    assert preferred_assignor(transition, member, member) == "uniform"
+    assert preferred_assignor(transition, member) == "uniform"
 
 
 def test_who_asks_for_another_one_no_longer_counts_for_the_first() -> None:
@@ -179,6 +179,6 @@ def test_who_asks_for_another_one_no_longer_counts_for_the_first() -> None:
     transition = Transition.begin(scene.state, scene.group, scene.driver.now_ms)
     member = scene.group.by_id["m1"]
 
-    assert preferred_assignor(transition, member, member) == "uniform"
-    assert preferred_assignor(transition, member, evolve(member, assignor="range")) == "range"
-    assert preferred_assignor(transition, member, evolve(member, assignor=None)) == "range"
+    assert preferred_assignor(transition, member) == "uniform"
+    assert preferred_assignor(transition, evolve(member, assignor="range")) == "range"
+    assert preferred_assignor(transition, evolve(member, assignor=None)) == "range"

@@ -104,7 +104,7 @@ def test_an_epoch_since_which_it_has_had_the_partitions_commits(
 )
 def test_other_epochs_are_stale(epoch: int, topics: list[TopicOffsets], message: str) -> None:
     with refusal(STALE, message):
-        validation.check_commit_epoch(MEMBER, epoch, topics, IDS.get)
+        validation.check_commit(MEMBER, epoch, 9, topics, IDS.get)
 
 
 def test_classic_members_have_generations() -> None:

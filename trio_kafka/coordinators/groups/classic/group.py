@@ -8,6 +8,7 @@ ClassicGroup of Apache Kafka 4.4.0.
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any, Final
 
 from attrs import field
@@ -16,7 +17,6 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, SetTimer, TimerKey
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.membership import Membership
-from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
 from trio_kafka.coordinators.groups.classic.values import (
     Described,
     GroupProtocol,
@@ -32,6 +32,30 @@ SESSION: Final = "classic-session"  # removes a member or a pending id
 JOIN: Final = "classic-join"  # ends the wait for joins
 SYNC: Final = "classic-sync"  # ends the wait for syncs
 REMEMBERED: Final = 8  # rebalances that are shown
+
+
+class ClassicState(Enum):
+    """State of a classic group. The value is the text that Kafka's tools print."""
+
+    EMPTY = "Empty"  # no members; kept while it has offsets
+    PREPARING_REBALANCE = "PreparingRebalance"  # members must join; joins are pending
+    COMPLETING_REBALANCE = (
+        "CompletingRebalance"  # members know their generation; the leader assigns
+    )
+    STABLE = "Stable"  # every member has its assignment
+    DEAD = "Dead"  # deleted or converted
+
+
+PREVIOUS: Final[Mapping[ClassicState, frozenset[ClassicState]]] = {
+    ClassicState.EMPTY: frozenset({ClassicState.PREPARING_REBALANCE}),
+    ClassicState.PREPARING_REBALANCE: frozenset(
+        {ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE, ClassicState.EMPTY}
+    ),
+    ClassicState.COMPLETING_REBALANCE: frozenset({ClassicState.PREPARING_REBALANCE}),
+    ClassicState.STABLE: frozenset({ClassicState.COMPLETING_REBALANCE}),
+    ClassicState.DEAD: frozenset(ClassicState),
+}
+"""From which states one is entered."""
 
 
 @frozen

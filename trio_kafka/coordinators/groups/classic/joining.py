@@ -8,12 +8,12 @@ members), KIP-800 (reasons).
 from typing import Final
 
 from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic.group import ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.rebalance import (
     complete_if_joined,
     prepare_or_complete,
 )
-from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.static_members import replace_static_member
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import NO_MEMBER_ID, Joined, Joining

@@ -7,13 +7,16 @@ of Apache Kafka 4.4.0.
 
 from typing import Final
 
-from trio_kafka.coordinators.groups.classic.group import InitialDelay, Rebalance
+from trio_kafka.coordinators.groups.classic.group import (
+    PREVIOUS,
+    ClassicState,
+    InitialDelay,
+    Rebalance,
+)
 from trio_kafka.coordinators.groups.classic.records import (
     group_record,
     subscribed_topics,
-    topics_in_steps,
 )
-from trio_kafka.coordinators.groups.classic.states import PREVIOUS, ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -136,7 +139,7 @@ def _begin_generation(transition: Transition) -> Steps[None]:
     """Begin the generation. No other event is taken between the steps."""
     group = transition.group
     group.protocol_name = group.membership.elected_protocol()
-    group.topics = yield from topics_in_steps(group)
+    group.topics = yield from subscribed_topics(group)
     group.enter(ClassicState.COMPLETING_REBALANCE, transition.now_ms)
     for number, member in enumerate(group.membership, 1):
         transition.answer_join(member, transition.current(member.member_id))
@@ -160,9 +163,9 @@ def _begin_empty(transition: Transition) -> None:
     """
     group = transition.group
     group.protocol_name = None
-    group.topics = subscribed_topics(group)
+    group.topics = whole(subscribed_topics(group))
     group.enter(ClassicState.EMPTY, transition.now_ms)
-    transition.effects.records.append(group_record(group, {}))
+    transition.effects.records.append(whole(group_record(group, {})))
     transition.effects.replays = False
     _logger.info("group emptied", group=group.group_id, generation=group.generation)
 

@@ -8,9 +8,8 @@ from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.bounded_decode import decode
-from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup, ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member
-from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import GroupProtocol
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.protocol.errors import DecodeError
@@ -28,29 +27,8 @@ _INT16: Final = Struct(">h")
 _logger: Final = get_logger(__name__)
 
 
-def empty_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """Return the record of a group without members and protocol."""
-    return CoordinatorRecord(
-        GroupMetadataKey(group.group_id),
-        GroupMetadataValue(
-            protocol_type="",
-            generation=0,
-            protocol=None,
-            leader=None,
-            current_state_timestamp=_NEVER if group.since_ms is None else group.since_ms,
-        ),
-    )
-
-
-def group_record(group: ClassicGroup, assignments: dict[str, bytes]) -> CoordinatorRecord:
+def group_record(group: ClassicGroup, assignments: dict[str, bytes]) -> Steps[CoordinatorRecord]:
     """Return the record of the generation. Members without an assignment get an empty one."""
-    return whole(group_record_in_steps(group, assignments))
-
-
-def group_record_in_steps(
-    group: ClassicGroup, assignments: dict[str, bytes]
-) -> Steps[CoordinatorRecord]:
-    """Do the same in steps."""
     members: list[MemberMetadata] = []
     value = GroupMetadataValue(
         protocol_type=group.protocol_type,
@@ -94,7 +72,7 @@ def stored_group(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     )
     for member in value.members:
         group.add(_stored_member(value, member))
-    group.topics = subscribed_topics(group)
+    group.topics = whole(subscribed_topics(group))
     return group
 
 
@@ -113,13 +91,8 @@ def _stored_member(value: GroupMetadataValue, stored: MemberMetadata) -> Member:
     )
 
 
-def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
+def subscribed_topics(group: ClassicGroup) -> Steps[frozenset[str] | None]:
     """Return the topics that consumers subscribe to; None for other or unreadable protocols."""
-    return whole(topics_in_steps(group))
-
-
-def topics_in_steps(group: ClassicGroup) -> Steps[frozenset[str] | None]:
-    """Do the same in steps."""
     if group.protocol_type != CONSUMER:
         return None
     if not group.membership:

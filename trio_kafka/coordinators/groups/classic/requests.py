@@ -1,15 +1,14 @@
 """Events of the classic protocol, for groups of every type."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
-from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.groups.classic import joining as joins
-from trio_kafka.coordinators.groups.classic import leaving as leaves
 from trio_kafka.coordinators.groups.classic import session
 from trio_kafka.coordinators.groups.classic import syncing as syncs
-from trio_kafka.coordinators.groups.classic.creation import open_group
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.records import group_record
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
@@ -20,16 +19,20 @@ from trio_kafka.coordinators.groups.classic.values import (
     Syncing,
 )
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.introspect.log import get_logger
+from trio_kafka.scheduling.chunked_work import Steps, whole
+
+_logger: Final = get_logger(__name__)
 
 
 class ClassicAdapter(Protocol):
     """Serves members that speak the classic protocol in groups of another type.
 
     Consumer groups have one, so that members can be upgraded one by one. The answers are those of
-    a classic group: see `joining`, `syncing`, `session`, `leaving`.
+    a classic group: see `joining`, `syncing`, `session`.
     """
 
     def join(
@@ -65,7 +68,40 @@ def join(
     if joining.member_id != NO_MEMBER_ID:
         error = ErrorCode.UNKNOWN_MEMBER_ID
         return Effects().answer(ticket, Joined(member_id=joining.member_id, error=error))
-    return open_group(groups, group_id, joining, ticket, now_ms)
+    return _open_group(groups, group_id, joining, ticket, now_ms)
+
+
+def _open_group(
+    groups: Groups, group_id: str, joining: Joining, ticket: Ticket, now_ms: int
+) -> Effects:
+    """Create the group and join it. `groups` has none of this id, or an empty one of another type,
+    which is replaced.
+
+    The group gets a record without members at once, so that it is found again when its offsets are
+    deleted or expire.
+    """
+    before = groups.by_id.get(group_id)
+    records: list[CoordinatorRecord] = [] if before is None else before.tombstones()
+    group = ClassicGroup(group_id=group_id, since_ms=now_ms)
+    groups.by_id[group_id] = group
+    records.append(whole(group_record(group, {})))
+    effects = joins.join(_act(groups, group, now_ms), joining, ticket)
+
+    def refused(error: KafkaError, _now_ms: int) -> Effects:
+        """Undo the creation, and answer the join with the error."""
+        _logger.warning("group could not be made", group=group_id, reason=str(error))
+        if before is None:
+            del groups.by_id[group_id]
+        else:
+            groups.by_id[group_id] = before
+        effects = Effects()
+        for key in group.timers():
+            effects.cancel_timer(key)
+        return effects.answer(ticket, Joined(member_id=NO_MEMBER_ID, error=error.code))
+
+    effects.records, effects.replays, effects.refused = records, False, refused
+    schedule_expiry(effects, groups.settings)
+    return effects
 
 
 def sync(
@@ -99,7 +135,7 @@ def leave(
     group = groups.by_id.get(group_id)
     if isinstance(group, ClassicGroup):
         transition = _act(groups, group, now_ms)
-        leaves.leave(transition, members, ticket)
+        session.leave(transition, members, ticket)
         return transition.done
     return _required_adapter(groups, group_id).leave(group, members, ticket, now_ms)
 

@@ -11,10 +11,10 @@ from typing import Final
 from attrs import evolve
 
 from trio_kafka.coordinators.effects import Effects, Ticket
+from trio_kafka.coordinators.groups.classic.group import ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.rebalance import complete_if_joined, prepare
 from trio_kafka.coordinators.groups.classic.records import group_record
-from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import (
     NO_MEMBER_ID,
@@ -24,6 +24,7 @@ from trio_kafka.coordinators.groups.classic.values import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.scheduling.chunked_work import whole
 
 _logger: Final = get_logger(__name__)
 
@@ -107,7 +108,7 @@ def _store(
         return transition.effects.answer(ticket, told)
 
     assignments = {one.member_id: one.assignment for one in group.membership}
-    effects.records.append(group_record(group, assignments))
+    effects.records.append(whole(group_record(group, assignments)))
     effects.replays, effects.refused = False, refused
     effects.answer(ticket, answer)
 

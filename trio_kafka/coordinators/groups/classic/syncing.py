@@ -8,16 +8,15 @@ before that wins: then all pending syncs are answered with REBALANCE_IN_PROGRESS
 from typing import Final
 
 from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.classic.group import ClassicGroup
+from trio_kafka.coordinators.groups.classic.group import ClassicGroup, ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member
 from trio_kafka.coordinators.groups.classic.rebalance import A_STEP, prepare_or_complete
-from trio_kafka.coordinators.groups.classic.records import group_record, group_record_in_steps
-from trio_kafka.coordinators.groups.classic.states import ClassicState
+from trio_kafka.coordinators.groups.classic.records import group_record
 from trio_kafka.coordinators.groups.classic.transition import Transition
 from trio_kafka.coordinators.groups.classic.values import Syncing
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, whole
 
 _logger: Final = get_logger(__name__)
 
@@ -86,12 +85,13 @@ def _store(transition: Transition, syncing: Syncing) -> None:
         return transition.effects
 
     effects.replays, effects.committed, effects.refused = False, committed, refused
+    steps = _write(transition, syncing)
     if len(group.membership) > A_STEP:
-        transition.rest = _write(transition, syncing)
+        transition.rest = steps
     else:
-        effects.records.append(group_record(group, syncing.assignments))
+        whole(steps)
 
 
 def _write(transition: Transition, syncing: Syncing) -> Steps[None]:
-    record = yield from group_record_in_steps(transition.group, syncing.assignments)
+    record = yield from group_record(transition.group, syncing.assignments)
     transition.effects.records.append(record)

@@ -7,9 +7,8 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
-from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup
+from trio_kafka.coordinators.groups.classic.group import SESSION, ClassicGroup, ClassicState
 from trio_kafka.coordinators.groups.classic.member import NO_ASSIGNMENT, Member
-from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.values import Joined, Joining, Synced
 from trio_kafka.coordinators.groups.settings import DEFAULT_GROUP_SETTINGS, GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError

@@ -20,7 +20,7 @@ from trio_kafka.coordinators.groups.classic.values import (
     Synced,
     Syncing,
 )
-from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
+from trio_kafka.coordinators.groups.consumer import records, topic_regexes
 from trio_kafka.coordinators.groups.consumer.downgrade import can_replace_classic, downgrade
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import (
     owned_partitions,
@@ -211,7 +211,7 @@ def _join(
         transition.effects.answer(ticket, _joined(joining, reached))
         # No member speaks KIP-848 any more.
         return downgrade(transition, replaced=replaced, joining=reached, cause=cause)
-    target = yield from target_for(transition, plan, before, after)
+    target = yield from target_for(transition, plan, after)
     reached = advance(transition, after, target, resubscribed=bump, owned=owned)
 
     def committed(now_ms: int) -> Effects:
@@ -239,12 +239,9 @@ def _subscribed(transition: Transition, joining: Joining, member_id: str) -> Mem
     group, instance_id = transition.group, joining.instance_id
     if instance_id is None:
         return group.by_id.get(member_id) or Member(member_id=member_id)
-    static = group.static_member(instance_id)
     if joining.member_id == NO_MEMBER_ID:
-        return static_member(transition, instance_id, static, member_id, is_classic=True)
-    static = validation.check_known_static(static, instance_id)
-    validation.check_not_fenced(static, member_id, instance_id)
-    return static
+        return static_member(transition, instance_id, member_id, is_classic=True)
+    return group.validated_member(member_id, instance_id)
 
 
 def _heard(before: Member, joining: Joining, subscription: ConsumerProtocolSubscription) -> Member:
@@ -275,12 +272,11 @@ def _check_migration(transition: Transition) -> None:
 
 def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> None:
     """Raise KafkaError unless all classic members support one of its protocols."""
-    names = [name for name, _ in joining.protocols]
-    known = group.classic_protocols
-    fits = (
-        bool(names) if group.is_empty else any(known.get(one, 0) == group.classic for one in names)
-    )
-    if joining.protocol_type != CONSUMER or not fits:
+    common = {name for name, _ in joining.protocols}
+    for member in group.by_id.values():
+        if member.classic is not None:
+            common.intersection_update(name for name, _ in member.classic.protocols)
+    if joining.protocol_type != CONSUMER or not common:
         raise KafkaError(
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
             f"Member {member_id}'s protocols are not supported.",
@@ -290,17 +286,12 @@ def _check_protocols(group: ConsumerGroup, joining: Joining, member_id: str) -> 
 def _classic_member(
     group: ConsumerGroup, member_id: str, instance_id: str | None
 ) -> tuple[Member, ClassicSide]:
-    if instance_id is None:
-        member = group.member(member_id)
-    else:
-        static = group.static_member(instance_id)
-        if static is None:
-            raise KafkaError(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"Member with instance id {instance_id} is not a member of group {group.group_id}.",
-            )
-        member = static
-        validation.check_not_fenced(member, member_id, instance_id)
+    if instance_id is not None and group.static_member(instance_id) is None:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            f"Member with instance id {instance_id} is not a member of group {group.group_id}.",
+        )
+    member = group.validated_member(member_id, instance_id)
     if member.classic is None:
         raise KafkaError(
             ErrorCode.UNKNOWN_MEMBER_ID,
@@ -336,9 +327,6 @@ def _check_protocol(member: Member, side: ClassicSide, syncing: Syncing) -> None
 
 
 def _leaving(group: ConsumerGroup, one: Leaving) -> Member:
-    if one.instance_id is None:
-        return group.member(one.member_id)
-    member = validation.check_known_static(group.static_member(one.instance_id), one.instance_id)
-    if one.member_id != NO_MEMBER_ID:
-        validation.check_not_fenced(member, one.member_id, one.instance_id)
-    return member
+    static = group.static_member(one.instance_id)
+    member_id = one.member_id or ("" if static is None else static.member_id)
+    return group.validated_member(member_id, one.instance_id)

@@ -5,6 +5,8 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
+from trio_kafka.coordinators.groups.consumer.target_assignment import preferred_assignor
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.coordinators.groups.consumer.values import (
     DescribedGroup,
     DescribedMember,
@@ -19,7 +21,6 @@ _A_STEP = 100  # members
 
 def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Steps[Effects]:
     """Describe a group; answer with DescribedGroup. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
-    del now_ms
     state = ConsumerShardState.of(groups)
     group = state.existing(group_id)
     members = []
@@ -32,7 +33,7 @@ def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Step
         state=group.state,
         epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
-        assignor=state.assignors.preferred(group.assignors),
+        assignor=preferred_assignor(Transition.begin(state, group, now_ms)),
         members=members,
     )
     return Effects().answer(ticket, described)

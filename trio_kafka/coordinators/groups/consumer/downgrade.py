@@ -9,10 +9,9 @@ from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.classic import rebalance
-from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from trio_kafka.coordinators.groups.classic.group import CONSUMER, ClassicGroup, ClassicState
 from trio_kafka.coordinators.groups.classic.member import Member as ClassicMember
 from trio_kafka.coordinators.groups.classic.records import group_record, subscribed_topics
-from trio_kafka.coordinators.groups.classic.states import ClassicState
 from trio_kafka.coordinators.groups.classic.transition import Transition as ClassicTransition
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import version_of, write_assignment
@@ -21,6 +20,7 @@ from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.scheduling.chunked_work import whole
 
 DOWNGRADES: Final = frozenset({"downgrade", "bidirectional"})
 _logger: Final = get_logger(__name__)
@@ -43,7 +43,7 @@ def can_replace_classic(transition: Transition, replaced: Member) -> bool:
     group, settings = transition.group, transition.settings
     return (
         replaced.classic is None
-        and group.classic == len(group.by_id) - 1
+        and group.all_classic_without([replaced])
         and settings.consumer_migration_policy in DOWNGRADES
         and len(group.by_id) <= settings.max_size
     )
@@ -80,7 +80,7 @@ def downgrade(
     for member in members:
         classic.add(_classic_member(member))
     classic.protocol_name = classic.membership.elected_protocol()
-    classic.topics = subscribed_topics(classic)
+    classic.topics = whole(subscribed_topics(classic))
     try:
         for one in classic.membership:
             old = replaced if joining is not None and one.member_id == joining.member_id else None
@@ -92,11 +92,11 @@ def downgrade(
         ) from error
     transition.write(*_tombstones(transition, replaced, joining))
     transition.write(
-        group_record(classic, {one.member_id: one.assignment for one in classic.membership})
+        whole(group_record(classic, {one.member_id: one.assignment for one in classic.membership}))
     )
     for member in group.by_id.values():
         transition.cancel_timers(member.member_id)
-    state.forget(group)
+    state.searches.pop(group.group_id, None)
     state.groups.by_id[group.group_id] = classic
     _logger.info("consumer group downgraded to a classic group", group=group.group_id, cause=cause)
     return _rebalanced(transition, classic, cause)
@@ -116,7 +116,6 @@ def _rebalanced(transition: Transition, classic: ClassicGroup, cause: str | None
         """Restore the consumer group."""
         _logger.warning("group not downgraded", group=group.group_id, reason=str(error))
         state.groups.by_id[group.group_id] = group
-        state.remember(group)
         again = Transition.begin(state, group, now_ms)
         for key in classic.timers():
             again.effects.cancel_timer(key)

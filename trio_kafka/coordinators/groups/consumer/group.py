@@ -4,8 +4,7 @@ The state changes only by replay. What is in no record (the time of the next ref
 Source: ModernGroup, ConsumerGroup of Apache Kafka 4.4.0.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Final
 
 from attrs import field
@@ -14,10 +13,9 @@ from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects
 from trio_kafka.coordinators.groups.consumer import records, validation
 from trio_kafka.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Partitions
-from trio_kafka.coordinators.groups.consumer.member import Member, Owned, same_partitions
+from trio_kafka.coordinators.groups.consumer.member import Member, Owned
 from trio_kafka.coordinators.groups.consumer.subscriptions import (
     Subscriptions,
-    add_one,
     homogeneous,
 )
 from trio_kafka.coordinators.groups.offset_values import TopicOffsets
@@ -33,11 +31,10 @@ DELETED_EPOCH: Final = -1  # of a target between its tombstone and the group's
 class ConsumerGroup:
     """epoch: grows when subscriptions or topics change. assignment_epoch: of the targets.
 
-    assigned_ms: when the targets were computed; 0 permits new ones at once.
-    statics: member ids by instance id. assignors: members by requested assignor.
-    targets: partitions that members must have; owners: the same by partition. epochs: of the
-    members that own partitions; a partition without one is free. classic: number of members that
-    speak the classic protocol. refresh_ms: when topics are refreshed next, as of `refresh_epoch`.
+    assigned_ms: when the targets were computed; 0 permits new ones at once. statics: member ids by
+    instance id. targets: partitions that members must have. epochs: of the members that own
+    partitions; a partition without one is free. refresh_ms: when topics are refreshed next, as of
+    `refresh_epoch`.
     topic_id_of: id of a topic's name, if it exists.
     """
 
@@ -50,12 +47,8 @@ class ConsumerGroup:
     by_id: dict[str, Member] = field(factory=dict)
     statics: dict[str, str] = field(factory=dict)
     subscriptions: Subscriptions = field(factory=Subscriptions)
-    assignors: dict[str, int] = field(factory=dict)
     targets: dict[str, Partitions] = field(factory=dict)
-    owners: dict[TopicId, dict[int, str]] = field(factory=dict)
     epochs: dict[TopicId, dict[int, int]] = field(factory=dict)
-    classic: int = 0
-    classic_protocols: dict[str, int] = field(factory=dict)
     has_subscription_metadata: bool = False
     refresh_ms: int = 0
     refresh_epoch: int = 0
@@ -119,6 +112,10 @@ class ConsumerGroup:
     def subscribed(self, topic: str) -> bool:
         return topic in self.subscriptions.topics
 
+    def subscribes(self, topics: Set[str]) -> bool:
+        """Return whether the group subscribes to any of these topics."""
+        return not self.subscriptions.topics.keys().isdisjoint(topics)
+
     def offsets_kept_since(self, commit_ms: int) -> int | None:
         return commit_ms
 
@@ -153,6 +150,14 @@ class ConsumerGroup:
         member_id = None if instance_id is None else self.statics.get(instance_id)
         return None if member_id is None else self.by_id.get(member_id)
 
+    def validated_member(self, member_id: str, instance_id: str | None) -> Member:
+        """Return a member. Raises KafkaError: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another
+        member has the instance id.
+        """
+        if instance_id is None:
+            return self.member(member_id)
+        return validation.checked_static(self.static_member(instance_id), member_id, instance_id)
+
     def target_of(self, member: Member) -> Partitions:
         """Return a member's target; for a static member that comes back, the target of
         its old id.
@@ -177,11 +182,16 @@ class ConsumerGroup:
         """
         return now_ms >= self.refresh_ms or self.epoch < self.refresh_epoch
 
+    @property
+    def classic(self) -> int:
+        """Number of members that speak the classic protocol."""
+        return sum(one.classic is not None for one in self.by_id.values())
+
     def all_classic_without(self, members: Iterable[Member]) -> bool:
         """Return whether all other members speak the classic protocol."""
-        those = list(members)
-        others = len(self.by_id) - len(those)
-        return self.classic - sum(one.classic is not None for one in those) == others
+        those = {one.member_id for one in members}
+        others = (one for one in self.by_id.values() if one.member_id not in those)
+        return all(one.classic is not None for one in others)
 
     def waits_for_others(self, member: Member) -> bool:
         """Return whether another member still owns a partition of the member's target."""
@@ -197,13 +207,13 @@ class ConsumerGroup:
         """Take over a member from a record."""
         before = self.by_id.get(member.member_id)
         self.by_id[member.member_id] = member
-        if before is None or not self._stays(before, member):
-            if before is not None:
-                self._disown(before)
-            self._own(member.assigned, member.epoch)
-            if member.revoking:
-                self._own(member.revoking, member.epoch)
-        self._recount(before, member)
+        if before is not None:
+            self._disown(before)
+        self._own(member.assigned, member.epoch)
+        self._own(member.revoking, member.epoch)
+        # Most records change the assignment alone.
+        if before is None or before.topics is not member.topics or before.regex is not member.regex:
+            self.subscriptions.replace(before, member)
         if member.instance_id is not None:
             self.statics[member.instance_id] = member.member_id
 
@@ -211,68 +221,9 @@ class ConsumerGroup:
         """Remove a member."""
         member = self.by_id.pop(member_id)
         self._disown(member)
-        self._recount(member, None)
+        self.subscriptions.replace(member, None)
         if member.instance_id is not None and self.statics.get(member.instance_id) == member_id:
             del self.statics[member.instance_id]
-
-    def set_target(self, member_id: str, partitions: Partitions) -> None:
-        """Set the target of a member."""
-        before = self.targets.pop(member_id, NO_PARTITIONS)
-        for topic, numbers in before.items():
-            owners = self.owners.get(topic, {})
-            kept = partitions.get(topic, ())
-            for number in numbers:
-                # The record of its new owner may have come first.
-                if number not in kept and owners.get(number) == member_id:
-                    del owners[number]
-            if not owners:
-                self.owners.pop(topic, None)
-        for topic, numbers in partitions.items():
-            self.owners.setdefault(topic, {}).update(dict.fromkeys(numbers, member_id))
-        self.targets[member_id] = partitions
-
-    def drop_target(self, member_id: str) -> None:
-        """Remove the target of a member that is about to go."""
-        self.set_target(member_id, NO_PARTITIONS)
-        del self.targets[member_id]
-
-    def _recount(self, before: Member | None, after: Member | None) -> None:
-        if (  # only its assignment has changed
-            before is not None
-            and after is not None
-            and before.topics is after.topics
-            and before.regex is after.regex
-            and before.assignor is after.assignor
-            and before.classic is after.classic
-        ):
-            return
-        self.subscriptions.replace(before, after)
-        for member, number in ((before, -1), (after, 1)):
-            if member is None:
-                continue
-            add_one(self.assignors, member.assignor, number)
-            if member.classic is not None:
-                self.classic += number
-                for protocol in member.classic.protocols:
-                    add_one(self.classic_protocols, protocol.name, number)
-
-    def _stays(self, before: Member, after: Member) -> bool:
-        """Update the epochs of unchanged partitions that no newer member owns: nearly always.
-        Return False if they must be checked one by one.
-        """
-        if (
-            before.revoking
-            or after.revoking
-            or not same_partitions(before.assigned, after.assigned)
-        ):
-            return False
-        epoch = after.epoch
-        for topic, numbers in after.assigned.items():
-            epochs = self.epochs.get(topic)
-            if epochs is None or max(map(epochs.get, numbers, repeat(epoch + 1))) > epoch:
-                return False
-            epochs.update(dict.fromkeys(numbers, epoch))
-        return True
 
     def _own(self, owned: Owned, epoch: int) -> None:
         """Note the newest owner: a log that is being compacted may hold older records later."""

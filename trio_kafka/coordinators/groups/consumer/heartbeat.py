@@ -6,17 +6,15 @@ first heartbeat of an epoch; of the member's current assignment. Source: consume
 Apache Kafka 4.4.0.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.coordinators.effects import Effects, SetTimer, Ticket
+from trio_kafka.coordinators.effects import Effects, Ticket
 from trio_kafka.coordinators.groups.classic.group import ClassicGroup
 from trio_kafka.coordinators.groups.consumer import records, topic_regexes, validation
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.leaving import leave
 from trio_kafka.coordinators.groups.consumer.member import (
     Member,
-    MemberState,
     partitions_of,
     same_partitions,
 )
@@ -30,17 +28,16 @@ from trio_kafka.coordinators.groups.consumer.member_steps import (
 )
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.target_assignment import may_assign, preferred_assignor
-from trio_kafka.coordinators.groups.consumer.transition import SESSION, Transition
+from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.coordinators.groups.consumer.upgrade import seal, upgrade
 from trio_kafka.coordinators.groups.consumer.values import (
     JOIN_EPOCH,
     SAME,
     Heartbeat,
     HeartbeatAnswer,
-    OwnedTopic,
 )
-from trio_kafka.coordinators.groups.expiry import schedule_expiry
 from trio_kafka.coordinators.groups.groups import Groups
+from trio_kafka.coordinators.groups.offsets import schedule_expiry
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -56,17 +53,6 @@ def heartbeat(
     FENCED_MEMBER_EPOCH, FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION,
     UNKNOWN_SERVER_ERROR.
     """
-    group = groups.by_id.get(asked.group_id)
-    if type(group) is ConsumerGroup:
-        member = group.by_id.get(asked.member_id)
-        if (
-            member is not None
-            and _says_nothing(asked, group, member)
-            and _is_known(group, member, asked, now_ms)
-            and (found := _go_on(groups, group, member, ticket, now_ms, owned=asked.owned))
-            is not None
-        ):
-            return found
     state = ConsumerShardState.of(groups)
     if asked.epoch < JOIN_EPOCH:
         return leave(Transition.begin(state, state.existing(asked.group_id), now_ms), asked, ticket)
@@ -79,102 +65,37 @@ def heartbeat(
     check_room(transition, asked.member_id, asked.instance_id)
     before = _subscribed(transition, asked)
     after = before.heard(asked)
-    if after is not before or transition.effects.records:
+    if after is not before or transition.effects.records or not _is_assigned(transition):
         return _change(transition, asked, before, after, ticket)
-    if _is_quiet(transition, before):
-        return _reached(transition, before, before, ticket, wants_all=_wants_all(asked))
-    return _change(transition, asked, before, after, ticket)
-
-
-def _says_nothing(asked: Heartbeat, group: ConsumerGroup, member: Member) -> bool:
-    """Return whether the request holds only identity, and maybe owned partitions."""
-    return (
-        asked.epoch > JOIN_EPOCH
-        and asked.rebalance_timeout_ms == SAME
-        and asked.topics is None
-        and asked.regex is None
-        and asked.assignor is None
-        and asked.rack_id is None
-        and (
-            asked.instance_id is None
-            or (
-                asked.instance_id == member.instance_id
-                and group.statics.get(asked.instance_id) == asked.member_id
-            )
-        )
-    )
-
-
-def _is_known(group: ConsumerGroup, member: Member, asked: Heartbeat, now_ms: int) -> bool:
-    """Return whether the member is unchanged and no topics must be refreshed."""
-    return (
-        asked.epoch == member.epoch
-        and asked.client_id == member.client_id
-        and asked.client_host == member.client_host
-        and member.classic is None
-        and not group.subscriptions.regexes
-        and not group.needs_refresh(now_ms)
-    )
-
-
-def _go_on(
-    groups: Groups,
-    group: ConsumerGroup,
-    member: Member,
-    ticket: Ticket,
-    now_ms: int,
-    *,
-    owned: Sequence[OwnedTopic] | None,
-) -> Effects | None:
-    """Take the member's next step, if there is one. Return None if the group must be assigned
-    first.
-    """
-    settings = groups.own_settings.get(group.group_id, groups.settings)
-    epoch, is_assigned = group.assignment_epoch, group.epoch <= group.assignment_epoch
-    if is_assigned and member.epoch == epoch and member.state is MemberState.STABLE:
-        answer = HeartbeatAnswer(member.member_id, epoch, settings.consumer_heartbeat_interval_ms)
-        key = SESSION, group.group_id, member.member_id
-        timer = SetTimer(key, settings.consumer_session_timeout_ms)
-        return Effects([], [(ticket, answer)], [timer])
-    transition = Transition(ConsumerShardState.of(groups), group, settings, now_ms)
-    if not is_assigned and may_assign(transition):
-        return None
-    target = Target(epoch, group.target_of(member))
-    reached = advance(transition, member, target, resubscribed=False, owned=owned)
-    return _reached(transition, member, reached, ticket, wants_all=False)
+    group = transition.group
+    target = Target(group.assignment_epoch, group.target_of(before))
+    reached = advance(transition, before, target, resubscribed=False, owned=asked.owned)
+    return _reached(transition, asked, before, reached, ticket)
 
 
 def _subscribed(transition: Transition, asked: Heartbeat) -> Member:
     """Return the member as it is, or a new one."""
     group, member_id = transition.group, asked.member_id or asked.fresh
-    joins = asked.epoch == JOIN_EPOCH
+    if asked.epoch != JOIN_EPOCH:
+        member = group.validated_member(member_id, asked.instance_id)
+        validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
+        return member
     if asked.instance_id is not None:
-        static = group.static_member(asked.instance_id)
-        if joins:
-            return static_member(transition, asked.instance_id, static, member_id, is_classic=False)
-        static = validation.check_known_static(static, asked.instance_id)
-        validation.check_not_fenced(static, member_id, asked.instance_id)
-        validation.check_heartbeat_epoch(static, asked.epoch, asked.owned)
-        return static
-    if joins:
-        _logger.info("member joined", group=group.group_id, member=member_id)
-        return group.by_id.get(member_id) or Member(member_id=member_id)
-    member = group.member(member_id)
-    validation.check_heartbeat_epoch(member, asked.epoch, asked.owned)
-    return member
+        return static_member(transition, asked.instance_id, member_id, is_classic=False)
+    _logger.info("member joined", group=group.group_id, member=member_id)
+    return group.by_id.get(member_id) or Member(member_id=member_id)
 
 
-def _is_quiet(transition: Transition, member: Member) -> bool:
-    """Return whether nothing is to be done for the member or its group."""
+def _is_assigned(transition: Transition) -> bool:
+    """Return whether members only have to take steps towards the last targets, which no topic and
+    no epoch makes obsolete yet.
+    """
     group = transition.group
+    regexes = group.subscriptions.regexes
     return (
-        group.epoch <= group.assignment_epoch
-        and member.is_reconciled(group.assignment_epoch)
+        (group.epoch <= group.assignment_epoch or not may_assign(transition))
         and not group.needs_refresh(transition.now_ms)
-        and not (
-            group.subscriptions.regexes
-            and topic_regexes.is_due(transition, group.subscriptions.regexes)
-        )
+        and not (regexes and topic_regexes.is_due(transition, regexes))
     )
 
 
@@ -186,27 +107,23 @@ def _change(
         transition.write(records.subscription(group_id, after))
     regex = topic_regexes.update(transition, before, after, asked.may_describe)
     renamed = before.topics != after.topics
-    counts = transition.group.assignors
-    bump = (
-        renamed
-        or regex is topic_regexes.Change.RESOLVED
-        or preferred_assignor(transition, before, after)
-        != transition.state.assignors.preferred(counts)
-    )
+    bump = renamed or regex is topic_regexes.Change.RESOLVED
+    if not bump and before.assignor != after.assignor:
+        bump = preferred_assignor(transition) != preferred_assignor(transition, after)
     plan = yield from refresh_epoch_plan(transition, before, after, bump=bump)
-    target = yield from target_for(transition, plan, before, after)
+    target = yield from target_for(transition, plan, after)
     resubscribed = renamed or regex is not topic_regexes.Change.NONE
     reached = advance(transition, after, target, resubscribed=resubscribed, owned=asked.owned)
     seal(transition)
-    return _reached(transition, before, reached, ticket, wants_all=_wants_all(asked))
+    return _reached(transition, asked, before, reached, ticket)
 
 
 def _reached(
-    transition: Transition, before: Member, reached: Member, ticket: Ticket, *, wants_all: bool
+    transition: Transition, asked: Heartbeat, before: Member, reached: Member, ticket: Ticket
 ) -> Effects:
     """Renew the session and answer. The answer has the assignment if it is new or was asked for."""
     transition.renew_session(reached.member_id)
-    tells = wants_all or not same_partitions(before.assigned, reached.assigned)
+    tells = _wants_all(asked) or not same_partitions(before.assigned, reached.assigned)
     answer = HeartbeatAnswer(
         reached.member_id,
         reached.epoch,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from trio_kafka.coordinators.effects import Effects, Ticket
-from trio_kafka.coordinators.groups.consumer import records, validation
+from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.downgrade import can_go_on_classic, downgrade
 from trio_kafka.coordinators.groups.consumer.member import NOTHING, Member
 from trio_kafka.coordinators.groups.consumer.transition import Transition
@@ -32,15 +32,9 @@ def leave(transition: Transition, asked: Heartbeat, ticket: Ticket) -> Effects |
     Raises KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
     group, answer = transition.group, HeartbeatAnswer(asked.member_id, asked.epoch)
-    if asked.instance_id is None:
-        member = group.member(asked.member_id)
-    else:
-        member = validation.check_known_static(
-            group.static_member(asked.instance_id), asked.instance_id
-        )
-        validation.check_not_fenced(member, asked.member_id, asked.instance_id)
-        if asked.epoch == LEAVE_STATIC_EPOCH:
-            return _leave_for_a_while(transition, member).answer(ticket, answer)
+    member = group.validated_member(asked.member_id, asked.instance_id)
+    if asked.instance_id is not None and asked.epoch == LEAVE_STATIC_EPOCH:
+        return _leave_for_a_while(transition, member).answer(ticket, answer)
     _log(transition, member, "it left")
     return remove(transition, [member], ticket, answer)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from operator import attrgetter
 from typing import Any, Final, Self, TypeAlias
 
 from attrs import evolve
@@ -116,12 +117,15 @@ class Member:
 
     def changed(self, **values: Any) -> "Member":
         """Return the member with these values; itself if it has them all."""
-        if all(getattr(self, name) == value for name, value in values.items()):
-            return self
-        return evolve(self, **values)
+        same = attrgetter(*values)(self) == tuple(values.values())
+        return self if same else evolve(self, **values)
 
     def heard(self, asked: Heartbeat) -> "Member":
         """Return the member with the contents of a heartbeat; itself if nothing is new."""
+        said = (asked.client_id, asked.client_host, asked.instance_id or self.instance_id, None)
+        known = (self.client_id, self.client_host, self.instance_id, self.classic)
+        if asked.is_bare and said == known:  # nearly always
+            return self
         timeout_ms = asked.rebalance_timeout_ms
         return self.changed(
             instance_id=self.instance_id if asked.instance_id is None else asked.instance_id,

@@ -34,12 +34,7 @@ def check_room(transition: Transition, member_id: str, instance_id: str | None) 
 
 
 def static_member(
-    transition: Transition,
-    instance_id: str,
-    current: Member | None,
-    member_id: str,
-    *,
-    is_classic: bool,
+    transition: Transition, instance_id: str, member_id: str, *, is_classic: bool
 ) -> Member:
     """Return a static member that joins: a new one, or the successor of the one with its instance
     id.
@@ -47,6 +42,7 @@ def static_member(
     Raises KafkaError(UNRELEASED_INSTANCE_ID) while that one has not left.
     """
     group = transition.group
+    current = group.static_member(instance_id)
     _logger.info("member joined", group=group.group_id, member=member_id, instance=instance_id)
     if current is None:
         return group.by_id.get(member_id) or Member(member_id=member_id)
@@ -101,14 +97,12 @@ class Target:
     partitions: Partitions
 
 
-def target_for(transition: Transition, plan: Plan, before: Member, after: Member) -> Steps[Target]:
+def target_for(transition: Transition, plan: Plan, after: Member) -> Steps[Target]:
     """Return the target of the group's epoch; the last one if it may not be computed yet."""
     group = transition.group
     if group.assignment_epoch >= plan.epoch or not may_assign(transition):
         return Target(group.assignment_epoch, group.target_of(after))
-    partitions = yield from assign(
-        transition, plan.epoch, before, after, homogeneous=plan.homogeneous
-    )
+    partitions = yield from assign(transition, plan.epoch, after, homogeneous=plan.homogeneous)
     return Target(plan.epoch, partitions)
 
 

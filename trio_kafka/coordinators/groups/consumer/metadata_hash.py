@@ -4,13 +4,13 @@ It covers id, name, and partitions with the racks of their replicas. The hash is
 record, so it equals Kafka's bit for bit. Source: KIP-1101, computeTopicHash, computeGroupHash.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from struct import Struct, pack
 from typing import Final
 
 from trio_kafka.coordinators.groups.consumer.xxh3 import xxh3_64
-from trio_kafka.metadata.image import MetadataImage, PartitionState, TopicImage
+from trio_kafka.metadata.image import MetadataImage, TopicImage
 from trio_kafka.scheduling.chunked_work import Steps
 
 _VERSION: Final = b"\x00"
@@ -58,11 +58,6 @@ def topic_hash(topic: TopicImage, image: MetadataImage) -> Steps[int]:
         if number % _A_STEP == _A_STEP - 1:
             yield
     return _signed((yield from xxh3_64(b"".join(pieces))))
-
-
-def racks_of(partition: PartitionState, racks: Mapping[int, str]) -> frozenset[str]:
-    """Return the racks of a partition's replicas, as far as their brokers name them."""
-    return frozenset(racks[node] for node in partition.replicas if node in racks)
 
 
 def _text(text: str) -> bytes:

@@ -1,36 +1,27 @@
 """Records of consumer groups. Source: GroupCoordinatorRecordHelpers."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.groups.consumer.assignors.spec import Partitions
 from trio_kafka.coordinators.groups.consumer.member import Member, Owned
-from trio_kafka.protocol.stored.groups.consumer import (
-    ClassicMemberMetadata,
-    ClassicProtocol,
-    ConsumerGroupCurrentMemberAssignmentKey,
-    ConsumerGroupCurrentMemberAssignmentValue,
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
-    ConsumerGroupPartitionMetadataKey,
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-    ConsumerGroupTargetAssignmentMemberKey,
-    ConsumerGroupTargetAssignmentMemberValue,
-    ConsumerGroupTargetAssignmentMetadataKey,
-    ConsumerGroupTargetAssignmentMetadataValue,
-    CurrentTopicPartitions,
-    TargetTopicPartitions,
+from trio_kafka.protocol.stored.groups import consumer as stored
+from trio_kafka.protocol.structs.cluster import TopicPartitions
+
+# Keys of the records of one member; tombstones come in this order, which replay needs.
+_OF_MEMBER: Final = (
+    stored.ConsumerGroupCurrentMemberAssignmentKey,
+    stored.ConsumerGroupTargetAssignmentMemberKey,
+    stored.ConsumerGroupMemberMetadataKey,
 )
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
     """Return the record of the group's epoch, with the hash of the topics at that epoch."""
     return CoordinatorRecord(
-        ConsumerGroupMetadataKey(group_id),
-        ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
+        stored.ConsumerGroupMetadataKey(group_id),
+        stored.ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash),
     )
 
 
@@ -38,8 +29,8 @@ def subscription(group_id: str, member: Member) -> CoordinatorRecord:
     """Return the record of a member's identity and subscription."""
     classic = member.classic
     return CoordinatorRecord(
-        ConsumerGroupMemberMetadataKey(group_id, member.member_id),
-        ConsumerGroupMemberMetadataValue(
+        stored.ConsumerGroupMemberMetadataKey(group_id, member.member_id),
+        stored.ConsumerGroupMemberMetadataValue(
             instance_id=member.instance_id,
             rack_id=member.rack_id,
             client_id=member.client_id,
@@ -50,10 +41,10 @@ def subscription(group_id: str, member: Member) -> CoordinatorRecord:
             server_assignor=member.assignor,
             classic_member_metadata=None
             if classic is None
-            else ClassicMemberMetadata(
+            else stored.ClassicMemberMetadata(
                 session_timeout_ms=classic.session_timeout_ms,
                 supported_protocols=[
-                    ClassicProtocol(name=protocol.name, metadata=protocol.metadata)
+                    stored.ClassicProtocol(name=protocol.name, metadata=protocol.metadata)
                     for protocol in classic.protocols
                 ],
             ),
@@ -64,10 +55,10 @@ def subscription(group_id: str, member: Member) -> CoordinatorRecord:
 def target(group_id: str, member_id: str, partitions: Partitions) -> CoordinatorRecord:
     """Return the record of a member's target assignment."""
     return CoordinatorRecord(
-        ConsumerGroupTargetAssignmentMemberKey(group_id, member_id),
-        ConsumerGroupTargetAssignmentMemberValue(
+        stored.ConsumerGroupTargetAssignmentMemberKey(group_id, member_id),
+        stored.ConsumerGroupTargetAssignmentMemberValue(
             [
-                TargetTopicPartitions(topic_id=topic, partitions=sorted(partitions[topic]))
+                TopicPartitions(topic_id=topic, partitions=sorted(partitions[topic]))
                 for topic in sorted(partitions)
             ]
         ),
@@ -77,8 +68,8 @@ def target(group_id: str, member_id: str, partitions: Partitions) -> Coordinator
 def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRecord:
     """Return the record of the target assignment's epoch and time; 0 permits a new one at once."""
     return CoordinatorRecord(
-        ConsumerGroupTargetAssignmentMetadataKey(group_id),
-        ConsumerGroupTargetAssignmentMetadataValue(
+        stored.ConsumerGroupTargetAssignmentMetadataKey(group_id),
+        stored.ConsumerGroupTargetAssignmentMetadataValue(
             assignment_epoch=epoch, assignment_timestamp=timestamp_ms
         ),
     )
@@ -87,8 +78,8 @@ def target_epoch(group_id: str, epoch: int, timestamp_ms: int) -> CoordinatorRec
 def assignment(group_id: str, member: Member) -> CoordinatorRecord:
     """Return the record of a member's current assignment."""
     return CoordinatorRecord(
-        ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id),
-        ConsumerGroupCurrentMemberAssignmentValue(
+        stored.ConsumerGroupCurrentMemberAssignmentKey(group_id, member.member_id),
+        stored.ConsumerGroupCurrentMemberAssignmentValue(
             member.epoch,
             member.previous_epoch,
             int(member.state),
@@ -98,14 +89,11 @@ def assignment(group_id: str, member: Member) -> CoordinatorRecord:
     )
 
 
-def _stored(owned: Owned) -> list[CurrentTopicPartitions]:
-    found: list[CurrentTopicPartitions] = []
+def _stored(owned: Owned) -> list[stored.CurrentTopicPartitions]:
+    found: list[stored.CurrentTopicPartitions] = []
     for topic in sorted(owned):
-        epochs = owned[topic]
-        partitions = sorted(epochs)
-        found.append(
-            CurrentTopicPartitions(topic, partitions, list(map(epochs.__getitem__, partitions)))
-        )
+        epochs = dict(sorted(owned[topic].items()))
+        found.append(stored.CurrentTopicPartitions(topic, list(epochs), list(epochs.values())))
     return found
 
 
@@ -114,8 +102,8 @@ def expression(
 ) -> CoordinatorRecord:
     """Return the record of the topics that match a regular expression."""
     return CoordinatorRecord(
-        ConsumerGroupRegularExpressionKey(group_id, regex),
-        ConsumerGroupRegularExpressionValue(
+        stored.ConsumerGroupRegularExpressionKey(group_id, regex),
+        stored.ConsumerGroupRegularExpressionValue(
             topics=sorted(topics), version=version, timestamp=timestamp_ms
         ),
     )
@@ -123,23 +111,19 @@ def expression(
 
 def no_expression(group_id: str, regex: str) -> CoordinatorRecord:
     """Return the record that deletes a regular expression."""
-    return CoordinatorRecord(ConsumerGroupRegularExpressionKey(group_id, regex))
+    return CoordinatorRecord(stored.ConsumerGroupRegularExpressionKey(group_id, regex))
 
 
 def no_subscription_metadata(group_id: str) -> CoordinatorRecord:
     """Return the record that deletes the topic metadata of brokers before 4.1; the hash replaces
     them.
     """
-    return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id))
+    return CoordinatorRecord(stored.ConsumerGroupPartitionMetadataKey(group_id))
 
 
 def no_member(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """Return the records that delete a member, in the order that replay needs."""
-    return [
-        CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)),
-        CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)),
-        CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member_id)),
-    ]
+    """Return the records that delete a member."""
+    return [CoordinatorRecord(key_class(group_id, member_id)) for key_class in _OF_MEMBER]
 
 
 def no_group(
@@ -147,14 +131,17 @@ def no_group(
 ) -> list[CoordinatorRecord]:
     """Return the records that delete a group and its members, in the order that replay needs."""
     ids = list(member_ids)
+    assignments, targets, members = (
+        [CoordinatorRecord(key_class(group_id, one)) for one in ids] for key_class in _OF_MEMBER
+    )
     return [
-        *(CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, one)) for one in ids),
-        *(CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, one)) for one in ids),
-        CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id)),
-        *(CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, one)) for one in ids),
+        *assignments,
+        *targets,
+        CoordinatorRecord(stored.ConsumerGroupTargetAssignmentMetadataKey(group_id)),
+        *members,
         *(no_expression(group_id, regex) for regex in regexes),
         no_subscription_metadata(group_id),
-        CoordinatorRecord(ConsumerGroupMetadataKey(group_id)),
+        CoordinatorRecord(stored.ConsumerGroupMetadataKey(group_id)),
     ]
 
 

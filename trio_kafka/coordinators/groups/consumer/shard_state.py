@@ -1,6 +1,5 @@
 """State that the consumer groups of one shard share beside their records. All of it may be lost."""
 
-from functools import partial
 from typing import Self
 
 from attrs import field
@@ -21,16 +20,15 @@ from trio_kafka.model import TopicId
 class ConsumerShardState:
     """Shared state of the consumer groups of one shard.
 
-    hashes: of the topics that groups read, until a topic changes. readers: group ids by topic.
-    new_topics_version: offset of the first image with the newest topic. searches: regular
-    expression searches under way, by group. joining, revoking: timers of members that were told to
-    join again, and of members that must revoke partitions, with their epoch.
+    hashes: of the topics that groups read, until a topic changes. new_topics_version: offset of the
+    first image with the newest topic. searches: regular expression searches under way, by group.
+    joining, revoking: timers of members that were told to join again, and of members that must
+    revoke partitions, with their epoch.
     """
 
     groups: Groups
     assignors: Assignors = field(factory=Assignors)
     hashes: dict[str, int] = field(factory=dict)
-    readers: dict[str, dict[str, None]] = field(factory=dict)
     new_topics_version: int = 0
     searches: dict[str, Search] = field(factory=dict)
     joining: set[TimerKey] = field(factory=set)
@@ -62,41 +60,9 @@ class ConsumerShardState:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, message)
         return found
 
-    # Readers of topics
-
     def new(self, group_id: str) -> ConsumerGroup:
-        """Return a new group that is not in `groups` yet, and whose topics are not noted in
-        `readers`.
-        """
+        """Return a new group that is not in `groups` yet."""
         return ConsumerGroup(group_id=group_id, topic_id_of=self._topic_id)
-
-    def registered(self, group_id: str) -> ConsumerGroup:
-        """Return a new group whose topics are noted in `readers`."""
-        group = self.new(group_id)
-        group.subscriptions.appeared = partial(self._appeared, group_id)
-        group.subscriptions.vanished = partial(self._vanished, group_id)
-        return group
-
-    def forget(self, group: ConsumerGroup) -> None:
-        """Forget the topics of a group that is deleted or converted."""
-        for topic in group.subscriptions.topics:
-            self._vanished(group.group_id, topic)
-        self.searches.pop(group.group_id, None)
-
-    def remember(self, group: ConsumerGroup) -> None:
-        """Undo `forget`."""
-        for topic in group.subscriptions.topics:
-            self._appeared(group.group_id, topic)
-
-    def _appeared(self, group_id: str, topic: str) -> None:
-        self.readers.setdefault(topic, {})[group_id] = None
-
-    def _vanished(self, group_id: str, topic: str) -> None:
-        readers = self.readers.get(topic, {})
-        readers.pop(group_id, None)
-        if not readers:
-            self.readers.pop(topic, None)
-            self.hashes.pop(topic, None)
 
     def _topic_id(self, name: str) -> TopicId | None:
         topic = self.image.topics.get(name)

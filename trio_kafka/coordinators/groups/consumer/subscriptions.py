@@ -3,7 +3,7 @@
 Source: ModernGroup, SubscriptionCount, ResolvedRegularExpression of Apache Kafka 4.4.0.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from attrs import field
@@ -37,22 +37,13 @@ Counts = dict[str, Count]
 _NONE: Final = Count()
 
 
-def _ignore(_topic: str) -> None:
-    """Receive the name of a topic."""
-
-
 @define(eq=False)
 class Subscriptions:
-    """topics: subscribed topics. regexes: members by expression. resolved: matches of expressions.
-
-    appeared, vanished: called with a topic that gets its first subscriber, or loses its last one.
-    """
+    """topics: subscribed ones. regexes: members by expression. resolved: matches of expressions."""
 
     topics: Counts = field(factory=dict)
     regexes: dict[str, int] = field(factory=dict)
     resolved: dict[str, Resolved] = field(factory=dict)
-    appeared: Callable[[str], None] = _ignore
-    vanished: Callable[[str], None] = _ignore
 
     # Replay
 
@@ -61,7 +52,6 @@ class Subscriptions:
         old = () if before is None else before.topics
         new = () if after is None else after.topics
         if old != new:
-            # In this order, so that a topic in both does not vanish in between.
             self._count(new, 1, 0)
             self._count(old, -1, 0)
         old_regex = "" if before is None else before.regex
@@ -81,12 +71,7 @@ class Subscriptions:
 
     def _count(self, topics: Iterable[str], by_name: int, by_regex: int) -> None:
         for topic in topics:
-            known = topic in self.topics
             add(self.topics, topic, by_name, by_regex)
-            if known and topic not in self.topics:
-                self.vanished(topic)
-            elif not known and topic in self.topics:
-                self.appeared(topic)
 
     # Counts after a change
 

@@ -3,13 +3,12 @@
 Source: TargetAssignmentBuilder, maybeUpdateTargetAssignment of Apache Kafka 4.4.0.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from inspect import isgenerator
 from typing import Final
 
-from attrs import field
-
-from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer import records
 from trio_kafka.coordinators.groups.consumer.assignors.registry import BUILTIN
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
@@ -21,8 +20,6 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Partitions,
 )
 from trio_kafka.coordinators.groups.consumer.member import Member
-from trio_kafka.coordinators.groups.consumer.metadata_hash import racks_of
-from trio_kafka.coordinators.groups.consumer.subscriptions import add_one
 from trio_kafka.coordinators.groups.consumer.transition import Transition
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
@@ -34,11 +31,10 @@ _A_STEP: Final = 100  # members in one step: about 0.3 ms
 _logger: Final = get_logger(__name__)
 
 
-def preferred_assignor(transition: Transition, before: Member, after: Member) -> str:
+def preferred_assignor(transition: Transition, changed: Member | None = None) -> str:
     """Return the assignor that most members ask for, after a change of one member."""
-    counts = dict(transition.group.assignors)
-    add_one(counts, before.assignor, -1)
-    add_one(counts, after.assignor, 1)
+    members = transition.group.by_id if changed is None else _members(transition, changed)
+    counts = Counter(one.assignor for one in members.values() if one.assignor)
     return transition.state.assignors.preferred(counts)
 
 
@@ -54,14 +50,14 @@ def may_assign(transition: Transition) -> bool:
 
 
 def assign(
-    transition: Transition, epoch: int, before: Member, after: Member, *, homogeneous: bool
+    transition: Transition, epoch: int, after: Member, *, homogeneous: bool
 ) -> Steps[Partitions]:
     """Write the targets of an epoch; return that of the member that changes.
 
     Raises KafkaError(UNKNOWN_SERVER_ERROR) if the assignor fails.
     """
     group = transition.group
-    name = preferred_assignor(transition, before, after)
+    name = preferred_assignor(transition, after)
     members = _members(transition, after)
     spec = yield from _spec(transition, members, homogeneous=homogeneous)
     try:
@@ -105,20 +101,6 @@ def _target(transition: Transition, member: Member) -> Partitions | None:
     return found
 
 
-@define
-class TopicIds:
-    """Subscribed topics, as an assignor wants them; equal subscriptions share one mapping."""
-
-    transition: Transition
-    known: dict[tuple[tuple[str, ...], str], Mapping[TopicId, int]] = field(factory=dict)
-
-    def of(self, member: Member) -> Mapping[TopicId, int]:
-        key = (member.topics, member.regex)
-        if key not in self.known:
-            self.known[key] = dict(existing(self.transition, member))
-        return self.known[key]
-
-
 def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, int]]:
     """Yield the existing topics of a subscription: ids and numbers of partitions."""
     topics = transition.state.image.topics
@@ -130,52 +112,44 @@ def existing(transition: Transition, member: Member) -> Iterator[tuple[TopicId, 
 
 def wanted(transition: Transition, member: Member) -> set[TopicId]:
     """Return the ids of the existing topics of a subscription."""
-    topics = transition.state.image.topics
-    found = set()
-    for name in transition.group.subscriptions.names(member):
-        topic = topics.get(name)
-        if topic is not None:
-            found.add(topic.id)
-    return found
+    return {topic for topic, _ in existing(transition, member)}
 
 
 def _spec(
     transition: Transition, members: Mapping[str, Member], *, homogeneous: bool
 ) -> Steps[GroupSpec]:
-    topics = TopicIds(transition)
     found: dict[str, MemberSpec] = {}
-    for number, (member_id, member) in enumerate(members.items(), 1):
+    owners: dict[TopicId, dict[int, str]] = {}
+    # Members of equal subscriptions share one mapping.
+    topics: dict[tuple[tuple[str, ...], str], Mapping[TopicId, int]] = {}
+    for member_id, member in members.items():
+        assigned = _target(transition, member) or NO_PARTITIONS
+        for topic, numbers in assigned.items():
+            owners.setdefault(topic, {}).update(dict.fromkeys(numbers, member_id))
+        subscription = (member.topics, member.regex)
+        if subscription not in topics:
+            topics[subscription] = dict(existing(transition, member))
         found[member_id] = MemberSpec(
-            topics=topics.of(member),
-            assigned=_target(transition, member) or NO_PARTITIONS,
+            topics=topics[subscription],
+            assigned=assigned,
             instance_id=member.instance_id,
             rack_id=member.rack_id,
         )
-        if number % _A_STEP == 0:
-            yield
+        yield  # its last target may be large
     return GroupSpec(
         members=found,
         homogeneous=homogeneous,
-        owners=transition.group.owners,
-        racks=_Racks(transition.state.image),
+        owners=owners,
+        racks=partial(_racks, transition.state.image),
     )
 
 
-class _Racks:
-    """Racks of partitions in one image; looked up one by one, as few assignors ask."""
-
-    def __init__(self, image: MetadataImage) -> None:
-        self._image = image
-        self._racks: dict[int, str] | None = None
-
-    def __call__(self, topic_id: TopicId, partition: int) -> frozenset[str]:
-        if self._racks is None:
-            brokers = self._image.brokers
-            self._racks = {number: one.rack for number, one in brokers.items() if one.rack}
-        topic = self._image.topic(topic_id)
-        if topic is None or partition not in topic.partitions:
-            return frozenset()
-        return racks_of(topic.partitions[partition], self._racks)
+def _racks(image: MetadataImage, topic_id: TopicId, partition: int) -> frozenset[str]:
+    """Return the racks of a partition's replicas, as far as their brokers name them."""
+    topic = image.topic(topic_id)
+    state = None if topic is None else topic.partitions.get(partition)
+    brokers = () if state is None else map(image.brokers.get, state.replicas)
+    return frozenset(one.rack for one in brokers if one is not None and one.rack)
 
 
 def _ask(transition: Transition, name: str, spec: GroupSpec) -> Steps[GroupAssignment]:

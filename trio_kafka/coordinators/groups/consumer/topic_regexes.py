@@ -57,20 +57,20 @@ def update(
     return change
 
 
-def is_due(transition: Transition, regexes: Iterable[str]) -> bool:
-    """Return whether topics must be searched for these expressions."""
-    subscriptions = transition.group.subscriptions
+def is_due(transition: Transition, regexes: Iterable[str], *, is_new: bool = False) -> bool:
+    """Return whether topics must be searched for these expressions, one of which may be new."""
+    subscriptions, now_ms = transition.group.subscriptions, transition.now_ms
+    last_ms = subscriptions.refreshed_ms
     if transition.group.group_id in transition.state.searches:
         return False
-    last_ms = subscriptions.refreshed_ms
-    if last_ms <= transition.now_ms <= last_ms + _LEAST_INTERVAL_MS:
+    if last_ms <= now_ms <= last_ms + _LEAST_INTERVAL_MS:
         return False
+    latest_ms = last_ms + transition.settings.consumer_regex_refresh_interval_ms
     return (
-        any(regex not in subscriptions.resolved for regex in regexes)
+        is_new
+        or any(regex not in subscriptions.resolved for regex in regexes)
         or subscriptions.version < transition.state.new_topics_version
-        or not last_ms
-        <= transition.now_ms
-        <= last_ms + transition.settings.consumer_regex_refresh_interval_ms
+        or not last_ms <= now_ms <= latest_ms
     )
 
 
@@ -83,7 +83,7 @@ def _search_if_due(
     is_new: bool,
 ) -> None:
     regexes = transition.group.subscriptions.regexes_with(before, after)
-    if not regexes or not (is_due(transition, regexes) or (is_new and _may(transition))):
+    if not regexes or not is_due(transition, regexes, is_new=is_new):
         return
     group_id, image = transition.group.group_id, transition.state.image
     patterns: dict[str, Any] = {}
@@ -104,12 +104,6 @@ def _search_if_due(
         may_describe,
     )
     transition.effects.set_timer((REGEX, group_id), 0)
-
-
-def _may(transition: Transition) -> bool:
-    last_ms = transition.group.subscriptions.refreshed_ms
-    searches = transition.group.group_id in transition.state.searches
-    return not searches and not last_ms <= transition.now_ms <= last_ms + _LEAST_INTERVAL_MS
 
 
 def go_on(transition: Transition) -> Effects | Steps[Effects]:

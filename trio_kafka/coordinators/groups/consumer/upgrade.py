@@ -114,7 +114,7 @@ def _consumer_group(state: ConsumerShardState, classic: ClassicGroup) -> Consume
         if not taken.isdisjoint(of_member):
             raise DecodeError(f"{one.member_id} has partitions of other members")
         taken |= of_member
-        group.set_target(one.member_id, partitions)
+        group.targets[one.member_id] = partitions
         group.put(_member(classic, one, partitions))
     topics = group.subscriptions.topics
     group.metadata_hash = whole(metadata_hash(topics, state.image, state.hashes))

@@ -95,21 +95,19 @@ def _within(owned: Sequence[OwnedTopic] | None, assigned: Owned) -> bool:
     )
 
 
-def check_known_static(member: Member | None, instance_id: str) -> Member:
-    """Return the member. Raises KafkaError(UNKNOWN_MEMBER_ID)."""
+def checked_static(member: Member | None, member_id: str, instance_id: str) -> Member:
+    """Return the member with an instance id. Raises KafkaError: UNKNOWN_MEMBER_ID;
+    FENCED_INSTANCE_ID if it has another member id.
+    """
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    return member
-
-
-def check_not_fenced(member: Member, member_id: str, instance_id: str) -> None:
-    """Raise KafkaError(FENCED_INSTANCE_ID) if another member has the instance id."""
     if member.member_id != member_id:
         raise KafkaError(
             ErrorCode.FENCED_INSTANCE_ID,
             f"Static member {member_id} with instance id {instance_id} was fenced by member "
             f"{member.member_id}.",
         )
+    return member
 
 
 def check_released(member: Member, member_id: str, instance_id: str) -> None:
@@ -132,24 +130,18 @@ def check_commit(
     topics: Sequence[TopicOffsets],
     topic_id_of: TopicIdOf,
 ) -> None:
-    """Raise KafkaError: UNSUPPORTED_VERSION, or an error of `check_commit_epoch`."""
+    """Check version and epoch of a commit. An old epoch is valid for partitions assigned since then
+    (KIP-1251).
+
+    Raises KafkaError: UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH, for classic members
+    ILLEGAL_GENERATION.
+    """
     if member.classic is None and version < COMMIT_BY_EPOCH_SINCE:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION,
             "OffsetCommit version 9 or above must be used by members using the consumer group "
             "protocol",
         )
-    check_commit_epoch(member, epoch, topics, topic_id_of)
-
-
-def check_commit_epoch(
-    member: Member, epoch: int, topics: Sequence[TopicOffsets], topic_id_of: TopicIdOf
-) -> None:
-    """Check the epoch of a commit. An old one is valid for partitions assigned since then
-    (KIP-1251).
-
-    Raises KafkaError: STALE_MEMBER_EPOCH, for classic members ILLEGAL_GENERATION.
-    """
     if epoch == member.epoch:
         return
     what = "member epoch" if member.classic is None else "generation id"

@@ -46,6 +46,12 @@ class Heartbeat:
     version: int = 1
     may_describe: Callable[[str], bool] | None = None
 
+    @property
+    def is_bare(self) -> bool:
+        """True if no subscription, rack or timeout is sent."""
+        sent = (self.topics, self.regex, self.assignor, self.rack_id, self.rebalance_timeout_ms)
+        return sent == (None, None, None, None, SAME)
+
 
 @define
 class HeartbeatAnswer:

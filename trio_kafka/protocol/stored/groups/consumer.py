@@ -1,17 +1,8 @@
 """Records of consumer groups (KIP-848)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    bytes_,
-    int8,
-    int32,
-    int64,
-    record,
-    string,
-    struct,
-    struct_,
-    uuid,
-)
+from trio_kafka.protocol.fields import array, bytes_, int8, int32, int64, string, struct_, uuid
+from trio_kafka.protocol.schema import record, struct
+from trio_kafka.protocol.structs.cluster import TopicPartitions
 
 
 @record(key=3, versions="0")
@@ -117,17 +108,11 @@ class ConsumerGroupTargetAssignmentMemberKey:
     member_id: str = string()
 
 
-@struct
-class TargetTopicPartitions:
-    topic_id: bytes = uuid()
-    partitions: list[int] = array(int32)
-
-
 @record(key=7, versions="0", flexible="0+")
 class ConsumerGroupTargetAssignmentMemberValue:
     """Target partitions of a member."""
 
-    topic_partitions: list[TargetTopicPartitions] = array(TargetTopicPartitions)
+    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
 
 
 @record(key=8, versions="0")

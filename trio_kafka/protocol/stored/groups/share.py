@@ -1,6 +1,7 @@
 """Records of share groups (KIP-932)."""
 
 from trio_kafka.protocol.schema import array, int8, int32, int64, record, string, struct, uuid
+from trio_kafka.protocol.structs.cluster import TopicPartitions
 
 
 @record(key=10, versions="0")
@@ -59,17 +60,11 @@ class ShareGroupTargetAssignmentMemberKey:
     member_id: str = string()
 
 
-@struct
-class TargetTopicPartitions:
-    topic_id: bytes = uuid()
-    partitions: list[int] = array(int32)
-
-
 @record(key=13, versions="0", flexible="0+")
 class ShareGroupTargetAssignmentMemberValue:
     """Target partitions of a member."""
 
-    topic_partitions: list[TargetTopicPartitions] = array(TargetTopicPartitions)
+    topic_partitions: list[TopicPartitions] = array(TopicPartitions)
 
 
 @record(key=14, versions="0")
@@ -80,12 +75,6 @@ class ShareGroupCurrentMemberAssignmentKey:
     member_id: str = string()
 
 
-@struct
-class CurrentTopicPartitions:
-    topic_id: bytes = uuid()
-    partitions: list[int] = array(int32)
-
-
 @record(key=14, versions="0", flexible="0+")
 class ShareGroupCurrentMemberAssignmentValue:
     """Partitions that a member has."""
@@ -93,7 +82,7 @@ class ShareGroupCurrentMemberAssignmentValue:
     member_epoch: int = int32()
     previous_member_epoch: int = int32()
     state: int = int8()
-    assigned_partitions: list[CurrentTopicPartitions] = array(CurrentTopicPartitions)
+    assigned_partitions: list[TopicPartitions] = array(TopicPartitions)
 
 
 @record(key=15, versions="0")

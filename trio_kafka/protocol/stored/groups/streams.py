@@ -1,16 +1,12 @@
 """Records of streams groups (KIP-1071)."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    int8,
-    int16,
-    int32,
-    int64,
-    record,
-    string,
-    struct,
-    struct_,
-    uint16,
+from trio_kafka.protocol.fields import array, int8, int16, int32, int64, string, struct_
+from trio_kafka.protocol.schema import record, struct
+from trio_kafka.protocol.structs.streams import (
+    KeyValue,
+    Subtopology,
+    TaskIds,
+    UserEndpoint,
 )
 
 
@@ -21,12 +17,6 @@ class StreamsGroupMetadataKey:
     group_id: str = string()
 
 
-@struct
-class LastAssignmentConfig:
-    key: str = string()
-    value: str = string()
-
-
 @record(key=17, versions="0", flexible="0+")
 class StreamsGroupMetadataValue:
     """The group's epoch."""
@@ -34,9 +24,7 @@ class StreamsGroupMetadataValue:
     epoch: int = int32()
     metadata_hash: int = int64()
     validated_topology_epoch: int = int32(tag=0, default=-1)
-    last_assignment_configs: list[LastAssignmentConfig] | None = array(
-        LastAssignmentConfig, nullable="0+", tag=1
-    )
+    last_assignment_configs: list[KeyValue] | None = array(KeyValue, nullable="0+", tag=1)
     stored_description_topology_epoch: int = int32(tag=2, default=-1)
     failed_description_topology_epoch: int = int32(tag=3, default=-1)
 
@@ -47,18 +35,6 @@ class StreamsGroupMemberMetadataKey:
 
     group_id: str = string()
     member_id: str = string()
-
-
-@struct
-class Endpoint:
-    host: str = string()
-    port: int = uint16()
-
-
-@struct
-class KeyValue:
-    key: str = string()
-    value: str = string()
 
 
 @record(key=19, versions="0", flexible="0+")
@@ -72,7 +48,7 @@ class StreamsGroupMemberMetadataValue:
     rebalance_timeout_ms: int = int32(default=-1)
     topology_epoch: int = int32()
     process_id: str = string()
-    user_endpoint: Endpoint | None = struct_(Endpoint, nullable="0+", default=None)
+    user_endpoint: UserEndpoint | None = struct_(UserEndpoint, nullable="0+", default=None)
     client_tags: list[KeyValue] = array(KeyValue)
 
 
@@ -97,12 +73,6 @@ class StreamsGroupTargetAssignmentMemberKey:
 
     group_id: str = string()
     member_id: str = string()
-
-
-@struct
-class TaskIds:
-    subtopology_id: str = string()
-    partitions: list[int] = array(int32)
 
 
 @record(key=21, versions="0", flexible="0+")
@@ -152,35 +122,11 @@ class StreamsGroupTopologyKey:
 
 
 @struct
-class TopicConfig:
-    key: str = string()
-    value: str = string()
-
-
-@struct
 class TopicInfo:
     name: str = string()
     partitions: int = int32()
     replication_factor: int = int16()
-    topic_configs: list[TopicConfig] = array(TopicConfig)
-
-
-@struct
-class CopartitionGroup:
-    source_topics: list[int] = array(int16)
-    source_topic_regex: list[int] = array(int16)
-    repartition_source_topics: list[int] = array(int16)
-
-
-@struct
-class Subtopology:
-    subtopology_id: str = string()
-    source_topics: list[str] = array(string)
-    source_topic_regex: list[str] = array(string)
-    state_changelog_topics: list[TopicInfo] = array(TopicInfo)
-    repartition_sink_topics: list[str] = array(string)
-    repartition_source_topics: list[TopicInfo] = array(TopicInfo)
-    copartition_groups: list[CopartitionGroup] = array(CopartitionGroup)
+    topic_configs: list[KeyValue] = array(KeyValue)
 
 
 @record(key=23, versions="0", flexible="0+")

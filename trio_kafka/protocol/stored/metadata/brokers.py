@@ -1,33 +1,16 @@
 """Metadata records of brokers."""
 
-from trio_kafka.protocol.schema import (
+from trio_kafka.protocol.fields import (
     array,
     boolean,
     int8,
-    int16,
     int32,
     int64,
-    record,
     string,
-    struct,
-    uint16,
     uuid,
 )
-
-
-@struct
-class BrokerEndpoint:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-    security_protocol: int = int16()
-
-
-@struct
-class BrokerFeature:
-    name: str = string()
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
+from trio_kafka.protocol.schema import record
+from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 
 
 @record(key=0, versions="0-4", flexible="0+")
@@ -38,8 +21,8 @@ class RegisterBrokerRecord:
     is_migrating_zk_broker: bool = boolean("2+")
     incarnation_id: bytes = uuid()
     broker_epoch: int = int64()
-    end_points: list[BrokerEndpoint] = array(BrokerEndpoint)
-    features: list[BrokerFeature] = array(BrokerFeature)
+    end_points: list[NodeListener] = array(NodeListener)
+    features: list[NodeFeature] = array(NodeFeature)
     rack: str | None = string(nullable="0+")
     fenced: bool = boolean(default=True)
     in_controlled_shutdown: bool = boolean("1+")

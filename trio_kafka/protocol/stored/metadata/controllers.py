@@ -1,31 +1,8 @@
 """Metadata records of controllers."""
 
-from trio_kafka.protocol.schema import (
-    array,
-    boolean,
-    int16,
-    int32,
-    record,
-    string,
-    struct,
-    uint16,
-    uuid,
-)
-
-
-@struct
-class ControllerEndpoint:
-    name: str = string()
-    host: str = string()
-    port: int = uint16()
-    security_protocol: int = int16()
-
-
-@struct
-class ControllerFeature:
-    name: str = string()
-    min_supported_version: int = int16()
-    max_supported_version: int = int16()
+from trio_kafka.protocol.fields import array, boolean, int32, uuid
+from trio_kafka.protocol.schema import record
+from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 
 
 @record(key=27, versions="0", flexible="0+")
@@ -35,8 +12,8 @@ class RegisterControllerRecord:
     controller_id: int = int32()
     incarnation_id: bytes = uuid()
     zk_migration_ready: bool = boolean()
-    end_points: list[ControllerEndpoint] = array(ControllerEndpoint)
-    features: list[ControllerFeature] = array(ControllerFeature)
+    end_points: list[NodeListener] = array(NodeListener)
+    features: list[NodeFeature] = array(NodeFeature)
 
 
 @record(key=29, versions="0", flexible="0+")

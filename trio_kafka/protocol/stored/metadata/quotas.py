@@ -1,12 +1,7 @@
 """Metadata records of client quotas."""
 
-from trio_kafka.protocol.schema import array, boolean, float64, record, string, struct
-
-
-@struct
-class EntityData:
-    entity_type: str = string()
-    entity_name: str | None = string(nullable="0+")
+from trio_kafka.protocol.schema import array, boolean, float64, record, string
+from trio_kafka.protocol.structs.cluster import EntityData
 
 
 @record(key=14, versions="0", flexible="0+")

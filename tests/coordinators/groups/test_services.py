@@ -1,0 +1,217 @@
+"""Requests as handlers make them: what never reaches a shard, and how answers are made."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import Factory, define
+from trio.testing import MockClock
+
+from tests.apis.kit import broker
+from tests.coordinators.groups.consumer.kit import Scene, refusal
+from trio_kafka.coordinators.groups.classic.values import (
+    Beating,
+    GroupProtocol,
+    Joined,
+    Joining,
+    Syncing,
+)
+from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.values import Heartbeat
+from trio_kafka.coordinators.groups.offset_values import (
+    AskedTopic,
+    Commit,
+    FetchOffsets,
+    PartitionOffset,
+    TopicOffsets,
+)
+from trio_kafka.coordinators.groups.services import ConsumerService
+from trio_kafka.coordinators.groups.settings import GroupSettings
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import ZERO_TOPIC_ID
+
+ASKED = AskedTopic("t", ZERO_TOPIC_ID, [0])
+
+
+# Classic groups
+
+
+def joining(session_timeout_ms: int = 10_000) -> Joining:
+    return Joining(
+        member_id="me",
+        client_id="c",
+        client_host="/h",
+        session_timeout_ms=session_timeout_ms,
+        rebalance_timeout_ms=1000,
+        protocol_type="consumer",
+        protocols=(GroupProtocol("range", b""),),
+        fresh="0",
+    )
+
+
+@pytest.mark.parametrize(
+    ("group", "session_ms", "code"),
+    [
+        ("", 0, ErrorCode.INVALID_GROUP_ID),
+        ("g", 6999, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ("g", 8001, ErrorCode.INVALID_SESSION_TIMEOUT),
+    ],
+)
+async def test_bounds_of_sessions_are_the_brokers(
+    autojump_clock: MockClock, group: str, session_ms: int, code: ErrorCode
+) -> None:
+    """They are looked at before anybody asks where the group is."""
+    settings = {"group.min.session.timeout.ms": "7000", "group.max.session.timeout.ms": "8000"}
+    async with broker(settings) as served:
+        found = served.broker.groups.classic.join(group, joining(session_ms), lambda answer: answer)
+
+        assert found == Joined(member_id="me", error=code)
+        for fits in (7000, 8000):
+            elsewhere = served.broker.groups.classic.join("g", joining(fits), _code)
+            assert elsewhere is ErrorCode.NOT_COORDINATOR
+
+
+async def test_errors_are_answers(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        classic = served.broker.groups.classic
+        syncing = Syncing(member_id="me", generation=1)
+        beating = Beating("me", None, 1)
+        found = [
+            answer
+            for group in ("", "g")
+            for answer in (
+                classic.sync(group, syncing, _code),
+                classic.heartbeat(group, beating, _code),
+                classic.leave(group, [], _code),
+                classic.describe([group], lambda answers: _code(answers[0])),
+            )
+        ]
+
+    invalid, elsewhere = ErrorCode.INVALID_GROUP_ID, ErrorCode.NOT_COORDINATOR
+    # An empty id may be described: old clients commit under it.
+    assert found == [invalid, invalid, invalid, elsewhere] + 4 * [elsewhere]
+
+
+def _code(answer: Any) -> Any:
+    return answer.code if isinstance(answer, KafkaError) else answer
+
+
+# Offsets
+
+
+def commit_of(group: str, offset: int) -> Commit:
+    row = PartitionOffset(0, offset, -1, "m")
+    return Commit(group_id=group, topics=[TopicOffsets("t", ZERO_TOPIC_ID, [row])])
+
+
+async def test_each_group_has_its_own_offsets(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups("a", "b")
+        offsets = served.broker.groups.offsets
+        assert offsets.commit(commit_of("a", 7), list) == [0]
+        assert offsets.commit(commit_of("b", 8), list) == [0]
+        assert offsets.delete("a", [ASKED], list) == [0]
+
+        asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
+        told = offsets.fetch(asked, list)
+
+    assert [[one.offset for one in topic.partitions] for (topic,) in told] == [[-1], [8]]
+
+
+async def test_an_error_of_one_group_is_that_groups_answer(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.serve_groups("a")
+        groups = served.broker.groups
+        groups.runtime.shards.pop(groups.partition_of("b"))
+        asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
+        known, error = groups.offsets.fetch(asked, list)
+
+        assert known[0].partitions[0].offset == -1
+        assert error.code is ErrorCode.NOT_COORDINATOR
+        with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+            groups.offsets.commit(commit_of("b", 7), list)
+        groups.runtime.shards.clear()
+
+
+async def test_offsets_of_no_group_are_not_deleted(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        with pytest.raises(KafkaError, match="INVALID_GROUP_ID"):
+            served.broker.groups.offsets.delete("", [ASKED], list)
+
+
+# Consumer groups
+
+
+@define
+class Runtime:
+    image: MetadataImage
+
+
+@define
+class Coordinator:
+    """Answers at once, from one shard."""
+
+    scene: Scene
+    runtime: Runtime
+    settings: GroupSettings = Factory(GroupSettings)
+
+    def submit(self, wait: str, group_id: str, event: Any, make: Callable[[Any], Any]) -> Any:
+        assert (wait, group_id) == ("ConsumerGroupHeartbeat", "g")
+        return make(self.scene.driver.ask(event))
+
+
+def service(level: int, *protocols: str) -> ConsumerService:
+    image = MetadataImage(features={"group.version": level})
+    settings = GroupSettings(protocols=protocols, consumer_assignors=("range",))
+    coordinator: Any = Coordinator(Scene({"a": 1}), Runtime(image), settings)
+    made = ConsumerService(coordinator, lambda size: b"\xff" * size)
+    made.follow(image)
+    return made
+
+
+def asked(member_id: str, **said: Any) -> Heartbeat:
+    return Heartbeat(
+        group_id="g",
+        member_id=member_id,
+        epoch=0,
+        client_id="c",
+        client_host="h",
+        rebalance_timeout_ms=5,
+        topics=["a"],
+        owned=[],
+        **said,
+    )
+
+
+def test_a_member_without_an_id_is_given_one_of_22_characters() -> None:
+    answer = service(1, "consumer").heartbeat(asked("", version=0), lambda told: told)
+
+    assert answer.member_id == "_" * 21 + "w"
+
+
+def test_groups_are_served_where_the_feature_and_the_setting_say_so() -> None:
+    assert service(1, "classic", "consumer").is_served
+    assert not service(0, "classic", "consumer").is_served
+    assert not service(1, "classic").is_served
+    with refusal(ErrorCode.UNSUPPORTED_VERSION):
+        service(0, "consumer").heartbeat(asked("m"), lambda told: told)
+    (error,) = service(0, "consumer").describe(["g"], lambda told: told)
+    assert isinstance(error, KafkaError)
+
+
+def test_what_is_wrong_with_a_request_is_said_before_anything_else() -> None:
+    with refusal(ErrorCode.UNSUPPORTED_ASSIGNOR):
+        service(1, "consumer").heartbeat(asked("m", assignor="uniform"), lambda told: told)
+    answer = service(1, "consumer").heartbeat(asked("m", assignor="range"), lambda told: told)
+    assert answer.member_id == "m"
+
+
+def test_all_shards_have_the_same_assignors() -> None:
+    one = service(1, "consumer")
+
+    found = one.submachine(Scene().driver.machine)
+
+    assert isinstance(found, ConsumerGroups)
+    assert found.state.assignors is one.assignors
+    assert one.assignors.names == ("range",)

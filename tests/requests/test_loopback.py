@@ -1,0 +1,216 @@
+"""Requests from within are requests like others: seen, changed, charged, counted."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.model import Endpoint
+from trio_kafka.plugin import Context, api
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
+from trio_kafka.records.batch import Record, encode_batch
+from trio_kafka.requests.api import api_of
+from trio_kafka.requests.loopback import IN_PROCESS, LISTENER, RefusedError
+from trio_kafka.security.principal import Principal
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.interceptors import RecordingOwner
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import World
+
+ALICE = Principal("User", "alice")
+
+
+def produce(topic: str, *, acks: int = -1, partition: int = 0, size: int = 10) -> ProduceRequest:
+    data = PartitionProduceData(partition, memoryview(encode_batch([Record(value=b"v" * size)])))
+    return ProduceRequest(
+        acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(topic, partition_data=[data])]
+    )
+
+
+def fetch(topic: str, **more: int) -> FetchRequest:
+    wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    given = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, **more}
+    return FetchRequest(topics=[FetchTopic(topic, partitions=[wanted])], **given)
+
+
+async def ask(served: ServedBroker, request: object, **more: Any) -> Any:
+    return await served.broker.parts.in_process.ask(request, **more)
+
+
+def figures(served: ServedBroker) -> Any:
+    (node,) = [node for _, node in served.broker.node.walk() if node.name == "in-process"]
+    return node.figures()
+
+
+async def test_what_is_produced_within_is_fetched_within(autojump_clock: MockClock) -> None:
+    await produce_and_fetch(simulated_world())
+
+
+@pytest.mark.slow
+async def test_what_lies_in_files_of_a_machine_is_read(tmp_path: Path) -> None:
+    await produce_and_fetch(RealWorld(), {"log.dirs": str(tmp_path / "data")})
+
+
+async def produce_and_fetch(world: World, settings: dict[str, str] | None = None) -> None:
+    async with served_broker(world, settings or {}) as served:
+        await served.create_topic("t")
+        made = await ask(served, produce("t"), version=12)
+        found = await ask(served, fetch("t"), version=12)
+        assert made.responses[0].partition_responses[0].base_offset == 0
+        data = found.responses[0].partitions[0]
+        assert (data.error_code, data.high_watermark) == (0, 1)
+        assert b"v" * 10 in bytes(data.records)
+        assert (figures(served)["in_hand"], figures(served)["asked"]) == (0, 2)
+
+
+async def test_interceptors_see_it_with_its_principal_and_its_listener_and_may_refuse(
+    autojump_clock: MockClock,
+) -> None:
+    seen: list[tuple[str, str, str, str]] = []
+
+    def look(request: ProduceRequest, context: Context) -> None:
+        seen.append((context.principal, context.client_id, context.listener, str(context.peer)))
+        if context.principal == "User:mallory":
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        served.broker.parts.interceptors.add(
+            "before", ProduceRequest, look, order=1, owner=RecordingOwner()
+        )
+        peer = Endpoint("10.0.0.7", 4711)
+        await ask(served, produce("t"), principal=ALICE, client_id="c", peer=peer, version=12)
+        mallory = Principal("User", "mallory")
+        refused = await ask(served, produce("t"), principal=mallory, version=12)
+
+    assert seen[0] == ("User:alice", "c", LISTENER.name, "10.0.0.7:4711")
+    row = refused.responses[0].partition_responses[0]
+    assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+async def test_it_is_counted_where_requests_are(autojump_clock: MockClock) -> None:
+    lives: list[Stamps] = []
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        times = served.broker.planes[0].request_metrics
+        times.follow(lives.append)
+        before = times.of(0).count
+        await ask(served, produce("t"), client_id="within", version=12)
+        times.unfollow(lives.append)
+        assert times.of(0).count == before + 1
+
+    (life,) = lives
+    assert (life.origin.listener, life.client_id, life.key) == (LISTENER.name, "within", 0)
+    assert life.request_bytes > 60
+    assert 0 < life.received <= life.handled <= life.answered <= life.sent
+
+
+async def test_who_is_throttled_waits_for_its_answer(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        served.broker.parts.quotas.quotas.set(("", "greedy"), {"producer_byte_rate": 100.0})
+        took = []
+        for client_id in ("greedy", "modest"):
+            began = trio.current_time()
+            answer = await ask(served, produce("t", size=2000), client_id=client_id, version=12)
+            took.append((answer.throttle_time_ms, trio.current_time() - began))
+        assert figures(served)["throttled"] == 1
+
+    (told_ms, waited_s), (other_ms, other_s) = took
+    assert told_ms > 500
+    assert waited_s == pytest.approx(told_ms / 1000, abs=0.1)
+    assert (other_ms, round(other_s)) == (0, 0)
+
+
+async def test_no_answer_is_none_and_where_a_client_loses_its_connection_it_is_refused(
+    autojump_clock: MockClock,
+) -> None:
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        assert await ask(served, produce("t", acks=0), version=12) is None
+        with pytest.raises(RefusedError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+            await ask(served, produce("t", acks=0, partition=7), version=12)
+        with pytest.raises(KafkaError, match="version 99"):
+            await ask(served, produce("t"), version=99)
+        with pytest.raises(KafkaError, match="is not served"):
+            await ask(served, EchoRequest())
+        with pytest.raises(TypeError):
+            await ask(served, EchoResponse())
+
+
+async def test_it_is_seen_where_requests_are(autojump_clock: MockClock) -> None:
+    async with served_broker(simulated_world()) as served, trio.open_nursery() as nursery:
+        await served.create_topic("t")
+        nursery.start_soon(
+            partial(ask, served, fetch("t", max_wait_ms=60_000), client_id="w", version=12)
+        )
+        await trio.sleep(1)
+        answer = await served.ask(DescribeRequestsRequest(which=0, client_id="w"))
+        (one,) = answer.requests
+        assert (one.api_name, one.listener, one.stage) == ("Fetch", LISTENER.name, "parked")
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_data_plane_serves_it_though_there_is_another(
+    autojump_clock: MockClock,
+) -> None:
+    settings = {
+        "listeners": "PLAINTEXT://broker:9092,CONTROL://broker:9094",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROL:PLAINTEXT",
+        "control.plane.listener.name": "CONTROL",
+    }
+    async with served_broker(simulated_world(), settings) as served:
+        data, control = served.broker.planes
+        await ask(served, MetadataRequest(topics=[]))
+        assert (data.request_metrics.of(3).count, control.request_metrics.of(3).count) == (1, 0)
+        assert served.broker.parts.in_process._channel is data._resources.channel
+
+
+async def test_a_broken_invariant_is_not_the_askers_matter(autojump_clock: MockClock) -> None:
+    """It stops the broker as if a client had asked."""
+
+    @api(EchoRequest)
+    def broken(request: EchoRequest, context: Context) -> EchoResponse:
+        raise InvariantError("broken")
+
+    found, raised = api_of(broken), list[BaseException]()
+    assert found is not None
+    with pytest.raises((InvariantError, ExceptionGroup)):
+        async with served_broker(simulated_world()) as served:
+            served.broker.parts.apis.add(found)
+            try:
+                await ask(served, EchoRequest())
+            except BaseException as error:
+                raised.append(error)
+                raise
+    assert not any(isinstance(error, InvariantError) for error in raised)
+
+
+@pytest.mark.parametrize(
+    ("detail", "message"),
+    [("key 999 version 0", "unknown API: key 999 version 0"), ("", "unknown API")],
+)
+def test_a_refusal_says_the_reason_and_the_detail(detail: str, message: str) -> None:
+    error = RefusedError("unknown API", detail)
+
+    assert str(error) == message
+    assert (error.reason, error.detail) == ("unknown API", detail)
+
+
+def test_no_client_can_have_the_listener() -> None:
+    assert LISTENER.name == IN_PROCESS.host
+    assert LISTENER.name != LISTENER.name.upper()

@@ -1,0 +1,78 @@
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from trio_kafka_spark.python import worker_python
+
+SHOW = "import os, sys; print(sys.executable, os.environ['PYTHONPATH'], *sys.argv[1:], sep='|')"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a cache"))
+    return tmp_path / "a cache"
+
+
+def test_workers_become_this_interpreter_without_the_archives_of_sources(cache: Path) -> None:
+    launcher = worker_python({}, local=True)
+
+    archives = ["/s/python/lib/pyspark.zip", "/s/python/lib/py4j-0.10.9.9-src.zip"]
+    others = ["/s/jars/core.jar", "/a b", "/x/*", "/other/pyspark.zip"]
+    path = ":".join([*archives, *others])
+    told = subprocess.run(
+        [launcher, "-c", SHOW, "a b", "", "*"],
+        env={"PYTHONPATH": path},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+
+    assert launcher.startswith(str(cache))
+    assert told.stdout == f"{sys.executable}|{':'.join(others)}|a b||*\n"
+
+
+def test_it_is_written_once_and_again_where_it_differs(cache: Path) -> None:
+    launcher = Path(worker_python({}, local=True))
+    text, written = launcher.read_text(), launcher.stat().st_ino
+
+    assert worker_python({"PYSPARK_PYTHON": str(launcher)}, local=True) == str(launcher)
+    assert launcher.stat().st_ino == written
+    launcher.write_text("old")
+    worker_python({"PYSPARK_PYTHON": sys.executable}, local=True)
+    assert launcher.read_text() == text
+    assert os.access(launcher, os.X_OK)
+
+
+def test_another_interpreter_that_is_named_is_kept(cache: Path) -> None:
+    for local in (True, False):
+        assert worker_python({"PYSPARK_PYTHON": "/other"}, local=local) == "/other"
+    assert not cache.exists()
+
+
+def test_workers_elsewhere_run_this_interpreter(cache: Path) -> None:
+    launcher = worker_python({}, local=True)
+
+    assert worker_python({}, local=False) == sys.executable
+    assert worker_python({"PYSPARK_PYTHON": launcher}, local=False) == sys.executable
+
+
+def test_a_spark_that_is_not_installed_here_has_the_pyspark_of_its_archive(cache: Path) -> None:
+    assert worker_python({"SPARK_HOME": "/opt/spark"}, local=True) == sys.executable
+    found = find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    home = str(Path(found.origin).parent)
+    assert worker_python({"SPARK_HOME": home}, local=True) != sys.executable
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    assert worker_python({}, local=True) == sys.executable
