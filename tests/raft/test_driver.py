@@ -337,7 +337,7 @@ async def test_an_append_that_fails_ends_the_quorum_too(world, autojump_clock) -
             world.universe.faults.add(CallFault(call="append", error="EIO", times=1))
 
             with pytest.raises(LogDirError):
-                driver.append([setting(1)], epoch, 0)
+                append(driver, [setting(1)], epoch, 33)
             await trio.sleep_forever()
 
     assert {type(one) for one in leaves(caught.value)} == {LogDirError}

@@ -21,7 +21,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
-from trio_kafka.records.batch import ProducerFields, Record, iterate_headers, read_records
+from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.testing.simulate.lives import ADDRESS
 from trio_kafka.world.world import World
@@ -152,7 +152,9 @@ class Clients:
             one.partition.send(one.values)
             batch = encode_batch(
                 [Record(timestamp=now, value=value) for value in one.values],
-                producer=ProducerFields(producer_id, 0 if producer_id >= 0 else -1, one.sequence),
+                producer_id=producer_id,
+                producer_epoch=0 if producer_id >= 0 else -1,
+                base_sequence=one.sequence,
             )
             data.append(PartitionProduceData(one.number, memoryview(batch)))
         # By id: a name may mean another topic when the request arrives.
