@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, TypedDict, Unpack, cast
 
 import trio
 
@@ -66,35 +66,44 @@ class RunningPlane:
         return self.counters.value("connections_closed", listener="PLAINTEXT", reason=reason)
 
 
+class PlaneOptions(TypedDict, total=False):
+    """Options of `running_plane`.
+
+    threads: handler tasks; 8. queued: bound of the request channel; 500. opened: whether it accepts
+    at once; yes. share_s: of the loop; 0.25 ms. memory: request memory in bytes; unbounded.
+    protected: protected listeners. listener: None: one processor. more: additional listeners.
+    """
+
+    threads: int
+    queued: int
+    listener: ListenerSettings
+    opened: bool
+    share_s: float
+    memory: int | None
+    protected: Sequence[str]
+    more: Sequence[ListenerSettings]
+
+
 @asynccontextmanager
 async def running_plane(
-    world: World,
-    handlers: Iterable[Callable[..., Any]],
-    *,
-    threads: int = 8,
-    queued: int = 500,
-    listener: ListenerSettings | None = None,
-    opened: bool = True,
-    share_s: float = 0.00025,
-    memory: int | None = None,
-    protected: Sequence[str] = (),
-    more: Sequence[ListenerSettings] = (),
+    world: World, handlers: Iterable[Callable[..., Any]], **options: Unpack[PlaneOptions]
 ) -> AsyncIterator[RunningPlane]:
-    """Run a plane with these handlers. memory: request memory in bytes. more:
-    additional listeners.
-    """
+    """Run a plane with these handlers."""
+    share_s, memory = options.get("share_s", 0.00025), options.get("memory")
     registry = Registry()
     for handler in handlers:
         made = api_of(handler)
         assert made is not None
         registry.add(made)
     root = Node("plane data", "plane")
-    channel = RequestChannel(queued, root, world.clock.elapsed)
+    channel = RequestChannel(options.get("queued", 500), root, world.clock.elapsed)
     counters = Counters()
     budget = LoopBudget(world.clock.elapsed, limit_s=max(0.002, share_s), share_s=share_s)
     parts = Parts(apis=registry, node_id=NodeId(1), cluster_id="cluster")
-    group = HandlerGroup(channel, parts, budget=budget, counters=counters, node=root, size=threads)
+    size = options.get("threads", 8)
+    group = HandlerGroup(channel, parts, budget=budget, counters=counters, node=root, size=size)
     timers = Timers(root)
+    protected = options.get("protected", ())
     limits = ConnectionLimits(world.network, counters, root, protected=protected)
     resources = PlaneResources(
         world=world,
@@ -108,12 +117,12 @@ async def running_plane(
     )
     plane = Plane("data", resources)
     parts.planes.append(plane)
-    settings = listener or ListenerSettings(processors=1)
+    settings = options.get("listener") or ListenerSettings(processors=1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(timers.run)
         await nursery.start(limits.run)
-        endpoint, *others = await nursery.start(plane.run, [settings, *more])
-        if opened:
+        endpoint, *others = await nursery.start(plane.run, [settings, *options.get("more", ())])
+        if options.get("opened", True):
             plane.open()
         yield RunningPlane(
             world=world,
@@ -143,11 +152,11 @@ async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
 
 @asynccontextmanager
 async def asked_plane(
-    world: World, handlers: Iterable[Callable[..., Any]], **how: Any
+    world: World, handlers: Iterable[Callable[..., Any]], **options: Unpack[PlaneOptions]
 ) -> AsyncIterator[tuple[RunningPlane, ScriptedClient]]:
     """Run a plane as `running_plane` does, with a client connection."""
     async with (
-        running_plane(world, handlers, **how) as plane,
+        running_plane(world, handlers, **options) as plane,
         connected(world, plane.endpoint) as client,
     ):
         yield plane, client
