@@ -1,7 +1,7 @@
 """History of what clients did, in the order in which they did it.
 
 Call each method when the event happens: `sent` before the request leaves, `acknowledged` when the
-answer has arrived. A record is any hashable value that tells it from the others, such as its value.
+answer has arrived. A record is any hashable value that identifies it, such as its value.
 """
 
 from collections.abc import Hashable, Iterator
@@ -39,7 +39,7 @@ class Sent(Event):
 
 @frozen(kw_only=True)
 class Acknowledged(Event):
-    """An answer without error. offset: -1 if the producer was not told."""
+    """An answer without error. offset: -1 if it is unknown."""
 
     producer: str
     record: Hashable

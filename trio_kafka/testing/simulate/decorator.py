@@ -26,7 +26,7 @@ _NO_SETTINGS: Final[Mapping[str, str]] = {}
 
 @define(eq=False, kw_only=True)
 class Seeds:
-    """How the runs of a test are set up.
+    """Set-up of the runs of a test.
 
     seeds: their number, or the seeds themselves.
     settings: of the broker, texts by Kafka's names. limit_s: of virtual time for one run.

@@ -1,4 +1,4 @@
-"""What a simulated test gets: a broker, clients, faults and a history, all decided by one seed."""
+"""Simulation: the broker, clients, faults and history of one run, all decided by one seed."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager

@@ -81,7 +81,7 @@ class SimulatedRun:
     def half_open(self, one: str, other: str) -> int:
         """Make the connections between two machines half-open, and return their number.
 
-        As after a firewall has forgotten them: what either end sends is lost, and no end is told.
+        As after a firewall has forgotten them: what either end sends is lost, without a reset.
         An end that sends learns of it after 15 min, as on Linux. New connections work.
         """
         found = 0
