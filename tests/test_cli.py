@@ -85,7 +85,7 @@ def test_what_is_imported_is_not_looked_at_again_and_the_collector_is_as_before(
         (
             ["requests", "newest", "--bootstrap", "h:1"],
             "requests",
-            "'newest' (choose from 'in-hand'",
+            "'newest' (choose from 'in-flight'",
         ),
     ],
 )

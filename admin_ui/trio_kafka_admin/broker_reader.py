@@ -21,7 +21,7 @@ from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListPluginsResponse,
 )
 from trio_kafka.protocol.messages.k10010_describe_requests import (
-    IN_HAND,
+    IN_FLIGHT,
     DescribeRequestsRequest,
     DescribeRequestsResponse,
 )
@@ -73,8 +73,8 @@ class BrokerReader:
     async def _read_overview(self) -> TreeSnapshot:
         look = look_of(await self.tree(kinds=WORKING), trio.current_time())
         parts, (root, *_) = self.context.parts, next(iter(look.nodes))
-        in_hand = await self.requests(IN_HAND, watched_keys(parts), None, _MOST_WAITS)
-        waits = await long_waits(root, in_hand.requests)
+        in_flight = await self.requests(IN_FLIGHT, watched_keys(parts), None, _MOST_WAITS)
+        waits = await long_waits(root, in_flight.requests)
         return TreeSnapshot(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
 
     async def _read_queues(self) -> TreeSnapshot:

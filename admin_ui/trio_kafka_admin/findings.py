@@ -129,7 +129,7 @@ def dropped(place: Place) -> str | None:
 
 
 def busy_loop(place: Place) -> str | None:
-    if place.path[-1] != "turn" or not place.seconds or place.past is None:
+    if place.path[-1] != "loop" or not place.seconds or place.past is None:
         return None
     percent = 100 * place.grown("busy_s") / place.seconds
     if percent > _BUSY_PERCENT:
@@ -180,7 +180,7 @@ def slow_interceptor(place: Place) -> str | None:
 
 
 def fault_rule(place: Place) -> str | None:
-    struck = place.grown("done")
+    struck = place.grown("hits")
     if place["rule"] is None or struck <= 0:
         return None
     rule = f"rule {place.now.name} of plugin faults"

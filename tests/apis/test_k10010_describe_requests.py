@@ -11,7 +11,7 @@ from tests.network.test_processor import echo
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import (
-    IN_HAND,
+    IN_FLIGHT,
     LATEST,
     NOT_YET,
     SLOWEST,
@@ -182,4 +182,4 @@ async def test_texts_of_clients_are_bounded_and_no_content_is_shown(
 
 async def test_who_asks_is_in_hand_like_others_or_served_at_once(autojump_clock: MockClock) -> None:
     async with plane_of() as plane:
-        assert {one.stage for one in await lives(plane, IN_HAND)} <= {"handler"}
+        assert {one.stage for one in await lives(plane, IN_FLIGHT)} <= {"handler"}

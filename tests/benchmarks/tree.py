@@ -22,5 +22,5 @@ def figures_of(row: TreeRow) -> dict[str, int | float | str | bool | None]:
 
 def longest_turn_ms(address: Address) -> float | None:
     """The longest pass of the loop since the broker began; None: not ours."""
-    rows = rows_of(address, "plane data/turn")
+    rows = rows_of(address, "plane data/loop")
     return float(figures_of(rows[0])["longest_ms"] or 0) if rows else None

@@ -92,7 +92,7 @@ async def test_a_server_that_cannot_is_one_line_and_status_1(
 def test_one_line_is_one_request() -> None:
     answer = DescribeRequestsResponse(requests=[LIFE], truncated=True)
 
-    _, row, more = as_text(answer, "in-hand")
+    _, row, more = as_text(answer, "in-flight")
     shown = "Fetch 17 c-1 librdkafka 2 10.0.0.1:5 PLAINTEXT 1.500 parked Fetch: t-0"
     assert " ".join(row.split()) == shown
     assert more == MORE
@@ -106,7 +106,7 @@ def test_one_line_is_one_request() -> None:
 def test_a_plane_that_is_not_the_data_plane_is_named() -> None:
     LIFE.plane = "control"
     try:
-        _, row = as_text(DescribeRequestsResponse(requests=[LIFE]), "in-hand")
+        _, row = as_text(DescribeRequestsResponse(requests=[LIFE]), "in-flight")
     finally:
         LIFE.plane = "data"
 

@@ -5,6 +5,7 @@ import pytest
 
 from trio_kafka.cli import main
 from trio_kafka.cli.embedded import print_addresses, print_banner
+from trio_kafka.cli.testing_broker import print_testing_addresses
 from trio_kafka.introspect.log import get_logger
 
 
@@ -13,14 +14,14 @@ def served(monkeypatch):
     """The calls of `serve`, which stands in for a broker that stops at once with status 7."""
     calls = []
 
-    def serve(config, *, format_if_empty, ready=None):
+    def serve(config, *, format_if_empty, machine, ready=None):
         get_logger("trio_kafka.broker").info("served")
         calls.append((config, format_if_empty))
-        assert ready in (None, print_banner, print_addresses)
+        assert ready in (None, print_banner, print_addresses, print_testing_addresses)
         return 7
 
     module = ModuleType("trio_kafka.broker.main")
-    module.serve = serve
+    module.serve, module.this_machine = serve, None
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return calls
 
@@ -99,3 +100,21 @@ def test_a_broker_to_try_has_defaults_below_all_settings(served, tmp_path, monke
     assert first.listeners[0].startswith("PLAINTEXT://127.0.0.1:")
     assert (second.directories, second.listeners) == (("/a",), ("PLAINTEXT://localhost:7",))
     assert third.directories == ("/b",)
+
+
+def test_a_broker_for_tests_has_free_ports_and_its_controls(served):
+    assert main(["start", "--testing", "-c", "num.partitions=5"]) == 7
+
+    ((config, format_if_empty),) = served
+    assert format_if_empty is True
+    assert config.num_partitions == 5
+    assert config.given["listeners"].text == "PLAINTEXT://127.0.0.1:0"
+    assert config.given["plugin.faults.enabled"].text == "true"
+
+
+def test_a_broker_for_tests_needs_an_http_server(served, monkeypatch, capsys):
+    monkeypatch.setattr("trio_kafka.cli.testing_broker.find_spec", lambda _: None)
+
+    assert main(["start", "--testing"]) == 2
+    assert "install trio-kafka[http]" in capsys.readouterr().err
+    assert served == []

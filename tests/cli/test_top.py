@@ -34,7 +34,7 @@ def look_at(at: float, count: int) -> TreeSnapshot:
     return TreeSnapshot(
         at,
         {
-            (*PLANE, "turn"): Node("part", "turn", turn),
+            (*PLANE, "loop"): Node("part", "loop", turn),
             (*PLANE, "requests", "Fetch"): Node("part", "Fetch", fetch),
             (*PLANE, "request-channel", "requests"): Node("channel", "requests", queue),
             (*PLANE, "listener", "p-0"): Node("selector", "p-0", {"connections": 3}),
@@ -71,7 +71,7 @@ def test_the_first_look_is_of_all_since_the_start() -> None:
 
 
 def test_what_came_since_the_last_look_counts_from_nothing() -> None:
-    before = TreeSnapshot(100.0, {(*PLANE, "turn"): Node("part", "turn", {})})
+    before = TreeSnapshot(100.0, {(*PLANE, "loop"): Node("part", "loop", {})})
     shown = list(lines(before, look_at(101.0, 1)))
 
     fetch = cells(next(line for line in shown if line.startswith("Fetch")))

@@ -43,7 +43,7 @@ def test_the_readme_works_with_a_real_client(tmp_path: Path) -> None:
     assert lost == []
     [leaders] = [line for line in shown.splitlines() if "leaders-move" in line]
     [admin_line] = [line for line in shown.splitlines() if "slow-admin" in line]
-    assert "done=5" in leaders
-    assert "done=1" in admin_line
+    assert "hits=5" in leaders
+    assert "hits=1" in admin_line
     assert "moved" in after
     assert "leaders-move" not in after

@@ -13,7 +13,7 @@ from trio_kafka.introspect.snapshots import (
 from trio_kafka.introspect.tree import Figures
 
 PLANE = ("broker-1", "plane data")
-TURN = (*PLANE, "turn")
+TURN = (*PLANE, "loop")
 FETCH = (*PLANE, "requests", "Fetch")
 CHANNEL = (*PLANE, "request-channel", "requests")
 LIMITER = (*PLANE, "request-handlers", "num.io.threads")
@@ -33,7 +33,7 @@ def look_at(at: float, count: int) -> TreeSnapshot:
     queue: Figures = {"depth": 2, "bound": 500, "high_water": 7, "items": count, "oldest_s": 0.25}
     limiter: Figures = {"waiting": 1, "tokens": 8, "borrowed": 6}
     nodes = {
-        TURN: NodeSnapshot("part", "turn", turn),
+        TURN: NodeSnapshot("part", "loop", turn),
         FETCH: NodeSnapshot("part", "Fetch", fetch),
         CHANNEL: NodeSnapshot("channel", "requests", queue),
         LIMITER: NodeSnapshot("limiter", "num.io.threads", limiter),

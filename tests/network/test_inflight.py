@@ -123,7 +123,7 @@ async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock)
         plane.budget.elapsed = count().__next__  # each step is too long to be the first of many
         await client.ask(WaitRequest(), 0)
 
-    assert seen == [[], [(Stage.HANDLER, "turns of the loop")]]
+    assert seen == [[], [(Stage.HANDLER, "its next slice of the loop")]]
 
 
 async def test_answers_that_a_socket_does_not_take_are_seen(autojump_clock: MockClock) -> None:

@@ -40,7 +40,7 @@ async def test_a_plugin_is_a_node_with_its_state_and_what_it_gives(
         "setting.max.length": "100",
         "setting.token": "(hidden)",
     }
-    assert (inner["state"], inner["tasks"], inner["in_hand"]) == ("ready", 1, 0)
+    assert (inner["state"], inner["tasks"], inner["in_flight"]) == ("ready", 1, 0)
     assert plugins == {"ready": 1}
 
 

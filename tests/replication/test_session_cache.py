@@ -258,3 +258,11 @@ def test_a_poll_for_itself_takes_many_partitions_in_later(size: int) -> None:
     assert now == (size if size == MOST_AT_ONCE else 0)
     assert len(session.dirty) == size
     assert (list(session.partitions), len(session.rest)) == (keys(size), 0)
+
+
+def test_the_partitions_of_a_session_are_told() -> None:
+    cache = new_cache()
+    session = poll(cache, size=3)
+
+    assert cache.keys_of(session.id) == keys(3)
+    assert cache.keys_of(session.id + 1) == []

@@ -107,6 +107,6 @@ async def test_a_look_at_many_connections_pauses(autojump_clock: MockClock) -> N
 
         steps = inspect_requests([plane.plane], Selection.IN_FLIGHT, lambda stamps, client: True)
         assert sum(1 for _ in steps) == 3
-        in_hand, _ = seen(plane, Selection.IN_FLIGHT, 1000)
-        assert len(in_hand) == 130
-        assert {one.stage for one in in_hand} == {"handler", "queued"}
+        in_flight, _ = seen(plane, Selection.IN_FLIGHT, 1000)
+        assert len(in_flight) == 130
+        assert {one.stage for one in in_flight} == {"handler", "queued"}

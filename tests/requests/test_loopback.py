@@ -74,7 +74,7 @@ async def produce_and_fetch(world: World, settings: dict[str, str] | None = None
         data = found.responses[0].partitions[0]
         assert (data.error_code, data.high_watermark) == (0, 1)
         assert b"v" * 10 in bytes(data.records)
-        assert (figures(served)["in_hand"], figures(served)["asked"]) == (0, 2)
+        assert (figures(served)["in_flight"], figures(served)["asked"]) == (0, 2)
 
 
 async def test_interceptors_see_it_with_its_principal_and_its_listener_and_may_refuse(

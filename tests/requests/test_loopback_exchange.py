@@ -31,9 +31,9 @@ async def test_who_is_cancelled_has_left_and_nothing_of_it_stays(
             asked = fetch("t", max_wait_ms=60_000, min_bytes=1)
             nursery.start_soon(partial(ask, served, asked, version=12))
             await wait_all_tasks_blocked()
-            assert figures(served)["in_hand"] == 1
+            assert figures(served)["in_flight"] == 1
             nursery.cancel_scope.cancel()
-        assert figures(served)["in_hand"] == 0
+        assert figures(served)["in_flight"] == 0
 
 
 async def test_many_at_once_wait_for_room_and_are_all_answered(
@@ -93,7 +93,7 @@ async def test_one_that_gave_up_waiting_for_room_passes_it_on(
             else:
                 for scope in scopes[2::2]:
                     scope.cancel()
-        assert figures(served)["in_hand"] == 0
+        assert figures(served)["in_flight"] == 0
     left = [0, 1, 3, 4, 5, 6, 7, 8] if called else [0, 1, 3, 5, 7]
     assert sorted(answers) == list(map(str, left))
 

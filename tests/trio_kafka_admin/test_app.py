@@ -50,7 +50,7 @@ REFUSED = [
     ("/admin/tree?path=nowhere", 404, "broker-1 has no node 'nowhere'"),
     ("/admin/tree?depth=x", 400, "depth=x: want a number from -1 to 1000"),
     ("/admin/queues?limit=0", 400, "limit=0: want a number from 1 to 5000"),
-    ("/admin/requests?which=<b>", 400, "which='<b>': want one of in-hand, latest, slowest"),
+    ("/admin/requests?which=<b>", 400, "which='<b>': want one of in-flight, latest, slowest"),
     ("/admin/requests?api=Nope", 400, "api='Nope': no served API has that name or key"),
     ("/admin/tree?path=%ff", 400, "the query cannot be decoded"),
 ]

@@ -72,7 +72,7 @@ async def test_an_overview_reads_no_node_of_which_there_are_thousands(
 
         assert before is None
         assert {node.kind for node in after.nodes.values()} <= set(WORKING)
-        assert ("broker-1", "plane data", "turn") in after.nodes
+        assert ("broker-1", "plane data", "loop") in after.nodes
 
 
 async def test_queues_are_all_that_is_read_for_their_page(autojump_clock: MockClock) -> None:

@@ -11,8 +11,8 @@ from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_admin.kit import Ui, admin_ui
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
-from trio_kafka.testing.fault_rules import FaultRules
-from trio_kafka.testing.faults import Faults
+from trio_kafka.testing.faults import FaultRule, Faults
+from trio_kafka.testing.faults.tables import table_of
 from trio_kafka.testing.scripted_client import newest
 from trio_kafka_admin.derived_nodes import LEAST_LAG, long_waits
 
@@ -25,12 +25,9 @@ async def words_of(ui: Ui) -> list[str]:
 
 def slow_down(ui: Ui, api: str, delay_s: float) -> dict[str, Any]:
     """A rule as the plugin `faults` has it, under that plugin's node."""
-    broker, faults = ui.served.broker, Faults([])
-    rules = FaultRules(faults, broker.parts.apis, broker.node.add("rules", "part"), most=1)
-    rule = {"name": "late", "api": api, "delay_ms": delay_s * 1000}
-    rules.add(rule)
-    faults.put_on(broker.parts.interceptors)
-    return rule
+    broker = ui.served.broker
+    faults = Faults(broker, node=broker.node.add("rules", "part"))
+    return table_of(faults.add(FaultRule(name="late", api=api, delay_s=delay_s)).rule)
 
 
 async def test_an_api_that_a_plugin_slows_down_is_found_with_the_plugin_and_its_rule(
@@ -83,11 +80,11 @@ async def test_a_poll_that_waits_for_records_is_no_finding(autojump_clock: MockC
         poll = fetch_request("t", 0, max_wait_ms=60_000)
         nursery.start_soon(client.ask, poll, 12)
         await trio.sleep(30)
-        in_hand = await ui.json("/admin/api/requests?which=in-hand&api=Fetch")
+        in_flight = await ui.json("/admin/api/requests?which=in-flight&api=Fetch")
         found = await words_of(ui)
         nursery.cancel_scope.cancel()
 
-    assert [one["stage"] for one in in_hand["requests"]] == ["parked"]
+    assert [one["stage"] for one in in_flight["requests"]] == ["parked"]
     assert found == []
 
 

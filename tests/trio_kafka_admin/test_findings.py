@@ -109,13 +109,13 @@ def test_a_rule_tells_what_is_so_now(
         ("request-log", "channel", {"dropped": 4}, {"dropped": 4}, None),
         ("replica-manager/Fetch", "purgatory", {"dropped": 1}, {"dropped": 4}, None),
         (
-            "plane data/turn",
+            "plane data/loop",
             "part",
             {"busy_s": 1.0},
             {"busy_s": 2.9},
             "the loop of plane data is busy for 95 % of the time",
         ),
-        ("plane data/turn", "part", {"busy_s": 1.0}, {"busy_s": 2.8}, None),
+        ("plane data/loop", "part", {"busy_s": 1.0}, {"busy_s": 2.8}, None),
         (
             "watchdog",
             "part",

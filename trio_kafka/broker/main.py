@@ -25,26 +25,33 @@ from trio_kafka.world.world import World
 _logger: Final = get_logger(__name__)
 
 
+def this_machine(descriptors: int) -> RealWorld:
+    """Return the world of a broker in production. descriptors: limit of the process."""
+    return RealWorld(MachineClock(), descriptors=descriptors)
+
+
 def serve(
     config: BrokerConfig,
     *,
     format_if_empty: bool,
     ready: Callable[[RunningBroker], None] | None = None,
+    machine: Callable[[int], RealWorld] = this_machine,
 ) -> int:
     """Run a broker until SIGTERM or SIGINT and return the exit status; a second signal ends it at
     once.
 
-    ready: called when clients are served.
+    ready: called when clients are served. machine: returns the world, for a limit of descriptors.
     """
     limit = raise_descriptor_limit()
-    clock = MachineClock()
+    world = machine(limit)
+    clock = world.clock
 
     async def run() -> int:
         async with stop_signals() as stop:
             with stop.starting:
                 async with Broker(
                     config,
-                    RealWorld(clock, descriptors=limit),
+                    world,
                     format_if_empty=format_if_empty,
                     open_files=budget_of(limit),
                     abandoned=partial(end_process, STOPPED),

@@ -14,7 +14,7 @@ from trio_kafka.cli.broker_options import declare_broker
 from trio_kafka.cli.output import LEFT, RIGHT, columns, declare_json, print_answer
 from trio_kafka.model import Endpoint
 from trio_kafka.protocol.messages.k10010_describe_requests import (
-    IN_HAND,
+    IN_FLIGHT,
     LATEST,
     NOT_YET,
     SLOWEST,
@@ -28,16 +28,16 @@ MORE: Final = "There are more requests: narrow the output with --api or --client
 NO_NAMES: Final = "the server cannot filter by --api: leave it out, or update the broker"
 NO_REQUESTS: Final = "the server has no API DescribeRequests: only a trio-kafka broker has it"
 _NAMES_SINCE: Final = 1  # version of DescribeRequests
-KINDS: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
+KINDS: Final = {"in-flight": IN_FLIGHT, "latest": LATEST, "slowest": SLOWEST}
 
 
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "which",
         nargs="?",
-        default="in-hand",
+        default="in-flight",
         choices=list(KINDS),
-        help="in-hand: in flight now, with stage and wait; latest; slowest: of the last hour",
+        help="in-flight: in flight now, with stage and wait; latest; slowest: of the last hour",
     )
     declare_broker(parser)
     parser.add_argument(
@@ -71,7 +71,7 @@ def requests(
 
 def read_requests(
     address: Endpoint,
-    which: str = "in-hand",
+    which: str = "in-flight",
     *,
     api: Sequence[str] = (),
     client: str | None = None,
@@ -95,7 +95,7 @@ def read_requests(
 
 _HOPS: Final = ("queue", "local", "remote", "response_queue", "send", "throttle")
 _CLIENT: Final = ("API", "v", "client", "software", "peer", "listener")
-_IN_HAND: Final = (*_CLIENT, "age ms", "stage", "waits for")
+_IN_FLIGHT: Final = (*_CLIENT, "age ms", "stage", "waits for")
 _ENDED: Final = (
     *_CLIENT,
     "ago s",
@@ -112,12 +112,12 @@ _ENDED_REST: Final = ("plugin", "bytes in", "out", "error")
 
 def as_text(answer: DescribeRequestsResponse, which: str) -> Iterator[str]:
     """Yield the lines of a table."""
-    if which == "in-hand":
+    if which == "in-flight":
         rows = [
             [*_client_cells(one), _ms(one.age_us), one.stage, one.waits_for or "-"]
             for one in answer.requests
         ]
-        yield from columns(_IN_HAND, rows, [LEFT] * len(_CLIENT) + [RIGHT, LEFT, LEFT])
+        yield from columns(_IN_FLIGHT, rows, [LEFT] * len(_CLIENT) + [RIGHT, LEFT, LEFT])
     else:
         rows = [[*_client_cells(one), *_time_cells(one)] for one in answer.requests]
         head = _ENDED + _ENDED_REST

@@ -96,7 +96,7 @@ def loops(before: TreeSnapshot | None, after: TreeSnapshot) -> list[LoopLoad]:
     """Return the load of the loop for each plane."""
     found = []
     for path, node in after.nodes.items():
-        if path[-1] != "turn" or len(path) < 2:
+        if path[-1] != "loop" or len(path) < 2:
             continue
         past = _past(before, path)
         loop = LoopLoad(

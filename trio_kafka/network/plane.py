@@ -72,7 +72,7 @@ class Plane:
         """
         budget = self._resources.budget
         with ExitStack() as stack:
-            stack.enter_context(self._node.child("turn", "part", budget.figures))
+            stack.enter_context(self._node.child("loop", "part", budget.figures))
             stack.enter_context(budget.installed())
             async with trio.open_nursery() as nursery:
                 await nursery.start(self._resources.handlers.run)

@@ -16,7 +16,7 @@ from trio_kafka.wire.server import Segments
 
 # Values of `Request.waits_for` for a request without a handler, or one that is served in steps.
 IN_QUEUE: Final = "a free handler"
-IN_STEPS: Final = "turns of the loop"
+IN_STEPS: Final = "its next slice of the loop"
 
 
 class ConnectionPort(Protocol):

@@ -309,7 +309,7 @@ class Generation:
         return {
             "state": self.lifecycle.state.value,
             "since": self.lifecycle.since,
-            "in_hand": self.in_flight.count,
+            "in_flight": self.in_flight.count,
             "tasks": len(self.tasks),
             "failures": self.failures,
         }

@@ -136,6 +136,11 @@ class SessionCache:
         partition = None if session is None else session.partitions.get(key)
         return None if partition is None else partition.wanted
 
+    def keys_of(self, session_id: int) -> list[FetchKey]:
+        """Return the partitions of a session; none if it is unknown."""
+        session = self._sessions.get(session_id)
+        return [] if session is None else list(session.partitions)
+
     def remove(self, session_id: int) -> None:
         """End a session. Idempotent."""
         session = self._sessions.pop(session_id, None)

@@ -318,7 +318,7 @@ class InProcessClient:
 
     def _figures(self) -> Figures:
         return {
-            "in_hand": len(self.connections),
+            "in_flight": len(self.connections),
             "high_water": self._high_water,
             "asked": self._asked,
             "throttled": self._throttled,

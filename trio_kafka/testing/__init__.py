@@ -1,18 +1,22 @@
 """Test kit for this project and for code built on it."""
 
 __all__ = [
+    "api_limits",
+    "api_names",
     "asgi",
     "broker",
     "checkers",
     "clients",
+    "controls",
     "direct",
-    "fault_rules",
     "faults",
     "harness",
     "interceptors",
     "machines",
     "planes",
     "processes",
+    "recorder",
+    "running",
     "sample_apis",
     "scripted_client",
     "simulate",

@@ -9,7 +9,7 @@ import trio
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.snapshots import HOPS
 from trio_kafka.protocol.messages.k10010_describe_requests import (
-    IN_HAND,
+    IN_FLIGHT,
     LATEST,
     NOT_YET,
     SLOWEST,
@@ -23,7 +23,7 @@ from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
 from trio_kafka_builtin.asgi_json import HttpError
 
-WHICH: Final = {"in-hand": IN_HAND, "latest": LATEST, "slowest": SLOWEST}
+WHICH: Final = {"in-flight": IN_FLIGHT, "latest": LATEST, "slowest": SLOWEST}
 _A_STEP: Final = 32  # requests between two checkpoints
 _WIDTH: Final = 160  # of a bar, pixels
 _FIELDS: Final = [field.name for field in fields_of(RequestLife)]
@@ -62,9 +62,9 @@ def _row(life: RequestLife) -> dict[str, Any]:
 
 def show(data: Data, place: Place) -> Iterator[Html]:
     del place
-    in_hand = data["which"] == "in-hand"
-    columns = (*_WHO, *(_IN_HAND if in_hand else _OVER))
-    empty = "No request is in flight." if in_hand else "No request has been served yet."
+    in_flight = data["which"] == "in-flight"
+    columns = (*_WHO, *(_IN_FLIGHT if in_flight else _OVER))
+    empty = "No request is in flight." if in_flight else "No request has been served yet."
     key = itemgetter("peer", "number", "api_key", "correlation_id")
     yield from table(f"requests-{data['which']}", columns, data["requests"], key=key, empty=empty)
     if data["truncated"]:
@@ -120,7 +120,7 @@ _WHO: Final = (
     words("peer", "peer"),
     Column(head="listener", show=_listener),
 )
-_IN_HAND: Final = (
+_IN_FLIGHT: Final = (
     _ms("age_us", "age ms"),
     words("stage", "stage"),
     words("waits_for", "waits for"),

@@ -1,3 +1,3 @@
-"""Fault injection by rules over HTTP: delays, errors, disconnects."""
+"""Test controls over HTTP: fault rules, recorded requests, limits of API versions."""
 
 __all__ = ["plugin"]

@@ -158,7 +158,7 @@ class AuditInterceptor:
                 self._add("sessions", figures["sessions"], figures["slots"])
             case "file", "open-files":
                 self._add("open files", figures["open"], figures["budget"])
-            case "part", "turn" if "tasks" in figures:
+            case "part", "loop" if "tasks" in figures:
                 first = self._at_first.get("tasks", figures["tasks"])
                 self._add("tasks", figures["tasks"], first + OTHERS)
                 now["lag ms"] = figures["lag_ms"]

@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
-from trio_kafka.plugin import Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
+from trio_kafka.plugin import NO_ANSWER, Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.interceptors.around import _AroundCall
@@ -793,3 +793,32 @@ async def test_calls_leave_nothing_behind(autojump_clock: MockClock) -> None:
             assert len(left()) == before
         finally:
             gc.enable()
+
+
+async def test_an_around_leaves_a_request_without_a_response(autojump_clock: MockClock) -> None:
+    async def silent(request: EchoRequest, context: Context, forward: Any) -> Any:
+        return NO_ANSWER if request.text == "drop" else await forward(request)
+
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        owner = put_around(plane, silent, EchoRequest)
+        await client.send(request_frame(EchoRequest("drop"), 1, correlation=1))
+        await client.send(request_frame(EchoRequest("more"), 1, correlation=2))
+
+        correlation, answer = await client.receive_answer(EchoResponse, 1)
+
+        assert (correlation, answer.text) == (2, "more")
+        assert owner.failures == []
+        assert plane.group.limiter.borrowed_tokens == 0
+
+
+async def test_an_around_gives_a_response_as_bytes(autojump_clock: MockClock) -> None:
+    async def encoded(request: EchoRequest, context: Context, forward: Any) -> Encoded:
+        return Encoded(to_bytes(await forward(request), context.version))
+
+    world = simulated_world()
+    async with running_plane(world, [echo]) as plane, connected(world, plane.endpoint) as client:
+        owner = put_around(plane, encoded, EchoRequest)
+
+        assert (await client.ask(EchoRequest("a"), 1)).text == "a"
+        assert owner.failures == []

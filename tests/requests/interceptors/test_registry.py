@@ -169,3 +169,25 @@ async def test_each_interceptor_is_in_the_tree_with_its_limit() -> None:
     assert with_others.limiter is shared
     interceptors.remove(own)
     assert len(node.children) == 2
+
+
+def test_limits_narrow_an_api_beside_its_interceptors() -> None:
+    apis = registry()
+    interceptors = Interceptors(apis)
+    interceptors.limit({10100: (0, 0), 10101: (0, -1)})
+    found = apis.get(10100)
+
+    assert found is not None
+    assert (found.first, found.last) == (0, 0)
+    assert apis.get(10101) is None
+    one = interceptors.add(
+        "before", EchoRequest, plain, order=0, owner=RecordingOwner(), versions=(0, 1)
+    )
+    interceptors.remove(one)
+    assert apis.get(10101) is None
+    with pytest.raises(ValueError, match="no version of Echo is left"):
+        interceptors.add(
+            "before", EchoRequest, plain, order=0, owner=RecordingOwner(), versions=(1, 1)
+        )
+    interceptors.limit({})
+    assert apis.get(10101) is not None

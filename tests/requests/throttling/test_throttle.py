@@ -322,7 +322,7 @@ async def test_work_without_a_payer_is_told_to_operators(autojump_clock: MockClo
         await served.create_topic("t")
         await alter(served, entry({"client-id": "scripted"}, request_percentage=1))
         throttle = served.broker.parts.quotas
-        request = in_hand(served, begun_s_ago=0.25, now=throttle.quotas.now())
+        request = in_flight(served, begun_s_ago=0.25, now=throttle.quotas.now())
 
         throttle.exempt(request)
 
@@ -330,7 +330,9 @@ async def test_work_without_a_payer_is_told_to_operators(autojump_clock: MockClo
         assert throttle.is_charged(request)
 
 
-def in_hand(served: ServedBroker, begun_s_ago: float, now: float, handled: float = 0.0) -> Request:
+def in_flight(
+    served: ServedBroker, begun_s_ago: float, now: float, handled: float = 0.0
+) -> Request:
     """A request without a client id, as its handler ends."""
     (plane,) = [one for one in served.broker.parts.planes if one.name == "data"]
     (connection,) = [one for each in plane.processors for one in each.connections.values()]
@@ -346,7 +348,7 @@ async def test_work_is_the_handlers_own_and_the_sending_of_the_answer_before(
         await alter(served, entry({"client-id": None}, request_percentage=1000))
         throttle, accounts = served.broker.parts.quotas, kinds(served)["Request"]
         now = throttle.quotas.now()
-        parked = in_hand(served, begun_s_ago=5.0, now=now, handled=now - 4.9)  # worked 0.1 s
+        parked = in_flight(served, begun_s_ago=5.0, now=now, handled=now - 4.9)  # worked 0.1 s
 
         throttle.charge(parked)
         first = accounts.of("ANONYMOUS", "", 0).meter.measure(throttle.quotas.now_ms())

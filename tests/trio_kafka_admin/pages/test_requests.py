@@ -24,7 +24,7 @@ async def test_a_request_on_its_way_says_where_it_is_and_what_it_waits_for(
         topic = await ui.served.create_topic("orders")
         nursery.start_soon(fetch, ui, topic)
         await trio.sleep(10)
-        [row] = table_of(await ui.page("/admin/requests?api=fetch"), "requests-in-hand")
+        [row] = table_of(await ui.page("/admin/requests?api=fetch"), "requests-in-flight")
         twin = await ui.json("/admin/api/requests?api=1")
 
         assert (row["API"], row["stage"], row["waits for"]) == (
@@ -32,7 +32,7 @@ async def test_a_request_on_its_way_says_where_it_is_and_what_it_waits_for(
             "parked",
             "Fetch: orders-0",
         )
-        assert twin["which"] == "in-hand"
+        assert twin["which"] == "in-flight"
         assert [one["stage"] for one in twin["requests"]] == ["parked"]
         nursery.cancel_scope.cancel()
 
@@ -97,7 +97,9 @@ async def test_a_page_asks_for_itself_as_a_request_that_is_served(
     autojump_clock: MockClock,
 ) -> None:
     async with admin_ui() as ui:
-        [row] = table_of(await ui.page("/admin/requests?api=DescribeRequests"), "requests-in-hand")
+        [row] = table_of(
+            await ui.page("/admin/requests?api=DescribeRequests"), "requests-in-flight"
+        )
 
         assert row["stage"] == "handler"
 

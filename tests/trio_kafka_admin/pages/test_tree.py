@@ -75,7 +75,7 @@ async def test_the_whole_tree_of_a_broker_is_shown(autojump_clock: MockClock) ->
         rows = (await ui.json("/admin/api/tree"))["rows"]
 
         names = {one.text for one in page.one("div", id="tree").all("a")}
-        assert names >= {"broker-1", "scheduler", "orders-0", "request-handlers", "plugins", "turn"}
+        assert names >= {"broker-1", "scheduler", "orders-0", "request-handlers", "plugins", "loop"}
         walked = [node.name for _, node in ui.served.broker.node.walk()]
         assert [one["name"] for one in rows] == walked
         assert {"connection", "task", "channel", "log"} <= {one["kind"] for one in rows}

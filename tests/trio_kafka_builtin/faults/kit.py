@@ -1,4 +1,4 @@
-"""A plugin of faults in a harness, asked as an ASGI app."""
+"""The plugin in a harness, asked as an ASGI app."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitReques
 from trio_kafka_builtin.faults.plugin import faults
 
 AUTHORIZED = {"trio_kafka": {"authorized": True}}
-TIMED_OUT = {"name": "t", "api": "Echo", "error": "REQUEST_TIMED_OUT"}
+MOVED = {"name": "t", "api": "Echo", "error": "NOT_LEADER_OR_FOLLOWER"}
 
 
 @api(EchoRequest)
@@ -35,10 +35,10 @@ class Http:
     """What a client with the plane's token gets."""
 
     harness: PluginHarness
-    path: str = "/faults"
+    path: str = "/testing/v1"
     extensions: dict[str, Any] = AUTHORIZED
 
-    async def __call__(self, method: str, below: str = "", body: Any = None) -> Answer:
+    async def __call__(self, method: str, below: str = "/faults", body: Any = None) -> Answer:
         mount = self.harness.mounts.find(self.path)
         assert mount is not None
         sent = (

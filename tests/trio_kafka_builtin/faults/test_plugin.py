@@ -1,35 +1,46 @@
-"""The plugin's life: rules go with it; and a real broker, a real client and curl."""
+"""The plugin's life: rules go with it; and the guide with a real broker and a real client."""
 
-import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import trio
-from confluent_kafka import Producer
 from trio.testing import MockClock
 
 from tests.project.tree import ROOT
-from tests.trio_kafka_builtin.faults.kit import TIMED_OUT, Http, code, harness_with
+from tests.trio_kafka_builtin.faults.kit import MOVED, Http, code, harness_with
+from trio_kafka.requests.registry import installed_apis
+from trio_kafka.testing.faults.tables import KEYS, rules_of
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.processes import broker_process, unused_port
 from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka_builtin.faults.plugin import faults
 
 GUIDE = ROOT / "docs" / "how-to" / "faults.md"
-HTTP = "127.0.0.1:8083"
+# An idempotent producer of 20 records, one after the other.
+PRODUCE = """
+import json
+from confluent_kafka import Producer
+at = json.load(open("addresses.json"))["bootstrap"]
+producer = Producer({"bootstrap.servers": at, "enable.idempotence": True})
+lost = []
+for number in range(20):
+    producer.produce("orders", b"%d" % number, on_delivery=lambda e, _: e and lost.append(e))
+    assert producer.flush(20) == 0
+assert not lost
+"""
 
 
 async def test_it_is_off_where_no_setting_turns_it_on(autojump_clock: MockClock) -> None:
     async with PluginHarness(faults) as harness:
-        assert harness.mounts.find("/faults") is None
+        assert harness.mounts.find("/testing/v1") is None
         assert harness.hosted.current is None
 
 
 async def test_rules_go_when_the_plugin_stops(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
-        await Http(harness).add(**TIMED_OUT)
+        await Http(harness).add(**MOVED)
         assert await code(harness) != 0
 
         with trio.move_on_after(5):
@@ -41,8 +52,8 @@ async def test_rules_go_when_the_plugin_stops(autojump_clock: MockClock) -> None
 
 async def test_rules_do_not_outlive_a_reload(autojump_clock: MockClock) -> None:
     async with harness_with() as harness:
-        await Http(harness).add(**TIMED_OUT)
-        await Http(harness).add(name="late", delay_ms=60_000, client_id="late")
+        await Http(harness).add(**MOVED)
+        await Http(harness).add(name="late", delay_s=60, client_id="late")
         late = harness.client("late")
         late.send(EchoRequest())
         await trio.testing.wait_all_tasks_blocked()
@@ -58,52 +69,67 @@ async def test_rules_do_not_outlive_a_reload(autojump_clock: MockClock) -> None:
 
 @pytest.mark.slow
 def test_the_guide_works_with_a_real_client(tmp_path: Path) -> None:
-    token, http = "open-sesame", f"127.0.0.1:{unused_port()}"
-    [settings] = re.findall(
-        r"^```properties\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL
+    blocks = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    start, export, commands = blocks
+    add, wait, *others = commands.strip().split("\n\n")
+    script = "\n".join(
+        [
+            f"export PATH={Path(sys.executable).parent}:$PATH",
+            start.replace("--testing", "--testing --with-parent"),
+            "until [ -s addresses.json ]; do sleep 0.05; done",
+            export,
+            add,
+            f"{sys.executable} -c '{PRODUCE}'",
+            wait,
+            *others,
+            "trio-kafka fault list",
+            "kill %1; wait",
+        ]
     )
-    block = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)[0]
-    add, listed, remove, clear = block.replace(HTTP, http).strip().split("\n\n")
-    given = settings.replace("${env:HTTP_TOKEN}", token).replace(HTTP, http).splitlines()
-    lines = [line for line in given if not line.startswith("config.providers")]
 
-    def run(commands: str) -> str:
-        done = subprocess.run(
-            ["bash", "-ec", commands],
-            env={**os.environ, "HTTP_TOKEN": token},
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        assert done.returncode == 0, f"{commands}\n{done.stdout}{done.stderr}"
-        return done.stdout
+    done = subprocess.run(
+        ["bash", "-ec", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
-    with broker_process(tmp_path, *lines) as broker:
-        producer = Producer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True})
-        lost: list[object] = []
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    lines = [line.split() for line in done.stdout.splitlines()]
+    hits = [line[2] for line in lines if line[0] == "leader-moves"]
+    assert hits == ["0", "5", "5", "5"]  # added, waited for, listed, removed
+    assert [line[0] for line in lines[-3:]] == ["NAME", "slow", "NAME"]
 
-        def produce(count: int) -> None:
-            for number in range(count):
-                producer.produce(
-                    "orders", b"%d" % number, on_delivery=lambda e, _: e and lost.append(e)
-                )
-                assert producer.flush(20) == 0
 
-        produce(1)
-        added = run(add)
-        produce(20)
-        shown = run(listed)
-        run(remove)
-        left = run(listed)
-        run(clear)
-        empty = run(listed)
-        refused = run(f"curl -sS http://{http}/faults")
+@pytest.mark.slow
+def test_the_guides_program_prints_what_the_guide_says(tmp_path: Path) -> None:
+    text = GUIDE.read_text()
+    [program] = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    [shown] = re.findall(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
-    assert lost == []  # the client tries again
-    assert '"name": "leader-moves"' in added
-    assert '"done": 5' in shown
-    assert "leader-moves" not in left
-    assert "slow" in left
-    assert '"rules": []' in empty
-    assert "token" in refused
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, shown), done.stderr
+
+
+def test_the_guides_file_has_rules() -> None:
+    [file] = re.findall(r"^```toml\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+
+    [rule] = rules_of("rules.toml", file, installed_apis())
+
+    assert (rule.verdict, rule.times) == ("error", 2)
+
+
+def test_the_guide_has_every_field_of_a_rule() -> None:
+    text = GUIDE.read_text()
+
+    assert [key for key in (*KEYS, "where") if f"`{key}" not in text] == []

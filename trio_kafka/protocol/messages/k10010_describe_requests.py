@@ -6,7 +6,7 @@ from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, int64
 from trio_kafka.protocol.schema import request, response, struct
 
 # Values of `which`.
-IN_HAND: Final = 0
+IN_FLIGHT: Final = 0
 LATEST: Final = 1  # some per API
 SLOWEST: Final = 2  # some per API, of the last hour
 
@@ -15,14 +15,14 @@ NOT_YET: Final = -1  # time of a hop that has not begun
 
 @request(key=10010, versions="0-1")
 class DescribeRequestsRequest:
-    """Selection of requests. which: IN_HAND (in flight), LATEST or SLOWEST.
+    """Selection of requests. which: IN_FLIGHT (in flight), LATEST or SLOWEST.
 
     api_keys: only these APIs; empty: all. client_id: only this client.
     max_requests: -1: the server's bound. api_names (v1): more APIs, by name in any case or by key
     as text; an unknown one is INVALID_REQUEST.
     """
 
-    which: int = int8(default=IN_HAND)
+    which: int = int8(default=IN_FLIGHT)
     api_keys: list[int] = array(int16)
     client_id: str | None = string(nullable="0+", default=None)
     max_requests: int = int32(default=-1)
@@ -71,7 +71,7 @@ class RequestLife:
 
 @response(DescribeRequestsRequest)
 class DescribeRequestsResponse:
-    """Requests. LATEST: newest first; SLOWEST: slowest first, across APIs; IN_HAND: by connection.
+    """Requests. IN_FLIGHT: by connection; LATEST: newest first; SLOWEST: slowest first of all APIs.
 
     truncated: more requests matched than were allowed; these are the first ones.
     """

@@ -1,5 +1,8 @@
 """`around`: an async interceptor, an ordinary coroutine in the handler task of its request.
 
+An interceptor returns a response: a message, or its bytes (`Encoded`). With NO_ANSWER the request
+stays without a response.
+
 `forward` returns the response of everything further in: a message, also an error response, or None
 if there is none. It may be called once, with a request of the same class, in the interceptor's task
 or in one that it started. It raises KafkaError for an API whose responses cannot carry an error.
@@ -26,7 +29,7 @@ from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
 from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS
 from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
-from trio_kafka.requests.replies import Route
+from trio_kafka.requests.replies import Encoded, Route
 
 _NEVER: Final = float("inf")
 _NOT_FORWARDED: Final = object()  # in the place of the inner response
@@ -165,6 +168,8 @@ class _AroundCall:
     def _checked(self, returned: Any) -> Any:
         """Return the response for what the interceptor returned."""
         request, one = self._context.request, self._around.interception
+        if (returned is NO_ANSWER or type(returned) is Encoded) and not request.stamps.answered:
+            return None if returned is NO_ANSWER else returned
         inner = None if self._inner_response is _NOT_FORWARDED else self._inner_response
         is_silent = returned is None and self._is_forwarded and inner is None
         if not is_silent or request.stamps.answered:
@@ -192,7 +197,7 @@ class _AroundCall:
         inner, self._inner_response = self._inner_response, None
         is_message = inner is not None and inner is not _NOT_FORWARDED
         if self._around.has_ranges and is_message and inner is not response:
-            release_ranges(inner, unless=response)
+            release_ranges(inner, unless=None if type(response) is Encoded else response)
 
     def _end(self) -> None:
         """Count the call, and end a `forward` that still waits in another task."""

@@ -13,7 +13,7 @@ chain that it began with.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, Literal, Protocol
 
@@ -135,6 +135,7 @@ class Interceptors:
         self._apis = apis
         self._node = node or Node("interceptors", "part")
         self._all: list[Interception] = []
+        self._limits: Mapping[int, Versions] = {}
 
     def add(
         self,
@@ -173,7 +174,7 @@ class Interceptors:
             deadline_s=deadline_s,
             versions=understood,
         )
-        narrowed = _common_versions([*self._all, made])
+        narrowed = self._narrowed([*self._all, made])
         for api_key in understood:
             self._check_some_left(api_key, narrowed, owner)
         api_name = "every API" if request is None else message_of(request).name
@@ -194,7 +195,16 @@ class Interceptors:
         self._all.remove(interception)
         if interception.node is not None:
             interception.node.remove()
-        self._apis.narrow(_common_versions(self._all))
+        self._apis.narrow(self._narrowed(self._all))
+
+    def limit(self, versions: Mapping[int, Versions]) -> None:
+        """Serve APIs only in the given versions (first, last) by key, whatever interceptors
+        understand.
+
+        An API without a version in its range is not served. Replaces the previous limits.
+        """
+        self._limits = versions
+        self._apis.narrow(self._narrowed(self._all))
 
     def of(self, api: Api) -> tuple[Interception, ...]:
         """Return the interceptors of an API, outermost first."""
@@ -207,6 +217,10 @@ class Interceptors:
     def generation(self) -> int:
         """Number that grows with every change of interceptors or APIs."""
         return self._apis.generation
+
+    def _narrowed(self, interceptions: list[Interception]) -> dict[int, Versions]:
+        """Return the versions that remain of each API that has fewer than all."""
+        return _common_versions([*(one.versions for one in interceptions), self._limits])
 
     def _check_some_left(self, key: int, narrowed: Mapping[int, Versions], owner: Owner) -> None:
         for api in self._apis.with_all_versions():
@@ -249,11 +263,11 @@ def _versions_by_key(
     return {key: versions}
 
 
-def _common_versions(interceptions: list[Interception]) -> dict[int, Versions]:
-    """Return the versions that all interceptors of each API understand, by API key."""
+def _common_versions(understood: Iterable[Mapping[int, Versions]]) -> dict[int, Versions]:
+    """Return the versions of each API that all of these mappings by key have."""
     common: dict[int, Versions] = {}
-    for one in interceptions:
-        for key, (first, last) in one.versions.items():
+    for versions in understood:
+        for key, (first, last) in versions.items():
             least, most = common.get(key, (first, last))
             common[key] = max(first, least), min(last, most)
     return common

@@ -2,13 +2,17 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import trio
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
+from trio_kafka.testing.api_names import ApiName
+from trio_kafka.testing.controls import Controls
+from trio_kafka.testing.faults import Fault, FaultRule
+from trio_kafka.testing.interceptors import Around, Interceptor
 from trio_kafka.testing.kafka.groups import describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clients_held, lost_members
 from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
@@ -33,7 +37,9 @@ class ClockError(RuntimeError):
 
 
 class KafkaInLoop:
-    """A broker under test: its state, its lives, its time. Use `kafka_in_loop`.
+    """A broker under test: its state, its lives, its time, its faults. Use `kafka_in_loop`.
+
+    controls: fault rules, coroutines, recorded requests, limits of versions; they go on over lives.
 
     Methods raise KafkaError with Kafka's code where a request fails, and NotRunningError while the
     broker is stopped or killed.
@@ -41,6 +47,7 @@ class KafkaInLoop:
 
     def __init__(self, lives: Lifecycle) -> None:
         self._lives = lives
+        self.controls = Controls(lives.broker)
 
     @property
     def broker(self) -> RunningBroker:
@@ -66,6 +73,7 @@ class KafkaInLoop:
     async def start(self) -> None:
         """Start the broker again, on its files and its port. Raises StartError."""
         await self._lives.start()
+        self.controls.attach(self.broker)
 
     async def stop(self) -> None:
         """Stop the broker in order; what it stored stays."""
@@ -164,6 +172,19 @@ class KafkaInLoop:
     async def group(self, group_id: str) -> Group:
         """Return a group; one that does not exist has the state Dead."""
         return await describe_group(self.broker, group_id)
+
+    # --- faults
+
+    def fault(self, rule: FaultRule | None = None, /, **fields: Any) -> Fault:
+        """Add a fault rule, or one of these fields. Raises RuleError."""
+        return self.controls.faults.add(FaultRule(**fields) if rule is None else rule)
+
+    def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
+        """Declare a coroutine that is called for each request of an API; None: for all requests.
+
+        Raises UnknownApiError.
+        """
+        return self.controls.interceptors.on(api)
 
     # --- waiting
 

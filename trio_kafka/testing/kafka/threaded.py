@@ -15,6 +15,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from trio_kafka.broker import RunningBroker
 from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.testing.controls import BlockingControls
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
@@ -79,12 +80,15 @@ class Kafka:
     """A broker under test in a thread of its own. See `KafkaInLoop` for its methods.
 
     Methods block; they may be called from any thread but the broker's own.
+    controls: fault rules, coroutines, recorded requests, limits of versions. fault, on: of these.
     """
 
     def __init__(self, thread: LoopThread[KafkaInLoop], in_loop: KafkaInLoop) -> None:
         self.thread = thread
         self.in_loop = in_loop
         self.aio = AsyncKafka(self)
+        self.controls = BlockingControls(thread, in_loop.controls)
+        self.fault, self.on = self.controls.fault, self.controls.on
         self._resume: threading.Event | None = None
 
     @property

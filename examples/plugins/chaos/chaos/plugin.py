@@ -2,13 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from attrs import frozen
 
 from trio_kafka.plugin import Outside, PluginContext, plugin, string
-from trio_kafka.testing.fault_rules import FaultRules, RuleError, read_rules
-from trio_kafka.testing.faults import Faults
+from trio_kafka.testing.faults import Faults, RuleError
+from trio_kafka.testing.faults.tables import rules_of
 
 
 @frozen(kw_only=True)
@@ -26,22 +25,21 @@ class ChaosSettings:
 async def chaos(context: PluginContext[ChaosSettings]) -> AsyncIterator[None]:
     """Delay, fail or disconnect requests, by rules in a file."""
     settings = context.settings
-    faults = Faults([], settings.seed)
-    found = await _read(context, settings.rules)
+    rules = rules_of(settings.rules, await _read(context, settings.rules), context.parts.apis)
     with context.node.child("rules", "part") as node:
-        rules = FaultRules(faults, context.parts.apis, node, most=len(found))
-        for number, said in enumerate(found, 1):
-            try:
-                rules.add(said)
-            except RuleError as error:
-                raise RuleError(f"{settings.rules}: rule {number}: {error}") from error
-        for place in faults.interceptors():
-            context.intercept(place.kind, place.request, place.function)
-        yield
+        faults = Faults(context, seed=settings.seed, node=node)
+        try:
+            faults.add_all(rules)
+        except RuleError as error:
+            raise RuleError(f"{settings.rules}: {error}") from error
+        try:
+            yield
+        finally:
+            faults.clear()
 
 
-async def _read(context: PluginContext[ChaosSettings], path: str) -> list[Any]:
-    """Return the rules of a file. Raises OSError, or RuleError for a file without rules."""
+async def _read(context: PluginContext[ChaosSettings], path: str) -> str:
+    """Return the text of a file. Raises OSError."""
     place, _, name = path.rpartition("/")
     file = context.world.directory(place or ("/" if path.startswith("/") else ".")).open(name)
     try:
@@ -49,4 +47,4 @@ async def _read(context: PluginContext[ChaosSettings], path: str) -> list[Any]:
         await file.read(0, text)
     finally:
         file.close()
-    return read_rules(name, text.decode())
+    return text.decode()

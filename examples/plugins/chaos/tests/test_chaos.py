@@ -56,7 +56,7 @@ async def test_rules_of_a_file_are_in_force(
         assert await code(harness) == 0
         assert await code(harness, "bad-1") == ErrorCode.NOT_LEADER_OR_FOLLOWER
         [figures] = [node.figures() for _, node in harness.node.walk() if node.name == "a"]
-        assert (figures["fitted"], figures["done"]) == (1, 1)
+        assert (figures["seen"], figures["hits"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ async def test_rules_of_a_file_are_in_force(
     [
         ("[[rules]]\nname='a'", r"r\.toml: rule 1: the rule has no effect"),
         (
-            TOML + "[[rules]]\nname='a'\nclose=true",
-            r"r\.toml: rule 2: name: a rule 'a' exists",
+            TOML + "[[rules]]\nname='a'\ndrop=true",
+            r"r\.toml: rule 2: name: 'a' is taken",
         ),
-        (TOML + "colour = 'red'", r"r\.toml: rule 1: unknown key 'colour'"),
+        (TOML + "colour = 'red'", r"r\.toml: rule 1: unknown field 'colour'"),
         ("rules = 3", r"r\.toml: want a list `rules`"),
     ],
 )
@@ -95,7 +95,7 @@ async def test_a_reload_reads_the_file_again(autojump_clock: MockClock) -> None:
 
 
 async def test_requests_are_late(autojump_clock: MockClock) -> None:
-    rule = {"name": "late", "delay_ms": [1000, 2000], "times": 1}
+    rule = {"name": "late", "delay_s": [1, 2], "times": 1}
     world = await world_with("r.json", json.dumps({"rules": [rule]}))
     async with harness_with(world, rules="/etc/r.json") as harness:
         began = trio.current_time()
@@ -104,7 +104,7 @@ async def test_requests_are_late(autojump_clock: MockClock) -> None:
 
 
 async def test_the_same_seed_has_the_same_faults(autojump_clock: MockClock) -> None:
-    world = await world_with("r.json", json.dumps({"rules": [{**BAD, "chance": 0.5}]}))
+    world = await world_with("r.json", json.dumps({"rules": [{**BAD, "probability": 0.5}]}))
 
     async def run(seed: str) -> list[int]:
         async with harness_with(world, rules="/etc/r.json", seed=seed) as harness:

@@ -1,0 +1,102 @@
+"""HTTP client of the test controls, and how commands show what they get.
+
+The broker is usually on this machine, so no proxy is used.
+"""
+
+import json
+import os
+from argparse import ArgumentParser
+from collections.abc import Iterable, Mapping
+from http.client import HTTPException
+from typing import Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import ProxyHandler, Request, build_opener
+
+from trio_kafka.cli import FAILED, CommandFailedError
+from trio_kafka.cli.output import LEFT, RIGHT, columns, print_json
+
+ADDRESS: Final = "TRIO_KAFKA_TESTING"
+TOKEN: Final = "TRIO_KAFKA_TESTING_TOKEN"  # noqa: S105 - the name of a variable
+_COUNTS: Final = ("seen", "hits", "held")
+_TIMEOUT_S: Final = 30.0
+_NO_ADDRESS: Final = (
+    f"no address: give --at URL or set {ADDRESS} to the `testing` address that"
+    " `trio-kafka start --testing` prints"
+)
+
+
+class ControlError(CommandFailedError):
+    """Request that the broker rejected, or that did not reach it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, FAILED)
+
+
+def declare_address(parser: ArgumentParser) -> None:
+    """Declare the options `--at` and `--json`."""
+    parser.add_argument(
+        "--at",
+        default=os.environ.get(ADDRESS),
+        metavar="URL",
+        help=f"address of the test controls (default: {ADDRESS}); a token is taken from {TOKEN}",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def ask(
+    at: str | None, method: str, *path: str, body: Any = None, timeout_s: float = _TIMEOUT_S
+) -> Any:
+    """Send a request to the control `faults`, and return the body of the response.
+
+    Raises ControlError.
+    """
+    if not at:
+        raise ControlError(_NO_ADDRESS)
+    url = "/".join([at.rstrip("/"), "faults", *(quote(word, safe="") for word in path)])
+    if not url.startswith("http://"):
+        raise ControlError(f"{at}: want an address that begins with http://")
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get(TOKEN):
+        headers["Authorization"] = f"Bearer {token}"
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data, headers, method=method)  # noqa: S310 - checked above
+    try:
+        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as response:
+            text = response.read()
+    except HTTPError as error:
+        raise ControlError(_message_of(error)) from error
+    except (URLError, HTTPException, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise ControlError(f"{at}: {reason}; is the broker running?") from error
+    return json.loads(text) if text else None
+
+
+def show(rules: Iterable[Mapping[str, Any]], *, as_json: bool) -> None:
+    """Print rules with their counts, as a table or as JSON."""
+    found = list(rules)
+    if as_json:
+        print_json({"rules": found})
+        return
+    rows = [
+        [rule["name"], *(str(rule[count]) for count in _COUNTS), _described(rule)] for rule in found
+    ]
+    sides = (LEFT, *(RIGHT for _ in _COUNTS), LEFT)
+    for line in columns(["NAME", *map(str.upper, _COUNTS), "RULE"], rows, sides):
+        print(line)
+
+
+def _described(rule: Mapping[str, Any]) -> str:
+    parts = {name: value for name, value in rule.items() if name not in ("name", *_COUNTS)}
+    return " ".join(f"{name}={_word(value)}" for name, value in parts.items())
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _message_of(error: HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["message"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return f"status {error.code} {error.reason}"

@@ -1,0 +1,82 @@
+"""Recorded frames as text, and sent again to another broker."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, fetch, produce_request, values_of, write
+from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.faults import FaultRule, Faults
+from trio_kafka.testing.recorder import Recorder
+from trio_kafka.testing.recorder.frames import RecordingError, loaded, replayed, saved
+from trio_kafka.testing.scripted_client import request_frame
+from trio_kafka.testing.simulation import simulated_world
+
+
+async def record() -> str:
+    """Two connections: one writes with and without acks, one sends a heartbeat."""
+    async with served_broker(simulated_world()) as served, served.connect() as other:
+        await served.create_topic("t")
+        with Recorder(served.broker) as recorder:
+            await write(served, "t", b"a")
+            await other.ask(HeartbeatRequest("g", 1, "m"), 0)
+            await other.send(request_frame(produce_request("t", (0, batch(b"b")), acks=0), 12))
+            await recorder.wait(2, "Produce")
+            await write(served, "t", b"c")
+        return saved(recorder.requests())
+
+
+async def test_frames_are_replayed_in_order_on_their_connections(
+    autojump_clock: MockClock,
+) -> None:
+    text = await record()
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        requests = loaded(text, served.broker.parts.apis)
+        with Recorder(served.broker) as recorder:
+            found = await replayed(requests, served.broker.world, served.broker.endpoint)
+
+        assert [one.request.api for one in found] == ["Produce", "Heartbeat", "Produce", "Produce"]
+        assert [one.response is None for one in found] == [False, False, True, False]
+        assert found[1].response.error_code != 0
+        assert [one.frame for one in recorder.requests()] == [one.frame for one in requests]
+        assert [one.connection for one in recorder.requests()] == [1, 2, 2, 1]
+        assert sorted(values_of(await fetch(served, "t"))) == [b"a", b"b", b"c"]
+
+
+async def test_a_connection_that_is_closed_gets_no_more_frames(autojump_clock: MockClock) -> None:
+    text = await record()
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        Faults(served.broker).add(FaultRule(api="Heartbeat", disconnect="before"))
+        requests = loaded(text, served.broker.parts.apis)
+
+        found = await replayed(requests, served.broker.world, served.broker.endpoint)
+
+        assert [one.closed for one in found] == [False, True, True, False]
+        assert values_of(await fetch(served, "t")) == [b"a", b"c"]
+
+
+async def test_a_recording_is_text_that_can_be_read(autojump_clock: MockClock) -> None:
+    lines = (await record()).splitlines()
+
+    assert len(lines) == 4
+    assert '"api": "Produce", "version": 12, "client_id": "scripted"' in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nonsense", "line 2: Expecting value"),
+        ('{"connection": 1}', "line 2: no 'frame'"),
+        ('{"connection": 1, "frame": "%"}', "line 2: .*"),
+        ('{"connection": 1, "frame": "AAAA"}', "line 2: 3 bytes, want a request's head"),
+        ('{"connection": 1, "frame": "TiAAAAAAAAD//w=="}', "line 2: API key 20000"),
+    ],
+)
+async def test_a_line_that_is_no_frame_is_named(
+    autojump_clock: MockClock, line: str, why: str
+) -> None:
+    async with served_broker(simulated_world()) as served:
+        with pytest.raises(RecordingError, match=why):
+            loaded(f"\n{line}\n", served.broker.parts.apis)

@@ -1,0 +1,35 @@
+"""The client of the controls: addresses, tokens, failures, and how rules are shown."""
+
+import pytest
+
+from trio_kafka_builtin.fault_commands.client import ControlError, ask, show
+
+RULE = {"name": "a", "topic": "t", "delay_s": [1, 2], "seen": 3, "hits": 2, "held": 0}
+
+
+def test_rules_are_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    show([RULE], as_json=False)
+
+    assert capsys.readouterr().out.splitlines() == [
+        "NAME  SEEN  HITS  HELD  RULE",
+        "a        3     2     0  topic=t delay_s=[1,2]",
+    ]
+
+
+def test_rules_are_shown_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    show([RULE], as_json=True)
+
+    assert '"name": "a"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("at", "why"),
+    [
+        (None, "no address: give --at URL or set TRIO_KAFKA_TESTING"),
+        ("https://127.0.0.1:1", "want an address that begins with http://"),
+        ("http://127.0.0.1:1", "is the broker running"),
+    ],
+)
+def test_an_address_without_a_broker_is_explained(at: str | None, why: str) -> None:
+    with pytest.raises(ControlError, match=why):
+        ask(at, "GET")

@@ -1,0 +1,76 @@
+"""Damaged records and responses, for clients and brokers that must notice.
+
+Each record batch gets a wrong checksum. A damaged response has each byte of its body inverted, so
+that no client can read it.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from struct import Struct
+from typing import Any, Final
+
+from trio_kafka.protocol.compiler import to_bytes
+from trio_kafka.protocol.fields import Field
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.requests.replies import Encoded
+
+_SIZE: Final = Struct(">i")
+_SIZE_AT: Final = 8  # of a batch: the size of what follows the size
+_HEAD: Final = 12  # base offset and size
+_MAGIC_AT: Final = 16
+_CRC_AT: Final = 17
+_OLD_CRC_AT: Final = 12  # before magic 2
+_INVERTED: Final = bytes(255 - n for n in range(256))
+
+
+def damaged_batches(data: Any) -> bytes:
+    """Return record batches with wrong checksums. Source: Kafka's record batch format."""
+    found = bytearray(data)
+    position = 0
+    while position + _CRC_AT < len(found):
+        old = found[position + _MAGIC_AT] < 2
+        found[position + (_OLD_CRC_AT if old else _CRC_AT)] ^= 0xFF
+        (size,) = _SIZE.unpack_from(found, position + _SIZE_AT)
+        position += _HEAD + max(size, 0)
+    return bytes(found)
+
+
+def with_damaged_records(message: Any) -> Any:
+    """Return a copy of a message without file ranges, with all record batches damaged."""
+    return _with_records(message, damaged_batches)
+
+
+async def with_read_ranges(message: Any) -> Any:
+    """Return a copy of a response that has bytes in the place of file ranges."""
+    ranges: list[FileRange] = []
+
+    def note(records: Any) -> Any:
+        if isinstance(records, FileRange):
+            ranges.append(records)
+        return records
+
+    _with_records(message, note)
+    read = {id(one): await one.lease.read(one.position, one.left) for one in ranges}
+    return _with_records(message, lambda records: read.get(id(records), records))
+
+
+def damaged_response(message: Any, version: int) -> Encoded:
+    """Return a response without file ranges, encoded, with every byte inverted."""
+    return Encoded(to_bytes(message, version).translate(_INVERTED))
+
+
+def _with_records(message: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a copy with changed record fields; null and empty ones stay."""
+    made = copy(message)
+    for field in fields_of(type(message)):
+        value = getattr(message, field.name)
+        if field.kind == "records" and value is not None and len(value):
+            setattr(made, field.name, change(value))
+        elif _has_structs(field) and value:
+            setattr(made, field.name, [_with_records(one, change) for one in value])
+    return made
+
+
+def _has_structs(field: Field) -> bool:
+    return field.kind == "array" and field.of is not None and field.of.struct is not None
