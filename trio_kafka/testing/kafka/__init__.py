@@ -7,6 +7,7 @@ __all__ = [
     "life",
     "machines",
     "records",
+    "releases",
     "threaded",
     "topics",
     "values",

@@ -18,6 +18,7 @@ from trio_kafka.testing.kafka.hold import clients_held, lost_members
 from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
+from trio_kafka.testing.kafka.releases import find_release
 from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
 from trio_kafka.world.clock import SkippingClock
@@ -90,6 +91,15 @@ class KafkaInLoop:
         """Stop the broker in order and start it again."""
         await self.stop()
         await self.start()
+
+    async def as_version(self, release: str | None) -> None:
+        """Restart the broker as an older release of Kafka, such as "3.9"; None: as the newest.
+
+        Clients see its APIs, their versions, and its features. Records and groups stay.
+        Raises UnknownReleaseError.
+        """
+        self._lives.how.release = None if release is None else find_release(release)
+        await self.restart()
 
     # --- time
 

@@ -12,8 +12,10 @@ from trio_kafka.broker import Broker, RunningBroker
 from trio_kafka.config.load import load, options
 from trio_kafka.errors import only_leaf
 from trio_kafka.plugin_host.declaration import Plugin
-from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.testing.kafka.machines import Machine
+from trio_kafka.testing.kafka.older import OlderFeatures, older_apis
+from trio_kafka.testing.kafka.releases import Release
 from trio_kafka.world.world import Crashed
 
 _HOST: Final = "127.0.0.1"
@@ -37,12 +39,14 @@ class LifeSettings:
 
     settings: by Kafka's names, above `QUICK`. port: of the first listener; 0: a free one, kept over
         restarts. plugins: only these; None: the installed ones. apis: None: the installed ones.
+    release: of Kafka, which the broker acts as; None: the newest.
     """
 
     settings: Mapping[str, str] = field(factory=dict)
     port: int = 0
     plugins: Sequence[Plugin] | None = ()
     apis: Registry | None = None
+    release: Release | None = None
     stop_s: float = 10.0
 
 
@@ -71,12 +75,15 @@ class Lifecycle(Protocol):
 
 
 class Lives:
-    """A broker on a machine, one life after the other. Use `running_lives`."""
+    """A broker on a machine, one life after the other. Use `running_lives`.
+
+    how: what the next life is started with. number: of lives so far.
+    """
 
     def __init__(self, machine: Machine, how: LifeSettings, nursery: trio.Nursery) -> None:
         self.machine = machine
+        self.how = how
         self.number = 0
-        self._how = how
         self._port = how.port
         self._nursery = nursery
         self._life: Life | None = None
@@ -130,9 +137,12 @@ class Lives:
             "listeners": f"PLAINTEXT://{_HOST}:{self._port}",
             "log.dirs": self.machine.data,
             **QUICK,
-            **self._how.settings,
+            **self.how.settings,
         }
         config = load(options(f"{name}={text}" for name, text in given.items())).config
+        release, apis = self.how.release, self.how.apis
+        if release is not None:
+            apis = older_apis(installed_apis() if apis is None else apis, release)
         life: Life | None = None
         try:
             with trio.CancelScope() as scope:
@@ -140,10 +150,12 @@ class Lives:
                     config,
                     self.machine.boot(),
                     format_if_empty=True,
-                    apis=self._how.apis,
-                    plugins=self._how.plugins,
-                    stop_s=self._how.stop_s,
+                    apis=apis,
+                    plugins=self.how.plugins,
+                    stop_s=self.how.stop_s,
                 ) as broker:
+                    if release is not None:
+                        broker.parts.features = OlderFeatures(broker.parts.features, release)
                     life = Life(broker, scope)
                     task_status.started(life)
                     await life.stopping.wait()

@@ -19,6 +19,7 @@ from trio_kafka.testing.controls import BlockingControls
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
+from trio_kafka.testing.kafka.releases import find_release
 from trio_kafka.testing.loop_thread import LoopThread
 from trio_kafka.world.clock import SkippingClock
 
@@ -62,6 +63,7 @@ class AsyncKafka:
     stop = _awaitable(KafkaInLoop.stop)
     kill = _awaitable(KafkaInLoop.kill)
     restart = _awaitable(KafkaInLoop.restart)
+    as_version = _awaitable(KafkaInLoop.as_version)
     advance = _awaitable(KafkaInLoop.advance)
     create_topic = _awaitable(KafkaInLoop.create_topic)
     delete_topic = _awaitable(KafkaInLoop.delete_topic)
@@ -110,6 +112,7 @@ class Kafka:
     stop = _blocking(KafkaInLoop.stop)
     kill = _blocking(KafkaInLoop.kill)
     restart = _blocking(KafkaInLoop.restart)
+    as_version = _blocking(KafkaInLoop.as_version)
     advance = _blocking(KafkaInLoop.advance)
     create_topic = _blocking(KafkaInLoop.create_topic)
     delete_topic = _blocking(KafkaInLoop.delete_topic)
@@ -147,6 +150,7 @@ def running_broker(
     directory: str | None = None,
     port: int = 0,
     plugins: Sequence[Plugin] | None = (),
+    as_version: str | None = None,
 ) -> Iterator[Kafka]:
     """Run a broker in a thread of its own for the block; it serves when the block begins.
 
@@ -154,10 +158,16 @@ def running_broker(
     topics: created at the start: names, or names with numbers of partitions.
     directory: for its files; None: they are in memory. port: 0: a free one.
     plugins: only these; None: the installed ones, the HTTP plane too.
-    Raises StartError, ConfigError. If the broker fails meanwhile, its methods raise LoopEndedError,
-    and the failure is raised when the block is left.
+    as_version: release of Kafka that it acts as, such as "3.9"; None: the newest.
+    Raises StartError, ConfigError, UnknownReleaseError. If the broker fails meanwhile, its methods
+    raise LoopEndedError, and the failure is raised when the block is left.
     """
-    how = LifeSettings(settings=dict(settings or {}), port=port, plugins=plugins)
+    how = LifeSettings(
+        settings=dict(settings or {}),
+        port=port,
+        plugins=plugins,
+        release=None if as_version is None else find_release(as_version),
+    )
 
     def make(clock: SkippingClock) -> AbstractAsyncContextManager[KafkaInLoop]:
         machine: Machine

@@ -1,0 +1,70 @@
+"""A broker acts as an older release of Kafka, for real clients."""
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.testing.kafka.kit import consumer, values
+from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.testing.kafka.ask import ask
+from trio_kafka.testing.kafka.releases import UnknownReleaseError
+from trio_kafka.testing.kafka.threaded import running_broker
+from trio_kafka.testing.processes import ask_api_versions
+
+
+def served(kafka) -> dict[int, tuple[int, int]]:
+    host, _, port = kafka.bootstrap.rpartition(":")
+    return ask_api_versions((host, int(port)))
+
+
+def features(kafka) -> tuple[dict[str, int], dict[str, int]]:
+    async def versions():
+        return await ask(kafka.broker, ApiVersionsRequest("test", "1"), 4)
+
+    answer = kafka.thread.call(versions)
+    supported = {one.name: one.max_version for one in answer.supported_features}
+    return supported, {one.name: one.max_version_level for one in answer.finalized_features}
+
+
+def test_clients_see_the_versions_and_features_of_the_release():
+    with running_broker(as_version="3.9", topics=["orders"]) as kafka:
+        apis = served(kafka)
+        assert apis[1] == (4, 17)
+        assert apis[0][1] == 11
+        assert 68 not in apis
+        assert 10_001 in apis
+        supported, finalized = features(kafka)
+        assert supported == {"metadata.version": 21, "kraft.version": 1}
+        assert finalized["metadata.version"] == 21
+        assert "group.version" not in finalized
+
+
+def test_an_upgrade_keeps_records_and_a_client_goes_on(kafka):
+    kafka.as_version("3.3")
+    assert served(kafka)[1][1] == 13
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+    producer.produce("orders", b"old", partition=0)
+    assert producer.flush(10) == 0
+    kafka.as_version(None)
+    assert served(kafka)[1][1] >= 18
+    producer.produce("orders", b"new", partition=0)
+    assert producer.flush(10) == 0
+    assert values(kafka.records("orders", partition=0)) == [b"old", b"new"]
+
+
+@pytest.mark.parametrize("release", ["0.11", "1.1", "2.1", "2.8", "3.6", "4.1"])
+def test_a_client_works_with_each_release(release):
+    with running_broker(as_version=release) as kafka:
+        kafka.create_topic("orders")
+        producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        producer.produce("orders", b"x")
+        assert producer.flush(20) == 0
+        client = consumer(kafka)
+        try:
+            assert [one.value() for one in client.consume(1, timeout=20)] == [b"x"]
+        finally:
+            client.close()
+
+
+def test_an_unknown_release_is_refused():
+    with pytest.raises(UnknownReleaseError, match="want one of"), running_broker(as_version="9.9"):
+        pass
