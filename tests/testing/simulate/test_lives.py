@@ -96,3 +96,14 @@ def test_otherwise_its_failure_is_that_of_the_test():
 @simulate(seeds=1, settings={"log.dirs": "/a,/b"})
 async def test_settings_are_those_of_the_decorator(sim):
     assert [str(path) for path in sim.kafka.broker.config.log_dirs] == ["/a", "/b"]
+
+
+@simulate(seeds=1)
+async def test_the_broker_may_act_as_an_older_release(sim):
+    await sim.kafka.create_topic("t")
+    await sim.kafka.as_version("3.9")
+
+    assert sim.kafka.controls.limits.served
+    await sim.lives.kill()
+    await sim.lives.start()
+    assert sim.lives.how.release is not None

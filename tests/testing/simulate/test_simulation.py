@@ -54,3 +54,23 @@ async def test_at_the_end_of_chaos_all_is_healed(sim):
 
     assert sim.kafka.is_running
     await sim.kafka.create_topic("t")
+
+
+@simulate(seeds=4)
+async def test_fault_rules_of_requests_go_on_over_lives_and_their_chance_is_the_seeds(sim):
+    await sim.kafka.create_topic("t")
+    fault = sim.kafka.fault(api="Produce", error="NOT_LEADER_OR_FOLLOWER", every=2)
+    async with sim.producer() as producer:
+        await producer.send("t", b"0")
+        async with sim.chaos([(0, "kill", 0.1)]):
+            await trio.sleep(1)
+            await producer.send("t", b"1")
+        await sim.kafka.restart()
+        await producer.send("t", b"2")
+    fault.remove()
+
+    assert sim.lives.starts == 3
+    assert fault.seen == 3 + fault.hits
+    assert fault.hits >= 1
+    assert await sim.values("t") == [b"0", b"1", b"2"]
+    await sim.check()

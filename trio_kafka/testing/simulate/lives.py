@@ -1,18 +1,18 @@
 """Lives of the broker of a simulation: it may crash at any time, also while it starts or stops."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.broker import Broker, RunningBroker, StartError
+from trio_kafka.broker import RunningBroker, StartError
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
 from trio_kafka.errors import LogDirError, leaves
 from trio_kafka.model import Endpoint
-from trio_kafka.testing.kafka.life import QUICK, NotRunningError
+from trio_kafka.testing.kafka.life import QUICK, LifeSettings, NotRunningError, broker_of
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 from trio_kafka.world.world import Crashed
 
@@ -52,6 +52,7 @@ class SimulatedLives:
     """Broker on the machine `kafka` of a universe, one life after the other, on one disk.
 
     settings: texts by Kafka's names, above `SETTINGS`. starts: lives so far.
+    on_start: called with the broker of each later life, as soon as it serves.
     supervised: start a broker again that fails because of its disk; otherwise its failure ends the
         run, as every other failure of a broker does.
     """
@@ -61,7 +62,9 @@ class SimulatedLives:
     settings: Mapping[str, str] = field(factory=dict, kw_only=True)
     supervised: bool = field(default=False, init=False)
     starts: int = field(default=0, init=False)
+    on_start: Callable[[RunningBroker], None] | None = field(default=None, init=False)
     address: Endpoint = field(default=ADDRESS, init=False)
+    how: LifeSettings = field(factory=lambda: LifeSettings(stop_s=5.0), init=False)
     _config: BrokerConfig = field(init=False)
     _life: _Life | None = field(default=None, init=False)
     _broker: RunningBroker | None = field(default=None, init=False)
@@ -154,11 +157,11 @@ class SimulatedLives:
     async def _serve(self, life: _Life) -> None:
         async with (
             trio.open_nursery(),  # so that all failures come out in a group
-            Broker(
-                self._config, life.world, format_if_empty=True, plugins=(), stop_s=5.0
-            ) as broker,
+            broker_of(self.how, self._config, life.world) as broker,
         ):
             self._broker = broker
+            if self.on_start is not None:
+                self.on_start(broker)
             life.ready.set()
             await life.stop.wait()
             self._broker = None
