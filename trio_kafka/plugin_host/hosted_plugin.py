@@ -15,7 +15,7 @@ from trio_kafka.plugin_host.settings import Settings, shown
 from trio_kafka.requests.plugins import PluginStatus
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)  # its parts hold secrets
 class HostedPlugin:
     """One plugin as the host sees it.
 
