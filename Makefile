@@ -16,7 +16,7 @@ PIP := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/plugins/*/pyproject.toml))
-EXTRAS := --extra http --extra workers --extra columnar
+EXTRAS := --extra http --extra workers --extra columnar --extra testing
 # `make test SPARK=no`: without pyspark, which is large, and without the tests that need it.
 SPARK ?= yes
 SUITE := $(if $(filter no,$(SPARK)),test,spark)
@@ -103,6 +103,7 @@ lock: $(UV)
 		-c requirements/uv.txt -c requirements/build.txt -c requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group test -o requirements/spark.txt -c requirements/test.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group dev -o requirements/dev.txt -c requirements/spark.txt
+	$(COMPILE) pyproject.toml --extra testing --group recipes -o requirements/recipes.txt -c requirements/dev.txt
 	$(COMPILE) --group docs -o requirements/docs.txt -c requirements/dev.txt
 
 # What was installed stands in a stamp: a target that needs more adds to .venv, and none takes anything away.

@@ -1,22 +1,27 @@
 """Clients of Kafka at a broker that lets few in and lends little memory."""
 
 import socket
-import time
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
 
 from tests.e2e.clients import new_topic, produce, read, settings, values_of
-from trio_kafka.testing.processes import BrokerProcess, ask_api_versions, broker_process
+from trio_kafka.testing.kafka.clients import connected_clients
+from trio_kafka.testing.kafka.threaded import Kafka
+from trio_kafka.testing.processes import ask_api_versions, broker_process
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 LARGEST = 1 << 20
 
 
-def held(broker: BrokerProcess, count: int) -> list[socket.socket]:
-    return [socket.create_connection(broker.address) for _ in range(count)]
+def address(kafka: Kafka) -> tuple[str, int]:
+    return kafka.broker.endpoint.host, kafka.broker.endpoint.port
+
+
+def held(kafka: Kafka, count: int) -> list[socket.socket]:
+    return [socket.create_connection(address(kafka)) for _ in range(count)]
 
 
 def is_closed(one: socket.socket) -> bool:
@@ -48,38 +53,31 @@ def test_producers_share_memory_for_one_large_request(tmp_path: Path) -> None:
             assert values_of(read(broker, topic, len(written), partition)) == written
 
 
-def test_a_crowd_from_one_address_leaves_its_first_clients_alone(tmp_path: Path) -> None:
-    with broker_process(tmp_path, "max.connections.per.ip=20") as broker:
-        topic = new_topic(broker)
-        time.sleep(0.2)  # its admin client is gone
-        producer = Producer(settings(broker))
-        produce(producer, topic, [b"before"])
+@pytest.mark.kafka(settings={"max.connections.per.ip": "20"}, topics=["orders"])
+def test_a_crowd_from_one_address_leaves_its_first_clients_alone(kafka: Kafka) -> None:
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    produce(producer, "orders", [b"before"])
+    first = len(kafka.look(connected_clients))
 
-        crowd = held(broker, 300)
-        closed = sum(map(is_closed, crowd[30:]))
-        produce(producer, topic, [b"after"])
+    crowd = held(kafka, 300)
+    closed = sum(map(is_closed, crowd[30:]))
+    produce(producer, "orders", [b"after"])
 
-        assert closed == 270
-        for one in crowd:
-            one.close()
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            try:
-                assert ask_api_versions(broker.address)
-            except OSError:
-                time.sleep(0.1)
-            else:
-                break
-        assert values_of(read(broker, topic, 2)) == [b"before", b"after"]
+    assert closed == 270
+    for one in crowd:
+        one.close()
+    kafka.wait_until(lambda: len(connected_clients(kafka.broker)) <= first)
+    assert ask_api_versions(address(kafka))
+    assert [one.text for one in kafka.records("orders")] == ["before", "after"]
 
 
-def test_who_finds_all_places_taken_waits(tmp_path: Path) -> None:
-    with broker_process(tmp_path, "max.connections=5") as broker:
-        crowd = held(broker, 5)
-        time.sleep(0.3)
-        with pytest.raises(OSError, match="timed out"):
-            ask_api_versions(broker.address, timeout_s=1.0)
-        for one in crowd:
-            one.close()
+@pytest.mark.kafka(settings={"max.connections": "5"})
+def test_who_finds_all_places_taken_waits(kafka: Kafka) -> None:
+    crowd = held(kafka, 5)
+    kafka.wait_until(lambda: len(connected_clients(kafka.broker)) == 5)
+    with pytest.raises(OSError, match="timed out"):
+        ask_api_versions(address(kafka), timeout_s=1.0)
+    for one in crowd:
+        one.close()
 
-        assert ask_api_versions(broker.address)
+    assert ask_api_versions(address(kafka))

@@ -2,15 +2,12 @@
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import pytest
-import trio
 
-from trio_kafka.testing.broker import served_broker
-from trio_kafka.world.real import RealWorld
+from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka_builtin.mask.plugin import mask
 
 pytestmark = [
@@ -81,14 +78,9 @@ def read_with_aiokafka(bootstrap: str) -> Messages:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-async def test_every_client_reads_masked_records(codec: str, tmp_path: Path) -> None:
-    settings = {**SETTINGS, "log.dirs": str(tmp_path / "data")}
-    async with served_broker(RealWorld(), settings, plugins=(mask,)) as served:
-        await served.create_topic(TOPIC)
-        bootstrap = str(served.broker.endpoint)
-        await trio.to_thread.run_sync(write, bootstrap, codec)
-        for read in (read_with_confluent, read_with_kafka_python, read_with_aiokafka):
-            with trio.fail_after(30):
-                messages = await trio.to_thread.run_sync(read, bootstrap)
+@pytest.mark.kafka(settings=SETTINGS, topics=[TOPIC], plugins=[mask])
+def test_every_client_reads_masked_records(codec: str, kafka: Kafka) -> None:
+    write(kafka.bootstrap, codec)
 
-            assert messages == list(enumerate(READ)), read.__name__
+    for read in (read_with_confluent, read_with_kafka_python, read_with_aiokafka):
+        assert read(kafka.bootstrap) == list(enumerate(READ)), read.__name__

@@ -68,8 +68,10 @@ def test_every_block_of_the_readme_is_run_here() -> None:
     assert [block for block in SHELL if "kcat" not in block and not block.startswith("make ")] == []
     assert [language for language, _ in FENCED.findall(TEXT) if language != "python"] == []
     assert sum("kcat" in block for block in SHELL) == 1
-    # The second one is run by tests/trio_kafka_spark/test_readme.py.
-    assert ["spark" in block for block in PYTHON] == [False, True]
+    # The second one is run by tests/trio_kafka_spark/test_readme.py, the third one by
+    # tests/project/test_testing_guide.py.
+    assert ["spark" in block for block in PYTHON] == [False, True, False]
+    assert ["def test_" in block for block in PYTHON] == [False, False, True]
 
 
 def test_every_target_that_the_readme_names_is_one() -> None:

@@ -40,7 +40,7 @@ def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> No
     reasons = [line.partition(":")[0] for line in told.splitlines() if line.startswith("- ")]
     named = {name for line in reasons for name in re.findall(r"\*\*([\w.-]+)\*\*", line)}
 
-    assert named == RUN | EXTRAS | GROUPS["dev"] | GROUPS["docs"]
+    assert named == RUN | EXTRAS | GROUPS["dev"] | GROUPS["recipes"] | GROUPS["docs"]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ def test_every_dependency_has_its_reason_and_every_reason_its_dependency() -> No
         ("test", RUN | EXTRAS - SPARK | GROUPS["test"]),
         ("spark", RUN | EXTRAS | GROUPS["test"]),
         ("dev", RUN | EXTRAS | GROUPS["dev"]),
+        ("recipes", RUN | set(names(OPTIONAL["testing"])) | GROUPS["recipes"]),
         ("docs", GROUPS["docs"]),
         ("build", GROUPS["build"]),
         ("uv", GROUPS["uv"]),

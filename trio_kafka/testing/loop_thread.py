@@ -5,7 +5,10 @@ other loop. A failure in the loop ends it; each call then raises `LoopEndedError
 """
 
 import asyncio
+import math
+import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import AbstractAsyncContextManager, suppress
@@ -77,6 +80,11 @@ class LoopThread(Generic[V]):
             self._raised = True
             raise self._failure
 
+    def stack(self) -> str:
+        """Return where the thread is now, as the lines of a traceback."""
+        frame = sys._current_frames().get(self._thread.ident or 0)  # noqa: SLF001 - documented
+        return "".join(traceback.format_stack(frame)) if frame else "the thread has ended"
+
     @property
     def failure(self) -> BaseException | None:
         """Failure that ended the loop."""
@@ -99,13 +107,15 @@ class LoopThread(Generic[V]):
     async def await_call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
         """Run an async function in the loop, and await its result in asyncio, anyio or Trio.
 
-        Cancellation of the caller cancels it. Raises LoopEndedError.
+        Cancellation of the caller cancels it. Raises LoopEndedError, and RuntimeError in a Trio
+        loop whose clock jumps.
         """
         if threading.current_thread() is self._thread:
             return await function(*args)
         future = self._submit(function, *args)
         if sniffio.current_async_library() == "asyncio":
             return await asyncio.wrap_future(future)
+        _refuse_autojump()
         done, token = trio.Event(), trio.lowlevel.current_trio_token()
         future.add_done_callback(lambda _: _soon(token, done.set))
         try:
@@ -186,7 +196,7 @@ class LoopThread(Generic[V]):
 
     def _error(self) -> LoopEndedError:
         error = LoopEndedError(
-            f"{self.name}: the loop has ended"
+            f"{self.name}: the loop has ended, with its block or its test"
             if self._failure is None
             else f"{self.name}: the loop has failed: {self._failure!r}"
         )
@@ -201,6 +211,16 @@ def _settle(future: "Future[T]", result: Any = None, error: BaseException | None
             future.set_result(result)
         else:
             future.set_exception(error)
+
+
+def _refuse_autojump() -> None:
+    clock = trio.lowlevel.current_clock()
+    if getattr(clock, "autojump_threshold", math.inf) != math.inf:
+        raise RuntimeError(
+            "this loop's clock jumps ahead (autojump) while it waits for the broker, which works in"
+            " another thread in real time: use a broker in this loop (kafka_in_loop), or the"
+            " system's clock here and kafka.advance()"
+        )
 
 
 def _soon(token: trio.lowlevel.TrioToken, call: Callable[[], object]) -> None:

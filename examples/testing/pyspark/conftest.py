@@ -1,19 +1,11 @@
-"""A broker and a Spark session for all tests."""
+"""A Spark session for all tests; the broker is the fixture `kafka` of trio-kafka's test kit."""
 
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-from trio_kafka.testing.processes import broker_process
 from trio_kafka_spark.session import session
-
-
-@pytest.fixture(scope="session")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a broker process."""
-    with broker_process(tmp_path_factory.mktemp("kafka")) as broker:
-        yield broker.bootstrap
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from trio_kafka.testing.recorder import RecordedRequest, Recorder
 from trio_kafka_builtin.asgi_json import HttpError, read_number
 from trio_kafka_builtin.faults.app import Control, ControlRequest
 from trio_kafka_builtin.faults.plugin import FaultSettings
+from trio_kafka_builtin.faults.state_controls import ClockControl, GroupControl
 
 _WAIT_S: Final = 30.0
 _LONGEST_WAIT_S: Final = 3600.0
@@ -46,6 +47,8 @@ def open_controls(
             "faults": FaultControl(controls.faults, context.parts.apis, context.logger),
             "requests": RequestControl(controls.recorder),
             "versions": VersionControl(controls.limits),
+            "clock": ClockControl(context),
+            "groups": GroupControl(context),
         }
     finally:
         controls.clear()

@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from tests.testing.kafka.kit import consumer
-from trio_kafka.testing.kafka.in_loop import ClockError, NotReachedError, kafka_in_loop
+from trio_kafka.testing.kafka.hold import ClockError
+from trio_kafka.testing.kafka.in_loop import NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.machines import MemoryMachine, SimulatedMachine
 from trio_kafka.testing.kafka.threaded import running_broker
 from trio_kafka.testing.kafka.values import Record

@@ -56,6 +56,13 @@ def test_a_stopped_broker_says_so(kafka):
         kafka.start()
 
 
+def test_a_broker_that_has_ended_does_not_ask_to_be_started():
+    with running_broker() as kafka:
+        pass
+    with pytest.raises(NotRunningError, match="has ended, with its block or its test"):
+        kafka.bootstrap  # noqa: B018 - a property that raises
+
+
 def test_a_start_that_fails_raises_and_leaves_no_thread():
     before = set(threading.enumerate())
     with running_broker() as kafka:

@@ -2,14 +2,11 @@
 
 import json
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
-from trio_kafka.testing.broker import served_broker
-from trio_kafka.world.real import RealWorld
+from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka_builtin.rest_gateway.plugin import rest_gateway
 from trio_kafka_http.plugin import http
 
@@ -22,18 +19,17 @@ def ask(url: str, body: Any = None) -> Any:
         return json.load(answer)
 
 
-async def test_records_go_in_and_out_over_http(tmp_path: Path) -> None:
+@pytest.mark.kafka(settings={"plugin.rest_gateway.enabled": "true"}, plugins=[http, rest_gateway])
+def test_records_go_in_and_out_over_http(kafka: Kafka) -> None:
     pytest.importorskip("hypercorn", reason="hypercorn is not installed: trio-kafka[http]")
-    settings = {"log.dirs": str(tmp_path / "data"), "plugin.rest_gateway.enabled": "true"}
-    async with served_broker(RealWorld(), settings, plugins=(http, rest_gateway)) as served:
-        (listener,) = [
-            node for _, node in served.broker.node.walk() if node.name.startswith("http://")
-        ]
-        root = f"{listener.name}/v1/topics"
-        await trio.to_thread.run_sync(ask, root, {"name": "t"})
-        body = {"records": [{"value": {"a": 1}}]}
-        rows = await trio.to_thread.run_sync(ask, f"{root}/t/records", body)
-        found = await trio.to_thread.run_sync(ask, f"{root}/t/partitions/0/records")
+    names = kafka.look(lambda broker: [node.name for _, node in broker.node.walk()])
+    (listener,) = [name for name in names if name.startswith("http://")]
+    ask(f"{listener}/v1/topics", {"name": "t"})
+    records = {"records": [{"value": {"a": 1}}]}
+
+    rows = ask(f"{listener}/v1/topics/t/records", records)
+    found = ask(f"{listener}/v1/topics/t/partitions/0/records")
 
     assert rows == {"offsets": [{"partition": 0, "offset": 0}]}
     assert found["records"][0]["value"] == {"a": 1}
+    assert [json.loads(one.text) for one in kafka.records("t")] == [{"a": 1}]

@@ -2,12 +2,14 @@
 
 __all__ = [
     "ask",
+    "clients",
     "groups",
     "in_loop",
     "life",
     "machines",
     "records",
     "releases",
+    "report",
     "threaded",
     "topics",
     "values",

@@ -2,15 +2,14 @@
 
 from typing import Any, Final
 
-from trio_kafka.broker import RunningBroker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.security.principal import USER, Principal
-from trio_kafka.testing.running import KIT_CLIENT
+from trio_kafka.testing.running import KIT_CLIENT, HasParts
 
 PRINCIPAL: Final = Principal(USER, KIT_CLIENT)
 
 
-async def ask(broker: RunningBroker, request: object, version: int | None = None) -> Any:
+async def ask(broker: HasParts, request: object, version: int | None = None) -> Any:
     """Return the response to a request of the kit. version: None: the newest that is served."""
     return await broker.parts.in_process.ask(
         request, principal=PRINCIPAL, client_id=KIT_CLIENT, version=version

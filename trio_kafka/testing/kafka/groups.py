@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from trio_kafka.broker import RunningBroker
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.errors import DecodeError
@@ -15,6 +14,7 @@ from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribeGroupsRequest,
 )
 from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
+from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
 )
@@ -22,12 +22,13 @@ from trio_kafka.protocol.messages.k69_consumer_group_describe import Member as C
 from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.topics import describe_topic, find_topic
 from trio_kafka.testing.kafka.values import Group, Member
+from trio_kafka.testing.running import HasParts
 
 DEAD = "Dead"
 _CONSUMER = "consumer"
 
 
-async def list_groups(broker: RunningBroker) -> list[Group]:
+async def list_groups(broker: HasParts) -> list[Group]:
     """Return all groups, sorted by id. Raises KafkaError."""
     answer = await ask(broker, ListGroupsRequest())
     check(answer.error_code, "ListGroups")
@@ -35,7 +36,7 @@ async def list_groups(broker: RunningBroker) -> list[Group]:
     return [await _describe(broker, one.group_id, one.group_type.lower()) for one in listed]
 
 
-async def describe_group(broker: RunningBroker, group_id: str) -> Group:
+async def describe_group(broker: HasParts, group_id: str) -> Group:
     """Return a group; one that does not exist is Dead and empty. Raises KafkaError."""
     answer = await ask(broker, ListGroupsRequest())
     check(answer.error_code, "ListGroups")
@@ -45,7 +46,13 @@ async def describe_group(broker: RunningBroker, group_id: str) -> Group:
     return await _describe(broker, group_id, types[group_id])
 
 
-async def _describe(broker: RunningBroker, group_id: str, group_type: str) -> Group:
+async def delete_group(broker: HasParts, group_id: str) -> None:
+    """Delete a group without members, with its offsets. Raises KafkaError."""
+    (done,) = (await ask(broker, DeleteGroupsRequest([group_id]))).results
+    check(done.error_code, group_id)
+
+
+async def _describe(broker: HasParts, group_id: str, group_type: str) -> Group:
     state, members = await (
         _describe_consumer(broker, group_id)
         if group_type == _CONSUMER
@@ -62,7 +69,7 @@ async def _describe(broker: RunningBroker, group_id: str, group_type: str) -> Gr
     )
 
 
-async def _describe_consumer(broker: RunningBroker, group_id: str) -> tuple[str, list[Member]]:
+async def _describe_consumer(broker: HasParts, group_id: str) -> tuple[str, list[Member]]:
     (found,) = (await ask(broker, ConsumerGroupDescribeRequest([group_id]))).groups
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:  # it has ended, or changed its type
         return DEAD, []
@@ -70,7 +77,7 @@ async def _describe_consumer(broker: RunningBroker, group_id: str) -> tuple[str,
     return found.group_state, [_consumer_member(one) for one in found.members]
 
 
-async def _describe_classic(broker: RunningBroker, group_id: str) -> tuple[str, list[Member]]:
+async def _describe_classic(broker: HasParts, group_id: str) -> tuple[str, list[Member]]:
     (found,) = (await ask(broker, DescribeGroupsRequest([group_id]))).groups
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return DEAD, []
@@ -112,7 +119,7 @@ def _classic_assignment(data: bytes) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(assigned))
 
 
-async def _committed(broker: RunningBroker, group_id: str) -> dict[tuple[str, int], int]:
+async def _committed(broker: HasParts, group_id: str) -> dict[tuple[str, int], int]:
     asked = OffsetFetchRequestGroup(group_id=group_id, topics=None)
     # Version 9 has the names of topics.
     (found,) = (await ask(broker, OffsetFetchRequest(groups=[asked]), version=9)).groups
@@ -127,9 +134,7 @@ async def _committed(broker: RunningBroker, group_id: str) -> dict[tuple[str, in
     }
 
 
-async def _lag(
-    broker: RunningBroker, offsets: dict[tuple[str, int], int]
-) -> dict[tuple[str, int], int]:
+async def _lag(broker: HasParts, offsets: dict[tuple[str, int], int]) -> dict[tuple[str, int], int]:
     ends: dict[tuple[str, int], int] = {}
     for name in sorted({topic for topic, _ in offsets}):
         image = find_topic(broker, name)

@@ -13,28 +13,22 @@ from trio_kafka.testing.api_names import ApiName
 from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.faults import Fault, FaultRule
 from trio_kafka.testing.interceptors import Around, Interceptor
-from trio_kafka.testing.kafka.groups import describe_group, list_groups
-from trio_kafka.testing.kafka.hold import clients_held, lost_members
+from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
+from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
 from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
-from trio_kafka.testing.kafka.releases import find_release
+from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
-from trio_kafka.world.clock import SkippingClock
 
 T = TypeVar("T")
 _LOOK_S = 0.005
 _LIMIT_S = 10.0
-_HELD_S = 10.0  # a longer move of the clock keeps clients alive
 
 
 class NotReachedError(AssertionError):
     """A state that a test waited for was not reached in time; the message says what there was."""
-
-
-class ClockError(RuntimeError):
-    """The clock of this loop cannot be moved; the message names the remedy."""
 
 
 class KafkaInLoop:
@@ -48,7 +42,7 @@ class KafkaInLoop:
 
     def __init__(self, lives: Lifecycle) -> None:
         self._lives = lives
-        self.controls = Controls(lives.broker)
+        self.controls = Controls(lives.broker, seed=lives.how.seed)
 
     @property
     def broker(self) -> RunningBroker:
@@ -92,6 +86,11 @@ class KafkaInLoop:
         await self.stop()
         await self.start()
 
+    @property
+    def release(self) -> Release | None:
+        """Release of Kafka that the broker acts as; None: the newest."""
+        return self._lives.how.release
+
     async def as_version(self, release: str | None) -> None:
         """Restart the broker as an older release of Kafka, such as "3.9"; None: as the newest.
 
@@ -119,18 +118,10 @@ class KafkaInLoop:
             silent meanwhile. None: for more than 10 s.
         Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
         """
-        clock = trio.lowlevel.current_clock()
-        if not isinstance(clock, SkippingClock):
-            raise ClockError(
-                f"the clock of this loop is a {type(clock).__name__}, which cannot be moved: use"
-                " running_broker() or the fixture kafka, or trio.run(..., clock=SkippingClock())"
-            )
         total = seconds + 60 * minutes + 3600 * hours
-        if not self.is_running or not (total > _HELD_S if hold is None else hold):
-            return await clock.advance(total)
-        broker = self.broker
-        with clients_held(broker, clock, await lost_members(broker)):
-            return await clock.advance(total)
+        if not self.is_running:
+            return await clock_of_loop().advance(total)
+        return await move_clock(self.broker, total, hold)
 
     # --- topics and records
 
@@ -182,6 +173,10 @@ class KafkaInLoop:
     async def group(self, group_id: str) -> Group:
         """Return a group; one that does not exist has the state Dead."""
         return await describe_group(self.broker, group_id)
+
+    async def delete_group(self, group_id: str) -> None:
+        """Delete a group without members, with its committed offsets."""
+        await delete_group(self.broker, group_id)
 
     # --- faults
 
@@ -235,11 +230,7 @@ class KafkaInLoop:
         async def reached() -> bool:
             nonlocal found
             found = await self.group(group_id)
-            return (
-                (state is None or found.state == state)
-                and (members is None or len(found.members) == members)
-                and (lag is None or (bool(found.lag) and sum(found.lag.values()) <= lag))
-            )
+            return found.matches(state, members, lag)
 
         try:
             await self.wait_until(reached, limit_s=limit_s)

@@ -24,8 +24,6 @@ _HOST: Final = "127.0.0.1"
 QUICK: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "1",
-    "transaction.state.log.num.partitions": "1",
-    "share.coordinator.state.topic.num.partitions": "1",
     "replica.high.watermark.checkpoint.interval.ms": "300000",  # wakes an idle broker
 }
 
@@ -40,7 +38,7 @@ class LifeSettings:
 
     settings: by Kafka's names, above `QUICK`. port: of the first listener; 0: a free one, kept over
         restarts. plugins: only these; None: the installed ones. apis: None: the installed ones.
-    release: of Kafka, which the broker acts as; None: the newest.
+    release: of Kafka, which the broker acts as; None: the newest. seed: of fault rules.
     """
 
     settings: Mapping[str, str] = field(factory=dict)
@@ -48,6 +46,7 @@ class LifeSettings:
     plugins: Sequence[Plugin] | None = ()
     apis: Registry | None = None
     release: Release | None = None
+    seed: object = 0
     stop_s: float = 10.0
 
 
@@ -87,6 +86,7 @@ class Lives:
         self.machine = machine
         self.how = how
         self.number = 0
+        self.ended = False
         self._port = how.port
         self._nursery = nursery
         self._life: Life | None = None
@@ -131,6 +131,8 @@ class Lives:
         await life.ended.wait()
 
     def _running(self) -> Life:
+        if self.ended:
+            raise NotRunningError("the broker has ended, with its block or its test")
         if self._life is None:
             raise NotRunningError("the broker is not running: call start() first")
         return self._life
@@ -194,6 +196,7 @@ async def running_lives(machine: Machine, how: LifeSettings) -> AsyncIterator[Li
                 if lives.is_running:
                     with trio.CancelScope(shield=True):
                         await lives.stop()
+                lives.ended = True
 
 
 @contextmanager

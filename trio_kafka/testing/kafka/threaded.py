@@ -73,6 +73,7 @@ class AsyncKafka:
     records = _awaitable(KafkaInLoop.records)
     groups = _awaitable(KafkaInLoop.groups)
     group = _awaitable(KafkaInLoop.group)
+    delete_group = _awaitable(KafkaInLoop.delete_group)
     wait_until = _awaitable(KafkaInLoop.wait_until)
     wait_for_group = _awaitable(KafkaInLoop.wait_for_group)
     wait_for_records = _awaitable(KafkaInLoop.wait_for_records)
@@ -122,9 +123,14 @@ class Kafka:
     records = _blocking(KafkaInLoop.records)
     groups = _blocking(KafkaInLoop.groups)
     group = _blocking(KafkaInLoop.group)
+    delete_group = _blocking(KafkaInLoop.delete_group)
     wait_until = _blocking(KafkaInLoop.wait_until)
     wait_for_group = _blocking(KafkaInLoop.wait_for_group)
     wait_for_records = _blocking(KafkaInLoop.wait_for_records)
+
+    @property
+    def is_paused(self) -> bool:
+        return self._resume is not None
 
     def pause(self) -> None:
         """Stop the broker as SIGSTOP does: connections stay, nothing is answered.
@@ -151,6 +157,8 @@ def running_broker(
     port: int = 0,
     plugins: Sequence[Plugin] | None = (),
     as_version: str | None = None,
+    seed: int = 0,
+    name: str = "trio-kafka",
 ) -> Iterator[Kafka]:
     """Run a broker in a thread of its own for the block; it serves when the block begins.
 
@@ -158,6 +166,7 @@ def running_broker(
     topics: created at the start: names, or names with numbers of partitions.
     directory: for its files; None: they are in memory. port: 0: a free one.
     plugins: only these; None: the installed ones, the HTTP plane too.
+    seed: of fault rules, and of what a power loss takes. name: of the thread, and in errors.
     as_version: release of Kafka that it acts as, such as "3.9"; None: the newest.
     Raises StartError, ConfigError, UnknownReleaseError. If the broker fails meanwhile, its methods
     raise LoopEndedError, and the failure is raised when the block is left.
@@ -167,14 +176,18 @@ def running_broker(
         port=port,
         plugins=plugins,
         release=None if as_version is None else find_release(as_version),
+        seed=seed,
     )
 
     def make(clock: SkippingClock) -> AbstractAsyncContextManager[KafkaInLoop]:
         machine: Machine
-        machine = MemoryMachine(clock) if directory is None else DiskMachine(clock, directory)
+        if directory is None:
+            machine = MemoryMachine(clock, seed=seed)
+        else:
+            machine = DiskMachine(clock, directory)
         return kafka_in_loop(machine, how, topics)
 
-    thread = LoopThread(make)
+    thread = LoopThread(make, name)
     kafka = Kafka(thread, thread.start())
     try:
         yield kafka

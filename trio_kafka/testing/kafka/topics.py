@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from trio_kafka.broker import RunningBroker
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -17,13 +16,14 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
 from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.values import Topic
+from trio_kafka.testing.running import HasParts
 
 _EARLIEST, _LATEST = -2, -1
 _TIMEOUT_MS = 30_000
 
 
 async def create_topic(
-    broker: RunningBroker, name: str, partitions: int, configs: Mapping[str, str]
+    broker: HasParts, name: str, partitions: int, configs: Mapping[str, str]
 ) -> None:
     """Create a topic. Raises KafkaError."""
     given = [CreatableTopicConfig(key, value) for key, value in configs.items()]
@@ -33,7 +33,7 @@ async def create_topic(
     check(made.error_code, f"{name}: {made.error_message}")
 
 
-async def delete_topic(broker: RunningBroker, name: str) -> None:
+async def delete_topic(broker: HasParts, name: str) -> None:
     """Delete a topic. Raises KafkaError."""
     topic = DeleteTopicState(name=name)
     answer = await ask(broker, DeleteTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS))
@@ -41,12 +41,12 @@ async def delete_topic(broker: RunningBroker, name: str) -> None:
     check(done.error_code, f"{name}: {done.error_message}")
 
 
-def find_topic(broker: RunningBroker, name: str) -> TopicImage | None:
+def find_topic(broker: HasParts, name: str) -> TopicImage | None:
     """Return a topic as the broker knows it."""
-    return broker.metadata.image.topics.get(name)
+    return broker.parts.metadata.image.topics.get(name)
 
 
-async def describe_topic(broker: RunningBroker, image: TopicImage) -> Topic:
+async def describe_topic(broker: HasParts, image: TopicImage) -> Topic:
     """Return a topic with its offsets."""
     firsts = await first_offsets(broker, image)
     ends = await _offsets(broker, image, _LATEST)
@@ -57,12 +57,12 @@ async def describe_topic(broker: RunningBroker, image: TopicImage) -> Topic:
     )
 
 
-async def first_offsets(broker: RunningBroker, image: TopicImage) -> dict[int, int]:
+async def first_offsets(broker: HasParts, image: TopicImage) -> dict[int, int]:
     """Return the first offset of each partition."""
     return await _offsets(broker, image, _EARLIEST)
 
 
-async def _offsets(broker: RunningBroker, image: TopicImage, time: int) -> dict[int, int]:
+async def _offsets(broker: HasParts, image: TopicImage, time: int) -> dict[int, int]:
     asked = [
         ListOffsetsPartition(partition_index=number, timestamp=time) for number in image.partitions
     ]

@@ -76,6 +76,19 @@ class Group:
     offsets: Mapping[tuple[str, int], int] = field(factory=dict)
     lag: Mapping[tuple[str, int], int] = field(factory=dict)
 
+    def matches(
+        self, state: str | None = None, members: int | None = None, lag: int | None = None
+    ) -> bool:
+        """Return whether it has a state, a number of members, a total lag of at most `lag`.
+
+        A group without committed offsets has no lag.
+        """
+        return (
+            (state is None or self.state == state)
+            and (members is None or len(self.members) == members)
+            and (lag is None or (bool(self.lag) and sum(self.lag.values()) <= lag))
+        )
+
 
 def as_bytes(value: Bytes) -> bytes | None:
     return value.encode() if isinstance(value, str) else value

@@ -64,12 +64,13 @@ class SimulatedLives:
     starts: int = field(default=0, init=False)
     on_start: Callable[[RunningBroker], None] | None = field(default=None, init=False)
     address: Endpoint = field(default=ADDRESS, init=False)
-    how: LifeSettings = field(factory=lambda: LifeSettings(stop_s=5.0), init=False)
+    how: LifeSettings = field(init=False)
     _config: BrokerConfig = field(init=False)
     _life: _Life | None = field(default=None, init=False)
     _broker: RunningBroker | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.how = LifeSettings(stop_s=5.0, seed=self.universe.seed)
         self._config = broker_config({**SETTINGS, **self.settings})
 
     @property

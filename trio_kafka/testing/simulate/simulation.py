@@ -12,7 +12,6 @@ from trio_kafka.attributes import define
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.checkers import History, check_history
 from trio_kafka.testing.clients import Consumer, Fetched, Producer, read_log
-from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop
 from trio_kafka.testing.simulate.lives import CLIENTS, SimulatedLives
 from trio_kafka.testing.simulate.schedule import Fault, Schedule, check_schedule, draw_schedule
@@ -41,7 +40,6 @@ class Simulation:
 
     def __attrs_post_init__(self) -> None:
         self.kafka = KafkaInLoop(self.lives)
-        self.kafka.controls = Controls(self.lives.broker, seed=self.seed)
         self.lives.on_start = self.kafka.controls.attach  # a life may also begin by itself
         self.chance = self.universe.chance("test")
         self.clients = self.universe.machines[CLIENTS]

@@ -23,7 +23,7 @@ class SimulatedProcess:
     """
 
     command: tuple[str, ...]
-    environment: dict[str, str]
+    environment: dict[str, str] = field(repr=False)  # may hold secrets
     directory: str
     catches_terminate: bool = field(default=False, init=False)
     terminated: trio.Event = field(factory=trio.Event, init=False)

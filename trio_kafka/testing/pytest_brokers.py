@@ -1,0 +1,396 @@
+"""Brokers of pytest's fixtures: one test or several use each; what failed tests report of them.
+
+`BrokersOfTests` is a pytest plugin of its own, registered by the first fixture that is used: its
+hooks cost nothing in runs without a broker.
+
+A broker that several tests share is cleaned after each test: topics and groups are deleted, a
+stopped or paused broker goes on. Names stay what the program under test uses; unique names would
+have to reach it. Topics that a fixture of a wider scope made are kept.
+"""
+
+import gc
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from inspect import signature
+from typing import Any, Final
+from zlib import crc32
+
+import pytest
+import sniffio
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.testing.controls import BlockingControls, Controls
+from trio_kafka.testing.faults.faults import described
+from trio_kafka.testing.kafka.clients import Client, connected_clients
+from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
+from trio_kafka.testing.kafka.life import LifeSettings
+from trio_kafka.testing.kafka.machines import SimulatedMachine
+from trio_kafka.testing.kafka.report import Section, describe, describe_threaded
+from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+from trio_kafka.testing.loop_thread import LoopEndedError
+from trio_kafka.world.simulated import Universe
+
+KafkaFactory = Callable[..., Kafka]
+_NAME: Final = "trio-kafka-brokers"
+_CLOSING_S: Final = 2.0  # for the end of connections that a test has closed
+_ARGUMENTS: Final = tuple(
+    name for name in signature(running_broker).parameters if name not in ("name", "seed")
+)
+_SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
+_SIMULATED: Final = frozenset({"settings", "topics", "plugins"})
+_FAILED: Final = pytest.StashKey[bool]()
+_SECTIONS: Final = pytest.StashKey[list[Section]]()
+_Topics = Mapping[str, int] | Iterable[str]
+
+
+class BrokerFailedError(RuntimeError):
+    """The broker of a test failed; the failure is the cause."""
+
+
+@define(eq=False)
+class Used:
+    """A broker in use. user: the test, or the scope that shares it.
+
+    kept: topics that outlive a test. left: clients that an earlier test left.
+    told: errors of its rules and coroutines that an earlier test has reported.
+    """
+
+    kafka: Kafka
+    user: str
+    is_shared: bool = False
+    kept: set[str] = field(factory=set)
+    left: set[Client] = field(factory=set)
+    told: list[BaseException] = field(factory=list)
+    failed_in: str = ""
+
+
+class BrokersOfTests:
+    """Brokers of one pytest run, and its hooks about them."""
+
+    def __init__(self, config: pytest.Config, test: pytest.Item) -> None:
+        self._config = config
+        self._test = test
+        self._used: list[Used] = []
+        self._begun: pytest.Item | None = None
+
+    # --- fixtures
+
+    @contextmanager
+    def kafka(self, request: pytest.FixtureRequest) -> Iterator[Kafka]:
+        """Run the broker of the fixture `kafka`, for a test or for all tests of a scope."""
+        test = self._test
+        is_shared = request.scope != "function"
+        user = f"the {request.scope} {request.node.nodeid}".strip() if is_shared else test.nodeid
+        given = {} if is_shared else _marked(test)
+        with self._running(user, self._seed(user), given, is_shared=is_shared) as used:
+            if is_shared:
+                self._begin(test)
+            yield used.kafka
+            # Here the fixtures of the test that use the broker have ended.
+            self._end(used, self._test)
+
+    @contextmanager
+    def factory(self) -> Iterator[KafkaFactory]:
+        """Yield a function that starts brokers for one test."""
+        test = self._test
+        with ExitStack() as stack:
+            started: list[Used] = []
+
+            def make(settings: Mapping[str, str] | None = None, **given: Any) -> Kafka:
+                number = len(started) + 1
+                user = f"{test.nodeid} (broker {number})"
+                running = self._running(user, self._seed(user), {"settings": settings, **given})
+                started.append(stack.enter_context(running))
+                return started[-1].kafka
+
+            yield make
+            for used in started:
+                self._end(used, test)
+
+    @asynccontextmanager
+    async def in_loop(self) -> AsyncIterator[KafkaInLoop]:
+        """Run a broker on a simulated machine in the loop of a test."""
+        test = self._test
+        library = sniffio.current_async_library()
+        if library != "trio":
+            pytest.fail(
+                f"kafka_in_loop lives in a Trio loop, and this test runs in {library}: use the"
+                " fixture kafka, and await the methods of kafka.aio",
+                pytrace=False,
+            )
+        given = _marked(test)
+        if unfit := given.keys() - _SIMULATED:
+            pytest.fail(
+                f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): kafka_in_loop has a simulated"
+                " disk and network; use the fixture kafka",
+                pytrace=False,
+            )
+        seed = self._seed(test.nodeid)
+        settings = self._settings(given.get("settings"))
+        how = LifeSettings(settings=settings, plugins=given.get("plugins", ()), seed=seed)
+        machine = SimulatedMachine(Universe(seed))
+        async with kafka_in_loop(machine, how, given.get("topics", ())) as kafka:
+            try:
+                yield kafka
+                if wrong := _complaints(kafka.controls, []):
+                    pytest.fail("\n".join(wrong), pytrace=False)
+            finally:
+                # pytest learns of a failure when the loop has ended.
+                if kafka.is_running:
+                    sections = [_seed_section(seed), *await describe(kafka.broker)]
+                    test.stash[_SECTIONS] = sections
+
+    # --- hooks
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self._test = item
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, object, object]:
+        """Keep topics that fixtures of a wider scope make; before others, begin the test."""
+        shared = [used for used in self._used if used.is_shared]
+        if fixturedef.scope == "function":
+            if shared and isinstance(request.node, pytest.Item):
+                self._begin(request.node)
+            return (yield)
+        before = {used.user: _topics(used.kafka) for used in shared}
+        made = yield
+        for used in shared:
+            used.kept |= _topics(used.kafka) - before[used.user]
+        return made
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        self._begin(item)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, None, None]:
+        """Clean shared brokers after a test: here its own fixtures have ended."""
+        del nextitem
+        try:
+            yield
+        finally:
+            self._begun = None
+            for used in list(self._used):
+                if used.is_shared:
+                    self._end(used, item)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add the state of the test's brokers to the report of a failure."""
+        report = yield
+        if report.failed and report.when != "teardown":
+            item.stash[_FAILED] = True
+            names = getattr(item, "fixturenames", ())
+            for title, text in item.stash.get(_SECTIONS, []):
+                report.sections.append((f"kafka_in_loop: {title}", text))
+            for used in self._used:
+                if not used.is_shared or "kafka" in names:
+                    state = [_seed_section(self._seed(used.user)), *describe_threaded(used.kafka)]
+                    report.sections.extend((f"kafka of {used.user}: {one}", t) for one, t in state)
+        return report
+
+    # --- a test's begin and end
+
+    @contextmanager
+    def _running(
+        self, user: str, seed: int, given: Mapping[str, Any], *, is_shared: bool = False
+    ) -> Iterator[Used]:
+        """Run a broker; if it failed, raise an error that names its user."""
+        settings = self._settings(given.get("settings"))
+        arguments = {**given, "settings": settings, "seed": seed, "name": f"kafka of {user}"}
+        used: Used | None = None
+        try:
+            with running_broker(**arguments) as kafka:
+                used = Used(kafka, user, is_shared)
+                used.kept.update(kafka.topics())
+                self._used.append(used)
+                try:
+                    yield used
+                finally:
+                    self._used.remove(used)
+        except Exception as error:
+            if used is None or used.kafka.thread.failure is not error:
+                raise
+            raise BrokerFailedError(
+                f"the broker of {used.failed_in or user} failed during the test: {error!r}"
+            ) from error
+
+    def _begin(self, test: pytest.Item) -> None:
+        """Prepare the shared broker for a test, once. Fails the test if that is not possible."""
+        if self._begun is test:
+            return
+        self._begun = test
+        shared = [used for used in self._used if used.is_shared]
+        if not shared or "kafka" not in getattr(test, "fixturenames", ()):
+            return
+        (used,) = shared[-1:]
+        if used.failed_in:
+            pytest.fail(f"the shared broker failed in {used.failed_in}", pytrace=False)
+        given = _marked(test)
+        if unfit := given.keys() - _SHARED:
+            pytest.fail(
+                f"@pytest.mark.kafka({', '.join(sorted(unfit))}=...): this test shares its broker"
+                f" (scope {used.user.split()[1]}); use kafka_factory, or the scope function",
+                pytrace=False,
+            )
+        topics = given.get("topics", ())
+        counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
+        for name, partitions in counts.items():
+            used.kafka.create_topic(name, partitions)
+
+    def _end(self, used: Used, test: pytest.Item) -> None:
+        """Check what a test left, and clean a shared broker.
+
+        Fails the test if clients are left, or fault rules matched nothing or raised.
+        Raises BrokerFailedError.
+        """
+        kafka = used.kafka
+        try:
+            kafka.resume()
+            wrong = _complaints(kafka.controls, used.told)
+            kafka.controls.clear()
+            if used.is_shared and not kafka.is_running:
+                kafka.start()
+            left = self._clients_left(used, test) if kafka.is_running else set()
+            if used.is_shared:
+                self._clean(used)
+        except LoopEndedError as error:
+            if used.failed_in or not used.is_shared:  # raised at the end of the broker
+                return
+            used.failed_in = test.nodeid
+            raise BrokerFailedError(
+                f"the shared broker failed during {test.nodeid}: {kafka.thread.failure!r}"
+            ) from error
+        if left:
+            used.left.update(left)
+            text = "\n".join(f"- {client}" for client in sorted(left))
+            wrong.append(
+                f"{test.nodeid} left clients connected to the broker; close them, or set"
+                f" kafka_clients_left = ignore:\n{text}"
+            )
+        if wrong and not test.stash.get(_FAILED, False):
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def _clients_left(self, used: Used, test: pytest.Item) -> set[Client]:
+        """Return the clients that a passed test left, after a moment for those it closed.
+
+        The traceback of a failed test keeps its clients alive, so they are not counted.
+        """
+        if self._config.getini("kafka_clients_left") == "ignore":
+            return set()
+
+        def left() -> set[Client]:
+            return set(used.kafka.look(connected_clients)) - used.left
+
+        if not left():
+            return set()
+        if test.stash.get(_FAILED, False):
+            used.left.update(left())
+            return set()
+        # A client that only a fixture's value refers to is closed by its destructor.
+        getattr(test, "funcargs", {}).clear()
+        gc.collect()
+        kafka = used.kafka
+
+        def has_left() -> bool:
+            return not set(connected_clients(kafka.in_loop.broker)) - used.left
+
+        try:
+            kafka.wait_until(has_left, limit_s=_CLOSING_S)
+        except NotReachedError:
+            return left()
+        return set()
+
+    def _clean(self, used: Used) -> None:
+        """Delete the topics and groups of a test from a shared broker."""
+        kafka = used.kafka
+        if kafka.in_loop.release is not None:
+            kafka.as_version(None)
+        for name in set(kafka.topics()) - used.kept:
+            kafka.delete_topic(name)
+        for group in kafka.groups():
+            if not group.members:
+                kafka.delete_group(group.group_id)
+
+    # --- settings
+
+    def _settings(self, given: Mapping[str, str] | None) -> dict[str, str]:
+        """Return the settings of the ini file, and above them those of a test."""
+        found: dict[str, str] = {}
+        for line in self._config.getini("kafka_settings"):
+            name, equals, value = line.partition("=")
+            if not equals:
+                raise pytest.UsageError(f"kafka_settings: {line!r}: expected name=value")
+            found[name.strip()] = value.strip()
+        return {**found, **(given or {})}
+
+    def _seed(self, user: str) -> int:
+        given: int | None = self._config.getoption("--kafka-seed")
+        return crc32(user.encode()) if given is None else given
+
+
+def brokers_of(config: pytest.Config, test: pytest.Item) -> BrokersOfTests:
+    """Return the brokers of a pytest run; the first test that uses one is given."""
+    found: BrokersOfTests | None = config.pluginmanager.get_plugin(_NAME)
+    if found is None:
+        found = BrokersOfTests(config, test)
+        config.pluginmanager.register(found, _NAME)
+    return found
+
+
+def _marked(test: pytest.Item) -> dict[str, Any]:
+    """Return the arguments of a test's marks, the closest one first. Fails for unknown ones."""
+    given: dict[str, Any] = {}
+    for mark in test.iter_markers("kafka"):
+        unknown = mark.kwargs.keys() - set(_ARGUMENTS)
+        if unknown or mark.args:
+            found = ", ".join([*map(repr, mark.args), *sorted(unknown)])
+            pytest.fail(
+                f"@pytest.mark.kafka({found}): expected {', '.join(_ARGUMENTS)}, by name",
+                pytrace=False,
+            )
+        merged = {**mark.kwargs.get("settings", {}), **given.get("settings", {})}
+        given = {**mark.kwargs, **given, **({"settings": merged} if merged else {})}
+    return given
+
+
+def _complaints(controls: Controls | BlockingControls, told: list[BaseException]) -> list[str]:
+    """Return what is wrong with the rules and coroutines of a test; note its errors in `told`."""
+    unmatched = controls.faults.unmatched if isinstance(controls, Controls) else controls.unmatched
+    found = [
+        f"no request matched the fault rule {described(fault)}"
+        for fault in unmatched
+        if not fault.rule.observe
+    ]
+    for error, place in controls.failures:
+        if all(error is not one for one in told):
+            told.append(error)
+            found.append(f"{place} raised {error!r}")
+    return found
+
+
+def _topics(kafka: Kafka) -> set[str]:
+    try:
+        return set(kafka.topics()) if kafka.is_running and not kafka.is_paused else set()
+    except LoopEndedError:
+        return set()
+
+
+def _seed_section(seed: int) -> Section:
+    return "seed", f"{seed}; --kafka-seed={seed} gives it to every broker"
