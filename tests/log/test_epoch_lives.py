@@ -19,7 +19,6 @@ from trio_kafka.log.truncate import truncate_to
 from trio_kafka.model import TopicId
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import SimulatedWorld, Universe
-from trio_kafka.world.simulated.run import no_fault
 from trio_kafka.world.world import Crashed
 
 READS = ("read", "try_read", "open", "names", "exists")
@@ -143,7 +142,7 @@ def test_checkpoints_of_a_deleted_log_never_cut_the_one_that_was_made_again(powe
             world = universe.machine("broker")
             doom = Doom(world, universe.seed, power=power, kept=0.9)
             await ends_in_crash(partial(started, world))
-            universe.fault = no_fault
+            universe.fault = universe.faults
             world.crash(power=False)
         log = (await started(universe.machine("broker"))).get(T0)
         if log is None:  # never synced: its name may be lost
@@ -181,7 +180,7 @@ class Lives:
             Doom(world, self.chance.randrange(number), power=power, kept=self.chance.random())
             await ends_in_crash(partial(self.live, world))
             world = self.universe.machine("broker")
-        self.universe.fault = no_fault
+        self.universe.fault = self.universe.faults
         await self.loaded(world)
 
     async def loaded(self, world: SimulatedWorld) -> tuple[LogManager, Log]:

@@ -16,7 +16,7 @@ from tests.raft.kit import (
     put_sample,
     running_quorum,
 )
-from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError, leaves
 from trio_kafka.introspect.tree import Node
 from trio_kafka.metadata.source import Committed
 from trio_kafka.model import NodeId
@@ -29,6 +29,7 @@ from trio_kafka.raft.values import Role
 from trio_kafka.raft.voters import UnsupportedQuorumError
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.simulated import SimulatedWorld, Universe
+from trio_kafka.world.simulated.faults import CallFault
 
 
 def setting(value: object, name: str = "retention.ms") -> ConfigRecord:
@@ -324,3 +325,19 @@ def test_what_was_committed_survives_a_power_loss(seed: int) -> None:
             world = universe.machine("broker")
 
     run_simulated(main, seed, moody=True)
+
+
+async def test_an_append_that_fails_ends_the_quorum_too(world, autojump_clock) -> None:
+    """Otherwise the broker would go on, and answer every change with an error."""
+    await format_root(world)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with running_quorum(world) as (driver, _):
+            epoch = await driver.elect()
+            world.universe.faults.add(CallFault(call="append", error="EIO", times=1))
+
+            with pytest.raises(LogDirError):
+                append(driver, [setting(1)], epoch, 33)
+            await trio.sleep_forever()
+
+    assert {type(one) for one in leaves(caught.value)} == {LogDirError}

@@ -23,9 +23,9 @@ from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
+from trio_kafka.testing.simulate.lives import ADDRESS
 from trio_kafka.world.world import World
 
-BROKER: Final = Endpoint("broker", 9092)
 # What a client may be told of a broker that starts, stops, or deletes the topic meanwhile.
 PASSING: Final = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -62,7 +62,7 @@ class Clients:
     world: World
     ledger: Ledger
     chance: Random
-    address: Endpoint = BROKER
+    address: Endpoint = ADDRESS
     pause_s: float = 0.03
     idempotent: "list[IdempotentProducer]" = field(
         factory=lambda: [IdempotentProducer(f"i{n}") for n in range(2)]

@@ -1,6 +1,5 @@
 """The lives of one broker, each ended by a power loss at some time, the last one in order."""
 
-from functools import partial
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -8,30 +7,19 @@ import pytest
 import trio
 from attrs import frozen
 
-from tests.sim.clients import BROKER, Clients
+from tests.sim.clients import Clients
 from tests.sim.ledger import Ledger
-from trio_kafka.broker import Broker
-from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.config.load import broker_config
 from trio_kafka.replication.queued_appends import QueuedAppends
-from trio_kafka.testing.simulation import run_simulated
-from trio_kafka.world.simulated import SimulatedWorld, Universe
-from trio_kafka.world.world import Crashed
+from trio_kafka.testing.simulate import Simulation
+from trio_kafka.testing.simulate.lives import NAME, SimulatedLives
+from trio_kafka.world.simulated import Universe
 
 LIVES: Final = 5
 SERVED_S: Final = 2.5
 SETTINGS: Final = {
-    "listeners": f"PLAINTEXT://{BROKER}",
     "log.dirs": "/a,/b",
-    "log.flush.interval.messages": "1",
     "log.roll.ms": "150",
     "log.roll.jitter.ms": "50",
-    "log.index.interval.bytes": "100",
-    "log.segment.delete.delay.ms": "300",
-    "log.initial.task.delay.ms": "100",
-    "log.flush.offset.checkpoint.interval.ms": "400",
-    "metadata.log.max.record.bytes.between.snapshots": "2000",
-    "auto.create.topics.enable": "false",
 }
 
 
@@ -64,49 +52,45 @@ class Load(Protocol):
         """Until cancelled."""
 
 
-async def live(world: SimulatedWorld, clients: Load, end: End, config: BrokerConfig) -> None:
+async def live(lives: SimulatedLives, clients: Load, end: End) -> None:
     """One life; returns when nothing of it is left."""
-    doom = trio.Event()
+    async with trio.open_nursery() as nursery:
 
-    async def lurk() -> None:
-        await trio.sleep(end.after_s)
-        doom.set()
+        async def strike() -> None:
+            await trio.sleep(end.after_s)
+            await lives.kill(power=True, kept=end.kept)
+            nursery.cancel_scope.cancel()
 
-    async def act(nursery: trio.Nursery) -> None:
         def enter(phase: str) -> None:
             if phase == end.phase:
-                nursery.start_soon(lurk, name="fate")
+                nursery.start_soon(strike, name="fate")
 
         enter("start")
-        async with Broker(config, world, format_if_empty=True, stop_s=5.0):
-            await clients.settle()
-            nursery.start_soon(clients.run, name="clients")
-            enter("serve")
-            await trio.sleep(SERVED_S)
-            enter("stop")
-        doom.set()
-
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(act, nursery, name="broker")
-            await doom.wait()
-            world.crash(power=True, kept=end.kept)
-            nursery.cancel_scope.cancel()
-    except* Crashed:
-        pass
+        await lives.start()
+        await clients.settle()
+        nursery.start_soon(clients.run, name="clients")
+        enter("serve")
+        await trio.sleep(SERVED_S)
+        enter("stop")
+        await lives.stop()
+        nursery.cancel_scope.cancel()
 
 
-async def live_and_die(universe: Universe) -> Ledger:
+async def live_on(sim: Simulation, clients: Load) -> None:
     """Some lives at the mercy of chance, one that ends in order, one that looks at what is left."""
-    chance = universe.chance("fate")
-    config = broker_config(SETTINGS)
-    ledger = Ledger()
-    clients = Clients(
-        world=universe.machine("clients"), ledger=ledger, chance=universe.chance("clients")
-    )
+    chance = sim.universe.chance("fate")
     in_order = End(phase=None, after_s=0.0, kept=0.0)
+    await sim.lives.kill()
     for end in [*(choose_end(chance) for _ in range(LIVES)), in_order, in_order]:
-        await live(universe.machine("broker"), clients, end, config)
+        await live(sim.lives, clients, end)
+
+
+async def live_and_die(sim: Simulation) -> Ledger:
+    """Lives of a broker whose clients create and delete topics, produce and read."""
+    ledger = Ledger()
+    await live_on(
+        sim, Clients(world=sim.clients, ledger=ledger, chance=sim.universe.chance("clients"))
+    )
     return ledger
 
 
@@ -116,7 +100,7 @@ def stall_now_and_then(universe: Universe) -> None:
 
     def stall(machine: str, call: str, place: str) -> float | None:
         is_slow = call == "create" or (call == "append" and place.endswith(".log"))
-        if machine == "broker" and is_slow and "metadata" not in place and chance.random() < 0.1:
+        if machine == NAME and is_slow and "metadata" not in place and chance.random() < 0.1:
             return chance.uniform(0.006, 0.06)
         return None
 
@@ -135,6 +119,3 @@ def count_queued(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(QueuedAppends, "join", count)
     return queued
-
-
-run_lives = partial(run_simulated, live_and_die)

@@ -6,11 +6,11 @@ import pytest
 
 from tests.sim import clients
 from tests.sim.ledger import Ledger
-from tests.sim.lives import live_and_die
+from tests.sim.lives import SETTINGS, live_and_die
 from trio_kafka.errors import ErrorCode
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.segment import Segment
-from trio_kafka.testing.simulation import run_simulated
+from trio_kafka.testing.simulate import run_seed
 from trio_kafka.world.descriptors import SMALLEST
 from trio_kafka.world.simulated import SimulatedWorld, Universe
 
@@ -37,7 +37,7 @@ def _scarce(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_lives(seed: int) -> Ledger:
-    return run_simulated(live_and_die, seed, moody=bool(seed % 2))
+    return run_seed(live_and_die, seed, settings=SETTINGS)
 
 
 def test_what_was_acknowledged_outlives_every_power_loss_while_files_are_closed(

@@ -10,11 +10,10 @@ import pytest
 import trio
 
 from tests.sim.ledger import Ledger
-from tests.sim.lives import live_and_die
+from tests.sim.lives import SETTINGS, live_and_die
 from trio_kafka.log.log import Log
 from trio_kafka.log.segment import Segment
-from trio_kafka.testing.simulation import run_simulated
-from trio_kafka.world.simulated import Universe
+from trio_kafka.testing.simulate import Simulation, run_seed
 from trio_kafka.world.simulated.file import SimulatedFile
 from trio_kafka.world.simulated.storage import SimulatedDirectory
 
@@ -24,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def run_lives(seed: int) -> Ledger:
-    return run_simulated(live_and_die, seed, moody=bool(seed % 2))
+    return run_seed(live_and_die, seed, settings=SETTINGS)
 
 
 def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
@@ -37,13 +36,13 @@ def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
 
 
 def test_one_seed_is_one_run() -> None:
-    universes = [Universe(3, moody=True) for _ in range(2)]
+    async def trace(sim: Simulation) -> tuple[int, int]:
+        await live_and_die(sim)
+        return sim.universe.digest, len(sim.universe.trace)
 
-    for universe in universes:
-        universe.run(live_and_die)
+    one, other = (run_seed(trace, 3, settings=SETTINGS) for _ in range(2))
 
-    one, other = universes
-    assert (one.digest, len(one.trace)) == (other.digest, len(other.trace))
+    assert one == other
 
 
 def forget_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,18 +9,17 @@ from collections.abc import Callable
 import pytest
 
 from tests.sim.ledger import Ledger
-from tests.sim.lives import count_queued, live_and_die, stall_now_and_then
-from trio_kafka.testing.simulation import run_simulated
-from trio_kafka.world.simulated import Universe
+from tests.sim.lives import SETTINGS, count_queued, live_and_die, stall_now_and_then
+from trio_kafka.testing.simulate import Simulation, run_seed
 
 Size = Callable[[int, int], int]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-async def stall_live_and_die(universe: Universe) -> Ledger:
-    stall_now_and_then(universe)
-    return await live_and_die(universe)
+async def stall_live_and_die(sim: Simulation) -> Ledger:
+    stall_now_and_then(sim.universe)
+    return await live_and_die(sim)
 
 
 def test_what_was_acknowledged_outlives_every_power_loss(
@@ -28,9 +27,7 @@ def test_what_was_acknowledged_outlives_every_power_loss(
 ) -> None:
     seeds, queued = size(4, 50), count_queued(monkeypatch)
 
-    ledgers = [
-        run_simulated(stall_live_and_die, seed, moody=bool(seed % 2)) for seed in range(seeds)
-    ]
+    ledgers = [run_seed(stall_live_and_die, seed, settings=SETTINGS) for seed in range(seeds)]
 
     assert sum(ledger.acknowledged for ledger in ledgers) > 50 * seeds
     assert sum(queued) > 50 * seeds

@@ -8,6 +8,7 @@ import trio
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.in_memory import InMemoryWorld, MemoryDisk
+from trio_kafka.world.simulated.faults import CallFault
 from trio_kafka.world.world import Crashed
 
 
@@ -108,3 +109,21 @@ async def test_a_job_of_a_process_reads_the_files_in_memory(clock, disk):
         return file.size
 
     assert await world.run_in_process(job, "/data", "a") == 3
+
+
+async def test_rules_of_a_simulated_disk_hold_for_one_in_memory_too(clock, disk):
+    directory = world_on(clock, disk).directory("/data", create=True)
+    disk.faults.add(CallFault(call="create", target="*.log", error="ENOSPC", times=1))
+    disk.faults.add(CallFault(call="sync", power_loss=0.0))
+
+    with pytest.raises(OSError, match="No space left"):
+        directory.create("a.log")
+    file = directory.create("a.log")
+    await directory.sync()
+    file.append([b"x"])
+    with pytest.raises(Crashed):
+        await file.sync()
+
+    after = disk.next_life()
+    assert await content(after, clock, "a.log") == b""
+    assert after.faults is disk.faults

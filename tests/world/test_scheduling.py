@@ -69,3 +69,39 @@ def test_a_deadlock_is_a_verdict_that_names_who_waits_and_where():
     with pytest.raises(Deadlock, match=r"fetcher-0-1 \(.*test_scheduling.py:\d+\)") as caught:
         simulate(0, main)
     assert "sleep" not in str(caught.value)
+
+
+def test_a_run_that_is_not_done_in_its_time_is_a_verdict_with_the_tree():
+    async def wait():
+        while True:
+            await trio.sleep(1)
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait, name="poller")
+
+    with pytest.raises(Deadlock) as caught:
+        simulate(0, main, limit_s=60.0)
+
+    first, *tree = str(caught.value).splitlines()
+    assert first == "not done after 60 s of virtual time:"
+    assert [line.split(" (")[0] for line in tree] == [
+        "  trio_kafka.world.scheduling.simulate.<locals>.drive",
+        "    poller",
+    ]
+    assert "test_scheduling.py:" in tree[1]
+
+
+def test_a_deadlock_is_told_at_once_and_not_at_the_end_of_the_time():
+    times = []
+
+    async def main():
+        try:
+            await trio.Event().wait()
+        finally:
+            times.append(trio.current_time())
+
+    with pytest.raises(Deadlock, match="all tasks wait without a deadline"):
+        simulate(0, main, limit_s=60.0)
+
+    assert times == [0.0]

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 import trio
 
 from trio_kafka.attributes import frozen
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.metadata.progress import Progress
@@ -251,7 +251,11 @@ class RaftDriver:
     def _write(
         self, encoded: bytes, records: Sequence[MetadataRecord], leader_id: NodeId | None = None
     ) -> None:
-        header = self.store.append(encoded)
+        try:
+            header = self.store.append(encoded)
+        except LogDirError:
+            self._unsynced.set()  # `run` meets the failed log too, and its failure ends the broker
+            raise
         self._recent.append((header.base_offset, _committed(header, records, leader_id=leader_id)))
         self._recent_records += len(records)
         actions = self._core.step(

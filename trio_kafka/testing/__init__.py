@@ -5,6 +5,8 @@ __all__ = [
     "api_names",
     "asgi",
     "broker",
+    "checkers",
+    "clients",
     "controls",
     "direct",
     "faults",
@@ -21,5 +23,6 @@ __all__ = [
     "running",
     "sample_apis",
     "scripted_client",
+    "simulate",
     "simulation",
 ]

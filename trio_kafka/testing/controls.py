@@ -40,13 +40,17 @@ class Controls:
         most_requests: int = 10_000,
         node: Node | None = None,
     ) -> None:
+        self._broker = broker
         self.faults = Faults(broker, seed=seed, most=most_rules, node=node)
         self.recorder = Recorder(broker, most=most_requests)
         self.limits = ApiLimits(broker)
         self.interceptors = Interceptors(broker)
 
     def attach(self, broker: HasParts) -> None:
-        """Go on with another broker: the next life of the same one."""
+        """Go on with another broker: the next life of the same one. Idempotent."""
+        if broker is self._broker:
+            return
+        self._broker = broker
         for one in (self.limits, self.recorder, self.faults, self.interceptors):
             one.attach(broker)
 

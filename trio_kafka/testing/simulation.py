@@ -11,7 +11,7 @@ from typing import TypeVar
 import trio
 
 from trio_kafka.world.simulated import SimulatedWorld, Universe
-from trio_kafka.world.simulated.run import Verdict
+from trio_kafka.world.simulated.faults import Verdict
 from trio_kafka.world.world import Crashed
 
 T = TypeVar("T")

@@ -82,15 +82,18 @@ class _Woken(trio.abc.Instrument):
 class SkippingClock(trio.abc.Clock):
     """Machine time plus skipped time; virtual: skipped time only, which stands while tasks run.
 
+    limit: time beyond which a virtual clock does not skip.
+
     wall: seconds since 1970; follows the machine's clock, which may step back.
     elapsed: for stamps and loop budgets; not moved by `advance`. Virtual: the virtual time.
     waits: see `protocols.Clock`; None in virtual time.
-    stuck: called when no task can run and there is no deadline; None: Trio waits for I/O.
+    stuck: called when no task can run and there is no deadline up to `limit`; None: Trio waits for
+        I/O.
     skips: called with the seconds of each skip, before a task notices it.
     in_flight: calls in threads and processes. While there are any, no time is skipped.
     """
 
-    def __init__(self, *, virtual: bool = False) -> None:
+    def __init__(self, *, virtual: bool = False, limit: float = _INF) -> None:
         self.skipped = 0.0
         self.in_flight = 0
         self.skips: list[Callable[[float], None]] = []
@@ -102,7 +105,7 @@ class SkippingClock(trio.abc.Clock):
         self.wall = self._virtual_wall if virtual else self._machine_wall
         self.elapsed = self.current_time if virtual else time.perf_counter
         self.waits = None if virtual else waits_of_thread
-        self._goal = _INF if virtual else -_INF  # jump from deadline to deadline up to here
+        self._goal = limit if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
         self._advancing: trio.lowlevel.Task | None = None
         self._woken = _Woken(self._step_while_busy)
@@ -128,7 +131,7 @@ class SkippingClock(trio.abc.Clock):
             self._woken.any = False
             return 0.0
         target = min(deadline, self._goal)
-        if now < target < _INF:
+        if now < target < _INF and not (self.stuck and deadline == _INF):
             self.skip(target - now)
             self._steps += deadline <= self._goal
             return 0.0

@@ -20,7 +20,7 @@ from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.world import RealWorld
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
-from trio_kafka.world.simulated.run import Verdict, no_fault
+from trio_kafka.world.simulated.faults import CallFaults, PowerLoss, Verdict
 from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
 from trio_kafka.world.world import Crashed
 
@@ -50,14 +50,15 @@ class MemoryDisk:
         self.descriptors = Descriptors()
         self.locks: dict[str, object] = {}
         self.capacity: int | None = None
-        self.fault: Callable[[str, str, str], Verdict] = no_fault
+        self.faults = CallFaults(Random(0))
+        self.fault: Callable[[str, str, str], Verdict] = self.faults
         self.alive = True
 
     def next_life(self) -> "MemoryDisk":
         """Return the same files without locks, for a restart; calls on this disk raise Crashed."""
         self.alive = False
         disk = MemoryDisk(self.root)
-        disk.capacity, disk.fault = self.capacity, self.fault
+        disk.capacity, disk.faults, disk.fault = self.capacity, self.faults, self.fault
         return disk
 
     def crash(self) -> None:
@@ -98,6 +99,9 @@ class MemoryDisk:
         del data
         self.check()
         verdict = self.fault("memory", call, target)
+        if isinstance(verdict, PowerLoss):
+            self.lose_power(Random(0), verdict.kept)
+            raise Crashed
         if isinstance(verdict, OSError):
             raise verdict
         return verdict or 0.0

@@ -8,7 +8,8 @@ the switch, too, if hypothesis is installed, so both are restored.
 import gc
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from math import inf
+from typing import Final, TypeVar
 
 import trio
 from trio._core import _run as _trio_run
@@ -16,6 +17,7 @@ from trio._core import _run as _trio_run
 from trio_kafka.world.clock import Deadlock, SkippingClock
 
 T = TypeVar("T")
+_STUCK: Final = "all tasks wait without a deadline"
 
 
 @contextmanager
@@ -43,19 +45,23 @@ def _set_switch(*, value: bool) -> None:
     vars(_trio_run)["_ALLOW_DETERMINISTIC_SCHEDULING"] = value
 
 
-def simulate(seed: object, main: Callable[[], Awaitable[T]]) -> T:
+def simulate(seed: object, main: Callable[[], Awaitable[T]], limit_s: float = inf) -> T:
     """Run `main` in virtual time, with the order of tasks decided by `seed`.
 
-    Raises Deadlock, with the tasks and where they wait, instead of waiting for ever.
+    Raises Deadlock, with the tree of tasks and where they wait, instead of waiting for ever or
+    beyond `limit_s`.
     """
-    clock = SkippingClock(virtual=True)
+    clock = SkippingClock(virtual=True, limit=limit_s)
     waiting: list[str] = []
 
     async def drive() -> T:
         with trio.CancelScope() as scope:
 
             def give_up() -> None:
-                waiting.extend(_waiting_tasks(task))
+                late = trio.current_time() >= limit_s
+                verdict = f"not done after {limit_s:g} s of virtual time" if late else _STUCK
+                waiting.append(f"{verdict}:")
+                waiting.extend(_waiting_tasks(task, "  "))
                 scope.cancel()
 
             task = trio.lowlevel.current_task()
@@ -64,20 +70,25 @@ def simulate(seed: object, main: Callable[[], Awaitable[T]]) -> T:
                 return await main()
             finally:
                 clock.stuck = None  # the last passes of Trio may be idle, too
-        raise Deadlock("; ".join(waiting))
+        raise Deadlock("\n".join(waiting))
 
     with seeded(seed):
         return trio.run(drive, clock=clock)
 
 
-def _waiting_tasks(task: trio.lowlevel.Task) -> list[str]:
-    """Return name and place of `task` and all below; place: last frame outside of Trio."""
+def _waiting_tasks(task: trio.lowlevel.Task, indent: str) -> list[str]:
+    """Return name and place of `task`, and indented those of the tasks below.
+
+    The place is the last frame outside of Trio.
+    """
     place = ""
     for frame, line in task.iter_await_frames():
         if not frame.f_globals.get("__name__", "").startswith("trio."):
             place = f"{frame.f_code.co_filename}:{line}"
     below = [
-        _waiting_tasks(child) for nursery in task.child_nurseries for child in nursery.child_tasks
+        _waiting_tasks(child, f"{indent}  ")
+        for nursery in task.child_nurseries
+        for child in nursery.child_tasks
     ]
-    text = f"{task.name} ({place})" if place else task.name
+    text = f"{indent}{task.name} ({place})" if place else f"{indent}{task.name}"
     return [text, *(text for texts in sorted(below) for text in texts)]

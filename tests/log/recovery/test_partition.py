@@ -19,6 +19,7 @@ from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import find_aborted, perform_in_threads
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.rolling import roll
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 
 RECORDS = {
@@ -309,3 +310,20 @@ def test_what_was_synced_is_there_after_any_crash_and_no_record_follows_a_hole(p
         for _, _, header in batches:
             starts.setdefault(header.leader_epoch, header.base_offset)
         assert log.epochs.rows == sorted(starts.items()), seed
+
+
+async def test_a_snapshot_does_not_outlive_the_batches_of_a_log_that_was_never_synced(
+    autojump_clock, world
+):
+    """After a power loss the name of the first segment is lost, and those behind it are not."""
+    log = new_log(world)
+    append(log, batch(producer_id=7, producer_epoch=0, base_sequence=0))
+    roll(log)
+    append(log, batch())
+    await log.directory.unlink("00000000000000000000.log")
+    log.abandon()
+
+    again = await open_log(world, log.directory, PARTITION, LogConfig())
+
+    assert (again.start_offset, again.end_offset) == (1, 2)
+    assert again.producers.get(7) is None

@@ -8,7 +8,6 @@ import trio
 from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.recent_writes import WINDOW
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.run import no_fault
 
 
 async def new_file(universe, content=b""):
@@ -90,7 +89,7 @@ def test_a_failed_sync_breaks_the_file_for_good():
         universe.fault = fault_on("sync", OSError(errno.EIO, "io"))
         with pytest.raises(OSError, match="io"):
             await file.sync()
-        universe.fault = no_fault
+        universe.fault = universe.faults
         for wait in (file.sync, lambda: file.read(0, bytearray(1)), lambda: file.append_slow([])):
             with pytest.raises(OSError, match="broken before"):
                 await wait()

@@ -11,7 +11,6 @@ import trio
 
 from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.simulated import Universe
-from trio_kafka.world.simulated.run import no_fault
 from trio_kafka.world.world import Crashed
 
 SCENARIO = pathlib.Path(__file__).with_name("scenario.py")
@@ -124,7 +123,7 @@ def test_any_call_on_a_disk_fails_when_it_is_told_to(call):
         }
         with pytest.raises(OSError, match="told to"):
             calls[call]()
-        universe.fault = no_fault
+        universe.fault = universe.faults
         return root.names(), file.size
 
     assert run_simulated(main) == (["f"], 3)
@@ -153,7 +152,7 @@ def test_a_told_reset_reaches_both_ends():
         universe.fault = fault_on("send", ConnectionResetError(errno.ECONNRESET, "told to"))
         with pytest.raises(ConnectionResetError, match="told to"):
             near.send(b"x")
-        universe.fault = no_fault
+        universe.fault = universe.faults
         await far.wait_readable()
         with pytest.raises(ConnectionResetError):
             far.receive_into(bytearray(1))
@@ -243,3 +242,63 @@ async def test_a_universe_works_on_the_clock_of_any_test(autojump_clock):
     await far.wait_readable()
 
     assert far.receive_into(bytearray(1)) == 1
+
+
+def test_a_link_may_be_cut_in_one_direction():
+    async def main(universe):
+        near, far = await pair(universe)
+        universe.cut("here", "there", one_way=True)
+        near.send(b"late")
+        far.send(b"at once")
+
+        await near.wait_readable()
+        assert trio.current_time() < 1
+        with trio.move_on_after(5) as scope:
+            await far.wait_readable()
+        assert scope.cancelled_caught
+        universe.heal("here", "there")
+        await far.wait_readable()
+
+    Universe(0).run(main)
+
+
+def test_a_half_open_connection_swallows_what_is_sent_until_the_sender_gives_up():
+    async def main(universe):
+        near, far = await pair(universe)
+
+        assert universe.half_open("here", "there") == 1
+
+        assert near.send(b"lost") == 4
+        with trio.move_on_after(900) as scope:
+            await near.wait_readable()
+        assert scope.cancelled_caught
+        await near.wait_readable()
+        with pytest.raises(ConnectionError):
+            near.receive_into(bytearray(1))
+        with trio.move_on_after(3600) as scope:
+            await far.wait_readable()
+        assert scope.cancelled_caught  # it has sent nothing, so it learns nothing
+        assert universe.half_open("here", "there") == 0
+        assert universe.half_open("nobody", "there") == 0
+
+    Universe(0).run(main)
+
+
+def test_the_wall_clock_of_a_machine_may_drift_and_step_and_its_next_life_has_it_too():
+    async def main(universe):
+        world, other = universe.machine("a"), universe.machine("b")
+        await trio.sleep(10)
+        world.clock.drift(0.1)
+        await trio.sleep(10)
+        assert world.clock.wall() - other.clock.wall() == pytest.approx(1)
+        world.clock.drift(-0.2)
+        world.clock.step(5)
+        await trio.sleep(10)
+        assert world.clock.wall() - other.clock.wall() == pytest.approx(4)
+        assert world.clock.elapsed() == trio.current_time()
+
+        world.crash()
+        again = universe.machine("a")
+        assert again.clock.wall() - other.clock.wall() == pytest.approx(4)
+
+    Universe(0).run(main)

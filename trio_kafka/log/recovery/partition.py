@@ -121,6 +121,9 @@ class _Loader:
             # Never synced: the checkpoints describe an earlier log of the partition.
             self.known = Known()
             self.start_offset = 0
+            # Its first segment may be lost and a later snapshot not: the retry of a lost batch
+            # would be taken for a duplicate, and acknowledged.
+            await drop_snapshots(self.directory, -1)
         await finish_swaps(self.directory, self.files)
         names = await names_in(self.directory)
         self._doubt_start(names)

@@ -15,7 +15,7 @@ from trio_kafka.testing.faults import Fault, FaultRule
 from trio_kafka.testing.interceptors import Around, Interceptor
 from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
-from trio_kafka.testing.kafka.life import LifeSettings, Lives, running_lives
+from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
@@ -40,7 +40,7 @@ class KafkaInLoop:
     broker is stopped or killed.
     """
 
-    def __init__(self, lives: Lives) -> None:
+    def __init__(self, lives: Lifecycle) -> None:
         self._lives = lives
         self.controls = Controls(lives.broker, seed=lives.how.seed)
 

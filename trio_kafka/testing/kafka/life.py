@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.broker import Broker, RunningBroker
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import load, options
 from trio_kafka.errors import only_leaf
 from trio_kafka.plugin_host.declaration import Plugin
@@ -16,7 +17,7 @@ from trio_kafka.requests.registry import Registry, installed_apis
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.older import OlderFeatures, older_apis
 from trio_kafka.testing.kafka.releases import Release
-from trio_kafka.world.world import Crashed
+from trio_kafka.world.world import Crashed, World
 
 _HOST: Final = "127.0.0.1"
 # Settings that make tests quick; all others are Kafka's defaults.
@@ -57,6 +58,22 @@ class Life:
     scope: trio.CancelScope
     stopping: trio.Event = field(factory=trio.Event)
     ended: trio.Event = field(factory=trio.Event)
+
+
+class Lifecycle(Protocol):
+    """Start and end of a broker under test; see `Lives`."""
+
+    how: LifeSettings
+
+    @property
+    def is_running(self) -> bool: ...
+    @property
+    def broker(self) -> RunningBroker:
+        """The running broker. Raises NotRunningError."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def kill(self, *, power: bool = False) -> None: ...
 
 
 class Lives:
@@ -128,22 +145,10 @@ class Lives:
             **self.how.settings,
         }
         config = load(options(f"{name}={text}" for name, text in given.items())).config
-        release, apis = self.how.release, self.how.apis
-        if release is not None:
-            apis = older_apis(installed_apis() if apis is None else apis, release)
         life: Life | None = None
         try:
             with trio.CancelScope() as scope:
-                async with Broker(
-                    config,
-                    self.machine.boot(),
-                    format_if_empty=True,
-                    apis=apis,
-                    plugins=self.how.plugins,
-                    stop_s=self.how.stop_s,
-                ) as broker:
-                    if release is not None:
-                        broker.parts.features = OlderFeatures(broker.parts.features, release)
+                async with broker_of(self.how, config, self.machine.boot()) as broker:
                     life = Life(broker, scope)
                     task_status.started(life)
                     await life.stopping.wait()
@@ -152,6 +157,27 @@ class Lives:
         finally:
             if life is not None:
                 life.ended.set()
+
+
+@asynccontextmanager
+async def broker_of(
+    how: LifeSettings, config: BrokerConfig, world: World
+) -> AsyncIterator[RunningBroker]:
+    """Run a broker that acts as the release of its settings."""
+    release, apis = how.release, how.apis
+    if release is not None:
+        apis = older_apis(installed_apis() if apis is None else apis, release)
+    async with Broker(
+        config,
+        world,
+        format_if_empty=True,
+        apis=apis,
+        plugins=how.plugins,
+        stop_s=how.stop_s,
+    ) as broker:
+        if release is not None:
+            broker.parts.features = OlderFeatures(broker.parts.features, release)
+        yield broker
 
 
 @asynccontextmanager

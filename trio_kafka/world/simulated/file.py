@@ -210,19 +210,20 @@ class SimulatedFile:
 
     async def sync(self) -> None:
         changes = self._node.changes
-        self._call_sync()
+        self._world.check()
+        self._check()
         lease = self.lease(0)
         try:
             with trio.CancelScope(shield=True):
-                await self._world.pause(1e-3, 3e-2)
+                await self._sync_in_thread()
         finally:
             lease.release()
         self._node.sync(changes)
 
-    def _call_sync(self) -> None:
-        self._check()
+    async def _sync_in_thread(self) -> None:
         try:
-            self._call("sync")
+            await self._world.call_in_thread("sync", self._path)
         except OSError as error:
             self._broken = error
             raise
+        await self._world.pause(1e-3, 3e-2)

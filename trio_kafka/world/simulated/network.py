@@ -159,7 +159,10 @@ class SimulatedNetwork:
             there = self._machine(host, port)
             if there is None:
                 raise ConnectionRefusedError(errno.ECONNREFUSED, f"no machine is named {host}")
-            if not there.dark and universe.linked(world.name, there.name):
+            linked = universe.linked(world.name, there.name) and universe.linked(
+                there.name, world.name
+            )
+            if not there.dark and linked:
                 listener = there.listeners.get((host, port)) or there.listeners.get(("", port))
                 if listener is None:
                     raise ConnectionRefusedError(errno.ECONNREFUSED, "no listener")

@@ -17,15 +17,10 @@ from trio_kafka.attributes import define
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.simulated.disk import DirectoryNode
+from trio_kafka.world.simulated.faults import CallFaults, PowerLoss, Verdict
 from trio_kafka.world.world import Crashed
 
-Verdict = float | OSError | None
 _PLENTY: Final = 1 << 40
-
-
-def no_fault(machine: str, call: str, target: str) -> Verdict:  # noqa: ARG001 - a rule's signature
-    """Let every call pass: the default rule."""
-    return None
 
 
 @define(eq=False, slots=False)
@@ -34,8 +29,9 @@ class SimulatedRun:
 
     fault: asked before each call at the seam with machine, call and target (a path or an address):
         an OSError is raised by the call (a ConnectionError also resets the connection), a number
-        is seconds that the call takes (World's own clock only), None lets it pass.
-    cuts: pairs of machines whose link is cut; what is sent meanwhile arrives once it is healed.
+        is seconds that the call takes (World's own clock only), None lets it pass. The default asks
+        `faults`, the rules.
+    cuts: pairs of machines, source and target, between which nothing arrives until it is healed.
     latency: seconds one way. room: bytes in flight and unread in one direction of a connection.
     moody: also simulate what is legal and rare: lost packets, cold and short reads, short sends,
         spurious wakes.
@@ -47,8 +43,9 @@ class SimulatedRun:
     room: int = field(default=1 << 16, kw_only=True)
     moody: bool = field(default=False, kw_only=True)
     nowait: bool = field(default=True, kw_only=True)
-    fault: Callable[[str, str, str], Verdict] = field(default=no_fault, init=False)
-    cuts: set[frozenset[str]] = field(factory=set, init=False)
+    faults: CallFaults = field(init=False)
+    fault: Callable[[str, str, str], Verdict] = field(init=False)
+    cuts: set[tuple[str, str]] = field(factory=set, init=False)
     machines: dict[str, Any] = field(factory=dict, init=False)
     trace: list[str] = field(factory=list, init=False)
     digest: int = field(default=0, init=False)
@@ -61,21 +58,39 @@ class SimulatedRun:
         self.network_chance = self.chance("network")
         self.disk_chance = self.chance("disk")
         self.time_chance = self.chance("time")
+        self.fault = self.faults = CallFaults(self.chance("faults"))
 
     def chance(self, purpose: str) -> Random:
         """Return a new stream of random numbers for a purpose, decided by the seed."""
         return Random(f"{purpose}/{self.seed}")
 
-    def cut(self, one: str, other: str) -> None:
-        """Cut the link between two machines."""
-        self.cuts.add(frozenset((one, other)))
+    def cut(self, one: str, other: str, *, one_way: bool = False) -> None:
+        """Cut the link between two machines. one_way: only what `one` sends."""
+        self.cuts.add((one, other))
+        if not one_way:
+            self.cuts.add((other, one))
 
     def heal(self, one: str, other: str) -> None:
         """Undo `cut`; what was sent meanwhile arrives within 0.2 s."""
-        self.cuts.discard(frozenset((one, other)))
+        self.cuts -= {(one, other), (other, one)}
 
-    def linked(self, one: str, other: str) -> bool:
-        return frozenset((one, other)) not in self.cuts
+    def linked(self, source: str, target: str) -> bool:
+        """Return whether packets of `source` reach `target`."""
+        return (source, target) not in self.cuts
+
+    def half_open(self, one: str, other: str) -> int:
+        """Make the connections between two machines half-open, and return their number.
+
+        As after a firewall has forgotten them: what either end sends is lost, without a reset.
+        An end that sends learns of it after 15 min, as on Linux. New connections work.
+        """
+        found = 0
+        for socket in list(self.machines[one].sockets if one in self.machines else ()):
+            if socket.other.world.name == other and not socket.lost:
+                socket.lose()
+                found += 1
+        self.note(one, "half_open", other, found)
+        return found
 
     def at(self, when: float, act: Callable[[], None]) -> None:
         """Call `act` at a time of Trio's clock; calls for one time are made in order."""
@@ -186,6 +201,9 @@ class Machine:
         self.check()
         self.universe.note(self.name, call, target, data)
         verdict = self.universe.fault(self.name, call, target)
+        if isinstance(verdict, PowerLoss):
+            self.crash(kept=verdict.kept)
+            raise Crashed
         if isinstance(verdict, OSError):
             raise verdict
         return verdict or 0.0
@@ -199,6 +217,26 @@ class Machine:
         """Raise Crashed unless the machine is in this life."""
         if not self.alive:
             raise Crashed
+
+    def crash(self, *, power: bool = True, kept: float = 0.5) -> None:
+        """End this life. Call it before cancelling tasks, so that no `finally` acts on the world.
+
+        power: power loss: unsynced writes tear, and peers hear nothing until the next life answers
+            with resets. False: kill -9: the page cache stays, and the kernel resets the peers.
+        kept: see `disk`.
+        """
+        if not self.alive:
+            return
+        self.universe.note(self.name, "crash", "power" if power else "kill")
+        self.alive = False
+        self.dark = power
+        self.listeners.clear()
+        for socket in list(self.sockets):
+            socket.die(silent=power)
+        for child in self.children:
+            child.process.die(-9)
+        if power:
+            self.disk.lose_power(self.universe.disk_chance, kept)
 
     def free_space(self) -> int:
         """Return how many bytes files may still grow by."""

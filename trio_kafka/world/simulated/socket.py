@@ -19,6 +19,7 @@ from trio_kafka.world.simulated.run import Machine
 
 _RETRANSMISSION_S: Final = 0.2
 _HOLD_S: Final = 0.2  # how long the kernel holds bytes sent with MSG_MORE
+_GIVE_UP_S: Final = 924.6  # unanswered retransmissions: Linux, tcp_retries2=15
 
 
 class EdgeReceiver(Protocol):
@@ -35,7 +36,7 @@ class MemorySocket:
 
     under_way: bytes towards this end. held: bytes from this end, kept back by `send_more`.
     wants_room: a send was short or refused, so an edge is due.
-    gone: this end's machine has forgotten it.
+    gone: this end's machine has forgotten it. lost: half-open, nothing arrives any more.
     """
 
     world: Machine
@@ -50,6 +51,7 @@ class MemorySocket:
     held: bytearray = field(factory=bytearray, init=False)
     wants_room: bool = field(default=False, init=False)
     gone: bool = field(default=False, init=False)
+    lost: bool = field(default=False, init=False)
     closed: bool = field(default=False, init=False)
     _changed: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
     _unread: bytearray = field(factory=bytearray, init=False)
@@ -184,13 +186,23 @@ class MemorySocket:
 
     def _deliver(self, act: "Callable[[MemorySocket], None]") -> None:
         universe, other = self.world.universe, self.other
-        if not universe.linked(self.world.name, other.world.name):
+        if self.lost:
+            universe.at(trio.current_time() + _GIVE_UP_S, self._give_up)
+        elif not universe.linked(self.world.name, other.world.name):
             again = max(self._last_arrival, trio.current_time() + _RETRANSMISSION_S)
             universe.at(again, lambda: self._deliver(act))
         elif not other.gone:
             act(other)
         elif not self.gone and not universe.machines[other.world.name].dark:
             self.die(silent=True, told=True)  # reset by a machine that lost it
+
+    def lose(self) -> None:
+        """Make the connection half-open."""
+        self.lost = self.other.lost = True
+
+    def _give_up(self) -> None:
+        if not self.gone:
+            self.die(silent=True, told=True)
 
     def _edge(self) -> None:
         self._changed.unpark_all()

@@ -142,8 +142,8 @@ class SimulatedDirectory:
 
     async def sync(self) -> None:
         changes = self._node.changes
-        self._world.call("sync_directory", self.path)
         with trio.CancelScope(shield=True):
+            await self._world.call_in_thread("sync_directory", self.path)
             await self._world.pause(1e-3, 3e-2)
         self._node.sync(changes)
 

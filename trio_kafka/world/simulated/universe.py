@@ -5,6 +5,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 from trio_kafka.world.scheduling import simulate
@@ -20,9 +21,12 @@ class Universe(SimulatedRun):
 
     machines: dict[str, SimulatedWorld]
 
-    def run(self, main: "Callable[[Universe], Awaitable[T]]") -> T:
-        """Run `main(self)` in virtual time, decided by the seed. Raises Deadlock if all wait."""
-        return simulate(self.seed, partial(main, self))
+    def run(self, main: "Callable[[Universe], Awaitable[T]]", limit_s: float = inf) -> T:
+        """Run `main(self)` in virtual time, decided by the seed.
+
+        Raises Deadlock if all tasks wait, or after `limit_s` of virtual time.
+        """
+        return simulate(self.seed, partial(main, self), limit_s)
 
     def machine(self, name: str) -> SimulatedWorld:
         """Start a new life of a machine, on what its disk has kept."""
@@ -30,5 +34,8 @@ class Universe(SimulatedRun):
         if before is not None and before.alive:
             raise ValueError(f"machine {name} is alive: want a crash first")
         disk = before.disk if before else DirectoryNode()
-        self.machines[name] = SimulatedWorld(self, name, disk, before.life + 1 if before else 0)
-        return self.machines[name]
+        life = before.life + 1 if before else 0
+        made = self.machines[name] = SimulatedWorld(self, name, disk, life)
+        if before is not None:
+            made.capacity, made.clock = before.capacity, before.clock
+        return made

@@ -21,14 +21,28 @@ T = TypeVar("T")
 
 
 class SimulatedClock:
-    """Wall time and elapsed time are those of the run."""
+    """Clock of a machine. Elapsed time is that of the run; wall time may drift and step."""
 
     def __init__(self) -> None:
         self.elapsed = trio.current_time
         self.waits = None  # time passes only in waits
+        self._ahead = 0.0
+        self._rate = 0.0
+        self._since = 0.0
 
     def wall(self) -> float:
-        return EPOCH + trio.current_time()
+        now = trio.current_time()
+        return EPOCH + now + self._ahead + self._rate * (now - self._since)
+
+    def drift(self, rate: float) -> None:
+        """Let wall time gain `rate` seconds in a second from now on; negative: lose them."""
+        now = trio.current_time()
+        self._ahead += self._rate * (now - self._since)
+        self._rate, self._since = rate, now
+
+    def step(self, seconds: float) -> None:
+        """Move wall time, as a correction by NTP does. seconds: may be negative."""
+        self._ahead += seconds
 
 
 @define(eq=False, slots=False)
@@ -42,26 +56,6 @@ class SimulatedWorld(Machine):
         self.network = SimulatedNetwork(self)
         self.random = self.universe.chance(f"{self.name}/{self.life}")
         self.random_bytes = self.random.randbytes
-
-    def crash(self, *, power: bool = True, kept: float = 0.5) -> None:
-        """End this life. Call it before cancelling tasks, so that no `finally` acts on the world.
-
-        power: power loss: unsynced writes tear, and peers hear nothing until the next life answers
-            with resets. False: kill -9: the page cache stays, and the kernel resets the peers.
-        kept: see `disk`.
-        """
-        if not self.alive:
-            return
-        self.universe.note(self.name, "crash", "power" if power else "kill")
-        self.alive = False
-        self.dark = power
-        self.listeners.clear()
-        for socket in list(self.sockets):
-            socket.die(silent=power)
-        for child in self.children:
-            child.process.die(-9)
-        if power:
-            self.disk.lose_power(self.universe.disk_chance, kept)
 
     def directory(
         self,

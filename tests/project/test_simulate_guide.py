@@ -1,0 +1,40 @@
+"""docs/how-to/simulate.md: its tests pass, and its table names every kind of fault."""
+
+import re
+
+import pytest
+
+from tests.project.tree import ROOT
+from trio_kafka.testing.simulate.decorator import SEED, SEEDS
+from trio_kafka.testing.simulate.replay_log import LOG
+from trio_kafka.testing.simulate.schedule import ARGUMENTS, KINDS
+
+GUIDE = (ROOT / "docs" / "how-to" / "simulate.md").read_text()
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", BLOCKS, ids=["seeds", "schedules"])
+def test_its_tests_pass(block: str) -> None:
+    names: dict[str, object] = {"__name__": "guide"}
+    exec(block, names)
+    [test] = [made for name, made in names.items() if name.startswith("test_")]
+
+    test()
+
+
+def test_its_table_names_every_kind_of_fault_with_its_arguments() -> None:
+    rows = dict(re.findall(r"^\| (\w+) \| (`\w+\(.*) \|$", GUIDE, re.MULTILINE))
+
+    assert {group: re.findall(r"`(\w+)\(([^)]*)\)`", text) for group, text in rows.items()} == {
+        group: [(kind, ", ".join(one.name for one in ARGUMENTS[kind])) for kind in kinds]
+        for group, kinds in KINDS.items()
+    }
+
+
+def test_it_names_the_variables() -> None:
+    assert all(f"{name}=" in GUIDE for name in (SEED, SEEDS, LOG))
+
+
+def test_it_is_short() -> None:
+    assert len(GUIDE.splitlines()) <= 100

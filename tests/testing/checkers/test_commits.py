@@ -1,0 +1,72 @@
+"""Rules about committed offsets."""
+
+import pytest
+
+from trio_kafka.testing.checkers import History, excess_commits, lost_commits
+
+
+@pytest.fixture
+def history() -> History:
+    return History()
+
+
+def commit(history: History, offset: int, *, answered: bool = True) -> None:
+    history.commit_sent("c", "g", "t", 0, offset=offset)
+    if answered:
+        history.committed("c", "g", "t", 0, offset=offset)
+
+
+def find(history: History, offset: int) -> list[str]:
+    history.commit_found("g", "t", 0, offset=offset, since=history.mark())
+    return [one.text for one in lost_commits(history)]
+
+
+def test_a_group_may_commit_what_any_of_its_members_has_read(history):
+    history.positioned("c", "t", 0, offset=3, group="g")
+    commit(history, 3)
+    history.read("d", "t", 0, "x", offset=7, group="g")
+    commit(history, 8)
+
+    assert excess_commits(history) == []
+
+
+def test_a_commit_beyond_what_was_read_is_named_once(history):
+    history.read("c", "t", 0, "x", offset=7, group="g")
+    history.read("c", "t", 0, "y", offset=9, group="another")
+    commit(history, 9)
+
+    assert [str(one) for one in excess_commits(history)] == [
+        "committed unread: c of group g committed offset 9 of t-0; the group had read up to 8"
+    ]
+
+
+def test_the_last_acknowledged_commit_is_found(history):
+    assert find(history, -1) == []
+    commit(history, 4)
+    commit(history, 6)
+    assert find(history, 6) == []
+
+    assert find(history, 4) == [
+        "the coordinator returned offset 4 of t-0 for group g; the last acknowledged commit is 6"
+    ]
+
+
+def test_a_commit_without_an_answer_may_be_found_or_not(history):
+    commit(history, 4)
+    commit(history, 6, answered=False)
+
+    assert find(history, 4) == []
+    assert find(history, 6) == []
+    [text] = find(history, 5)
+    assert text.endswith("the last acknowledged commit is 4, [6] may have taken effect")
+
+
+def test_a_commit_that_was_answered_after_the_question_may_be_found_or_not(history):
+    commit(history, 4)
+    since = history.mark()
+    commit(history, 6)
+
+    for offset in (4, 6):
+        history.commit_found("g", "t", 0, offset=offset, since=since)
+
+    assert lost_commits(history) == []

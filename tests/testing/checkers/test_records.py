@@ -1,0 +1,152 @@
+"""Each rule about records: what it lets pass, and the sentence for what it does not."""
+
+import pytest
+
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.checkers import (
+    History,
+    disordered_records,
+    doubled_records,
+    lost_records,
+    replaced_records,
+    skipped_records,
+)
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def history() -> History:
+    """Producer p has sent a, b and c, and was told offsets 0, 1 and 2; c has read a and b."""
+    made = History()
+    for offset, record in enumerate("abc"):
+        made.sent("p", "t", record, partition=0, idempotent=True)
+        made.acknowledged("p", "t", 0, record, offset=offset)
+    for offset, record in enumerate("ab"):
+        made.read("c", "t", 0, record, offset=offset)
+    return made
+
+
+def log_of(records: str) -> dict[TopicPartition, dict[int, str]]:
+    return {T0: dict(enumerate(records))}
+
+
+def texts(violations) -> list[str]:
+    return [one.text for one in violations]
+
+
+def test_a_history_that_holds_has_no_violation(history):
+    log = log_of("abcd")
+
+    for found in (lost_records(history, log), replaced_records(history, log)):
+        assert found == []
+    assert doubled_records(history, log) == skipped_records(history, log) == []
+    assert disordered_records(history) == []
+
+
+def test_a_lost_record_is_named_with_partition_and_offset(history):
+    assert texts(lost_records(history, log_of("ab"))) == [
+        "'c' was acknowledged at offset 2 of t-0; the log has 0 to 1"
+    ]
+    assert texts(lost_records(history, {}))[0] == (
+        "'a' was acknowledged at offset 0 of t-0; the log is empty"
+    )
+
+
+def test_a_record_that_was_only_read_must_stay_too():
+    history = History()
+    history.read("c", "t", 0, "x", offset=5)
+
+    (found,) = lost_records(history, log_of("a"))
+
+    assert found.offsets == (5,)
+    assert "read by c" in found.text
+
+
+def test_records_below_the_start_of_the_log_were_deleted_on_purpose(history):
+    log = {T0: {2: "c"}}
+
+    assert len(lost_records(history, log)) == 2
+    assert lost_records(history, log, {T0: 2}) == []
+
+
+def test_an_acknowledged_record_without_an_offset_is_looked_for_anywhere(history):
+    history.acknowledged("p", "t", 0, "d", offset=-1)
+
+    assert lost_records(history, log_of("abcd")) == []
+    assert texts(lost_records(history, log_of("abc"))) == [
+        "'d' was acknowledged in t-0; the log has 0 to 2, without it"
+    ]
+
+
+def test_two_records_of_one_offset_are_named_with_their_witnesses(history):
+    history.read("d", "t", 0, "x", offset=1)
+
+    assert texts(replaced_records(history, log_of("abc"))) == [
+        "offset 1 of t-0: 'b' was acknowledged, 'x' was read by d"
+    ]
+    assert texts(replaced_records(history, log_of("abz")))[1] == (
+        "offset 2 of t-0: 'c' was acknowledged, the log has 'z'"
+    )
+
+
+def test_a_doubled_record_is_named_with_all_its_offsets(history):
+    assert texts(doubled_records(history, log_of("abcb"))) == [
+        "'b' was sent once with idempotence, and is at offset 1 of t-0, offset 3 of t-0"
+    ]
+
+
+def test_a_record_may_be_there_as_often_as_it_was_sent(history):
+    history.sent("p", "t", "b", partition=0, idempotent=True)
+
+    assert doubled_records(history, log_of("abcb")) == []
+
+
+def test_without_idempotence_a_record_may_be_doubled():
+    history = History()
+    history.sent("p", "t", "a", partition=0)
+
+    assert doubled_records(history, log_of("aa")) == []
+
+
+def test_the_order_of_a_producer_is_that_of_its_offsets():
+    history = History()
+    for record in "ab":
+        history.sent("p", "t", record, partition=0)
+    history.acknowledged("p", "t", 0, "b", offset=3)
+    history.acknowledged("p", "t", 0, "a", offset=4)
+
+    assert texts(disordered_records(history)) == [
+        "p sent 'a' before 'b' to t-0; their offsets are 4 and 3"
+    ]
+
+
+def test_a_consumer_reads_forwards_but_for_a_seek(history):
+    history.positioned("c", "t", 0, offset=0)
+    history.read("c", "t", 0, "a", offset=0)
+    assert disordered_records(history) == []
+
+    history.read("c", "t", 0, "a", offset=0)
+    assert texts(disordered_records(history)) == ["c read offset 0 of t-0 ('a') after offset 0"]
+
+
+def test_a_skipped_record_is_named():
+    history = History()
+    history.positioned("c", "t", 0, offset=1)
+    history.read("c", "t", 0, "d", offset=3)
+
+    assert texts(skipped_records(history, log_of("abcd"))) == [
+        "c was at offset 1 of t-0 and read 3 next; 'b' is at 1"
+    ]
+    # A compacted log has gaps.
+    assert skipped_records(history, {T0: {0: "a", 3: "d"}}) == []
+
+
+def test_a_long_record_is_cut_in_the_sentence():
+    history = History()
+    history.acknowledged("p", "t", 0, "x" * 100, offset=0)
+
+    (found,) = lost_records(history, {})
+
+    assert len(found.text) < 130
+    assert "..." in found.text

@@ -1,0 +1,15 @@
+"""Sentences of violations."""
+
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.checkers.violation import Violation, extent, shown
+
+
+def test_a_violation_reads_as_a_sentence_after_its_rule():
+    assert str(Violation("lost", TopicPartition("t", 0), (1,), "gone")) == "lost: gone"
+
+
+def test_records_and_logs_are_shown_short():
+    assert shown(b"abc") == "b'abc'"
+    assert len(shown(b"a" * 100)) == 63
+    assert extent({}) == "the log is empty"
+    assert extent({3: "a", 7: "b"}) == "the log has 3 to 7"

@@ -1,0 +1,70 @@
+"""A connection that is opened again, and attempts that are repeated."""
+
+import pytest
+import trio
+
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
+from trio_kafka.testing.clients.errors import AnswerError, GaveUpError
+from trio_kafka.testing.clients.link import Link
+from trio_kafka.testing.simulate import simulate
+
+
+def link_of(sim, **options):
+    return Link(world=sim.clients, bootstrap=sim.lives.address, client_id="c", **options)
+
+
+@simulate(seeds=2)
+async def test_after_a_failure_the_next_request_has_a_new_connection(sim):
+    link = link_of(sim)
+    await link.ask(MetadataRequest(None), 12)
+
+    await sim.kafka.kill()
+    with pytest.raises((OSError, EOFError)):
+        await link.ask(MetadataRequest(None), 12)
+    await sim.kafka.start()
+
+    assert (await link.ask(MetadataRequest(None), 12)).brokers
+
+
+@simulate(seeds=2)
+async def test_a_request_has_its_time_and_a_machine_that_is_down_does_not_hold_it(sim):
+    link = link_of(sim, request_s=2.0)
+    await sim.lives.kill(power=True)
+    begin = trio.current_time()
+
+    with pytest.raises((TimeoutError, trio.TooSlowError)):
+        await link.ask(MetadataRequest(None), 12)
+
+    assert trio.current_time() - begin <= 3.0
+
+
+@simulate(seeds=1)
+async def test_only_failures_that_may_pass_are_repeated(sim):
+    link, said = link_of(sim), []
+
+    async def attempt():
+        said.append(trio.current_time())
+        if len(said) < 4:
+            raise AnswerError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if len(said) == 4:
+            raise ConnectionResetError
+        return "done"
+
+    assert await link.retry(attempt, 60.0) == "done"
+    assert said == sorted(set(said))
+
+    async def refuse():
+        raise AnswerError(ErrorCode.INVALID_REQUEST)
+
+    with pytest.raises(AnswerError, match="INVALID_REQUEST"):
+        await link.retry(refuse, 60.0)
+
+
+@simulate(seeds=1)
+async def test_it_gives_up_with_the_last_failure(sim):
+    async def attempt():
+        raise AnswerError(ErrorCode.LEADER_NOT_AVAILABLE)
+
+    with pytest.raises(GaveUpError, match=r"after 3.0 s; the last failure: LEADER_NOT_AVAILABLE"):
+        await link_of(sim).retry(attempt, 3.0)

@@ -1,0 +1,32 @@
+"""Errors of the clients."""
+
+from trio_kafka.errors import ErrorCode
+
+
+class GaveUpError(Exception):
+    """A request had no usable answer within its time; its effect is unknown."""
+
+
+class DeliveryError(Exception):
+    """A batch was rejected, or its time is over.
+
+    unknown: the batch may be in the log, or still arrive there.
+    """
+
+    def __init__(self, message: str, *, unknown: bool) -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
+class AnswerError(Exception):
+    """An error code of an answer."""
+
+    def __init__(self, code: int) -> None:
+        self.code = ErrorCode(code)
+        super().__init__(self.code.name)
+
+
+def check(code: int) -> None:
+    """Raise AnswerError for an error code."""
+    if code:
+        raise AnswerError(code)

@@ -1,0 +1,170 @@
+"""Fetch requests of the clients, and the whole log of topics for the checkers."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from trio_kafka.attributes import frozen
+from trio_kafka.errors import ErrorCode
+from trio_kafka.model import Endpoint, TopicPartition
+from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from trio_kafka.records.batch import iterate_headers, read_records
+from trio_kafka.records.header import CONTROL
+from trio_kafka.testing.clients.errors import check
+from trio_kafka.testing.clients.link import Link
+from trio_kafka.world.world import World
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+_FETCH: Final = 12  # the newest version that names topics
+_LIST_OFFSETS: Final = 7
+_METADATA: Final = 12
+_MOST_BYTES: Final = 1 << 20
+
+
+@frozen(kw_only=True)
+class Fetched:
+    """A record as a consumer has received it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+@frozen
+class FetchedPartition:
+    """Answer for one partition. end: the offset after the last batch, or the position."""
+
+    error: ErrorCode
+    high_watermark: int
+    log_start: int
+    end: int
+    records: list[Fetched]
+
+
+async def fetch(
+    link: Link,
+    positions: Mapping[TopicPartition, int],
+    *,
+    max_wait_s: float,
+    max_bytes: int = _MOST_BYTES,
+) -> dict[TopicPartition, FetchedPartition]:
+    """Fetch from each position, without a session. Raises OSError, EOFError, AnswerError."""
+    topics: dict[str, list[FetchPartition]] = {}
+    for at, offset in positions.items():
+        topics.setdefault(at.topic, []).append(
+            FetchPartition(at.partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+        )
+    request = FetchRequest(
+        max_wait_ms=round(max_wait_s * 1000),
+        min_bytes=1,
+        topics=[FetchTopic(name, partitions=parts) for name, parts in topics.items()],
+    )
+    answer = await link.ask(request, _FETCH, more_s=max_wait_s)
+    check(answer.error_code)
+    found = {}
+    for topic in answer.responses:
+        for row in topic.partitions:
+            at = TopicPartition(topic.topic, row.partition_index)
+            found[at] = _read(at, positions[at], row)
+    return found
+
+
+def _read(at: TopicPartition, position: int, row: Any) -> FetchedPartition:
+    content = bytes(row.records or b"")
+    records, end = [], position
+    for place, header in iterate_headers(content):
+        end = header.next_offset
+        if header.attributes & CONTROL:
+            continue
+        records += [
+            Fetched(
+                topic=at.topic,
+                partition=at.partition,
+                offset=one.offset,
+                timestamp_ms=one.timestamp,
+                key=None if one.key is None else bytes(one.key),
+                value=None if one.value is None else bytes(one.value),
+            )
+            for one in read_records(content, place, header)
+            if one.offset >= position
+        ]
+    return FetchedPartition(
+        ErrorCode(row.error_code), row.high_watermark, row.log_start_offset, end, records
+    )
+
+
+async def offset_for(link: Link, at: TopicPartition, timestamp_ms: int) -> int:
+    """Return the offset for a timestamp, or for EARLIEST or LATEST. Raises as `fetch` does."""
+    row = ListOffsetsPartition(at.partition, timestamp=timestamp_ms)
+    request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(at.topic, [row])])
+    answer = await link.ask(request, _LIST_OFFSETS)
+    (found,) = answer.topics[0].partitions
+    check(found.error_code)
+    offset: int = found.offset
+    return offset
+
+
+async def partitions_of(
+    link: Link, topics: Collection[str] | None
+) -> dict[str, list[TopicPartition]]:
+    """Return the partitions of topics; None: of all but internal ones. Raises as `fetch` does."""
+    asked = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+    request = MetadataRequest(asked, allow_auto_topic_creation=False)
+    answer = await link.ask(request, _METADATA)
+    found = {}
+    for topic in answer.topics:
+        if not topic.is_internal or topics is not None:
+            check(topic.error_code)
+            numbers = sorted(row.partition_index for row in topic.partitions)
+            found[topic.name] = [TopicPartition(topic.name, number) for number in numbers]
+    return found
+
+
+async def read_log(
+    world: World,
+    bootstrap: Endpoint,
+    topics: Collection[str] | None = None,
+    *,
+    within_s: float = 60.0,
+) -> dict[TopicPartition, dict[int, Fetched]]:
+    """Read topics from their first record to the high watermark; None: all but internal ones.
+
+    Raises GaveUpError, AnswerError.
+    """
+    link = Link(world=world, bootstrap=bootstrap, client_id="trio-kafka-testing")
+    try:
+        found = await link.retry(lambda: partitions_of(link, topics), within_s)
+        log: dict[TopicPartition, dict[int, Fetched]] = {}
+        for at in (one for parts in found.values() for one in parts):
+            log[at] = await _read_partition(link, at, within_s)
+        return log
+    finally:
+        link.close()
+
+
+async def _read_partition(link: Link, at: TopicPartition, within_s: float) -> dict[int, Fetched]:
+    position = await link.retry(lambda: offset_for(link, at, EARLIEST), within_s)
+    found: dict[int, Fetched] = {}
+
+    async def attempt() -> FetchedPartition:
+        row = (await fetch(link, {at: position}, max_wait_s=0.0))[at]
+        check(row.error)
+        if row.end == position < row.high_watermark:
+            raise EOFError(f"{at}: nothing at {position}, high watermark {row.high_watermark}")
+        return row
+
+    while True:
+        row = await link.retry(attempt, within_s)
+        found.update((one.offset, one) for one in row.records)
+        if row.end >= row.high_watermark:
+            return found
+        position = row.end
