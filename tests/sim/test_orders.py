@@ -19,7 +19,7 @@ SEEDS = 500  # within which all bugs but at most one are found
 
 
 def test_no_seed_breaks_a_promise(size: Size) -> None:
-    simulate(size(40, 1000), settings=SETTINGS)(orders)()
+    simulate(size(200, 1000), settings=SETTINGS)(orders)()
 
 
 @settings(suppress_health_check=list(HealthCheck), max_examples=5)

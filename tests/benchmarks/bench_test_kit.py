@@ -1,0 +1,102 @@
+"""What the test kit costs: a start, a new process, a week, a seeded run. CPU, in this process.
+
+    python -m tests.benchmarks.bench_test_kit
+
+Each line ends with its bound, `must`.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from tests.sim.orders import SETTINGS, orders
+from trio_kafka import running_broker
+from trio_kafka.testing.simulate import run_seed
+
+STARTS = 200
+SEEDS = 20
+
+
+def cpu_s(call: Callable[[], object]) -> float:
+    """Return the CPU time of a call, of all threads."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
+def start() -> None:
+    with running_broker():
+        pass
+
+
+def ready_s() -> float:
+    """Return the CPU time until a broker is ready, the least of five."""
+    found = []
+    for _ in range(5):
+        began = time.process_time()
+        with running_broker():
+            found.append(time.process_time() - began)
+    return min(found)
+
+
+def process_ready_s() -> float:
+    """Return the CPU time of `trio-kafka start --testing` until its line, the least of three."""
+    found = []
+    for _ in range(3):
+        command = [sys.executable, "-m", "trio_kafka", "start", "--testing"]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["bootstrap"]
+            with open(f"/proc/{process.pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+            found.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+            process.terminate()
+    return min(found)
+
+
+def week() -> None:
+    with running_broker() as kafka:
+        kafka.advance(hours=7 * 24)
+
+
+def retention() -> None:
+    with running_broker() as kafka:
+        kafka.create_topic("t", configs={"retention.ms": str(7 * 86_400_000)})
+        kafka.produce("t", b"old")
+        kafka.advance(hours=7 * 24 + 1)
+        assert kafka.records("t") == []
+
+
+def main() -> None:
+    start()  # imports
+    print(f"running_broker() ready: {1e3 * ready_s():.0f} ms (must: 100)")
+    print(f"a new process ready: {process_ready_s():.2f} s (must: 0.6)")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(os.listdir("/proc/self/fd"))
+    spent_s = cpu_s(lambda: [start() for _ in range(STARTS)])
+    grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before[0]
+    opened = len(os.listdir("/proc/self/fd")) - before[1]
+    each_ms = 1e3 * spent_s / STARTS
+    print(
+        f"{STARTS} starts and stops: {each_ms:.0f} ms each, +{grown_kb} kB, +{opened} descriptors"
+    )
+    print(f"seven days of an idle broker: {cpu_s(week):.2f} s (must: 2)")
+    began = time.perf_counter()
+    retention()
+    print(f"seven days of retention: {time.perf_counter() - began:.2f} s by the wall (must: 3)")
+    run_seed(orders, 0, settings=SETTINGS)
+    each = [
+        cpu_s(lambda seed=seed: run_seed(orders, seed, settings=SETTINGS))  # type: ignore[misc]
+        for seed in range(1, SEEDS + 1)
+    ]
+    mean_ms = 1e3 * sum(each) / SEEDS
+    print(f"a seeded run with chaos: {mean_ms:.0f} ms on average of {SEEDS} (must: 300)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""The broker's clock moves while Apache Kafka's Java consumer is connected.
+
+`tests/testing/kafka/test_hold.py` has the same with librdkafka.
+"""
+
+import subprocess
+
+import pytest
+
+from tests.clients.build import MissingError, class_path
+from trio_kafka import running_broker
+
+pytestmark = pytest.mark.slow
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_java_consumer_stays_over_a_week_and_reads_on(protocol: str) -> None:
+    try:
+        jars = class_path("tools")
+    except MissingError as missing:
+        pytest.skip(str(missing))
+    with running_broker() as kafka:
+        kafka.create_topic("orders", configs={"retention.ms": str(24 * HOUR_MS)})
+        kafka.produce("orders", b"old")
+        command = [
+            *("java", "-cp", jars, "org.apache.kafka.tools.consumer.ConsoleConsumer"),
+            *("--bootstrap-server", kafka.bootstrap, "--topic", "orders", "--group", "g"),
+            *("--from-beginning", "--max-messages", "2", "--timeout-ms", "40000"),
+            *("--command-property", f"group.protocol={protocol}"),
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as java:
+            assert java.stdout is not None
+            before = kafka.wait_for_group("g", state="Stable", members=1, limit_s=40)
+            assert java.stdout.readline() == b"old\n"
+
+            assert kafka.advance(hours=7 * 24) > 1000
+            assert kafka.records("orders") == []
+            assert kafka.group("g").members == before.members
+
+            kafka.produce("orders", b"new")
+            assert java.stdout.readline() == b"new\n"
+            assert java.wait(40) == 0
+        kafka.wait_for_group("g", state="Empty", limit_s=40)
