@@ -125,6 +125,22 @@ async def test_it_knows_whether_a_high_watermark_has_moved_since_they_were_writt
     assert await one.high_watermarks_moved()
 
 
+async def test_a_checkpoint_that_has_not_changed_is_not_written_again(autojump_clock, world):
+    one = directory(world)
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    await one.checkpoint()
+    calls = len(world.universe.trace)
+    await one.checkpoint()
+    assert len(world.universe.trace) == calls
+
+    append(log, batch(5))
+    await one.checkpoint()
+    assert any("sync" in line for line in world.universe.trace[calls:])
+    assert await content_of(one.root, "replication-offset-checkpoint") == b"0\n1\nt 0 5\n"
+
+
 async def test_an_error_takes_the_directory_and_its_logs_offline_once(autojump_clock, world):
     told = []
     one = directory(world, lambda: told.append(1))

@@ -45,4 +45,5 @@ async def test_the_methods_are_awaited_in_trio(kafka):
     with trio.move_on_after(0.05) as scope:
         await kafka.aio.wait_for_records("orders", 3, limit_s=60)
     assert scope.cancelled_caught
+    assert not kafka.thread.calls
     assert values(await kafka.aio.records("orders")) == [b"a"]
