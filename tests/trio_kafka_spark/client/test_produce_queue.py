@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.model import TopicPartition
+from trio_kafka.records.header import BatchHeader
 from trio_kafka_spark.client.produce_queue import MOST_IN_FLIGHT, Batch, Queue, Queues
 
 WHERE = TopicPartition("t", 0)
 NEVER = 1e9
 START = (1 << 31) - 40  # sequences wrap in the middle of the tests
+
+
+def header_of(batch: Batch, offset: int) -> BatchHeader:
+    last = batch.count - 1
+    return BatchHeader(offset, 0, 0, 2, 0, 0, last, 0, 0, 7, 0, batch.sequence, batch.count)
 
 
 class Leader:
@@ -24,22 +30,15 @@ class Leader:
         self.records: list[tuple[int, int]] = []  # (number of the batch, place in it)
 
     def append(self, batch: Batch) -> tuple[ErrorCode, int]:
+        offset = len(self.records)
+        header = header_of(batch, offset)
         try:
-            repeated = self.state.check(7, 0, batch.sequence, batch.count - 1, transactional=False)
+            repeated = self.state.check(header)
         except KafkaError as error:
             return error.code, -1
         if repeated is not None:
             return ErrorCode.NONE, repeated.first_offset
-        offset = len(self.records)
-        self.state.note(
-            7,
-            0,
-            batch.sequence,
-            batch.count - 1,
-            first_offset=offset,
-            timestamp=0,
-            transactional=False,
-        )
+        self.state.note(header)
         self.records += [(batch.number, place) for place in range(batch.count)]
         return ErrorCode.NONE, offset
 

@@ -24,7 +24,12 @@ from trio_kafka.log.files.names import LOG, parse_offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log, LogState
-from trio_kafka.log.producer_snapshots import drop_snapshots, drop_strays, load_producers
+from trio_kafka.log.producer_snapshots import (
+    drop_snapshots,
+    drop_strays,
+    load_producers,
+    snapshots_among,
+)
 from trio_kafka.log.recovery.leftovers import clear_leftovers, finish_swaps
 from trio_kafka.log.recovery.segment_loader import Known, SegmentLoader
 from trio_kafka.log.segment import Segment
@@ -117,15 +122,19 @@ class _Loader:
 
     async def load(self) -> LogState:
         silent_since = self.known.silent_since
+        was_synced = True
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
             # Never synced: the checkpoints describe an earlier log of the partition.
             self.known = Known()
             self.start_offset = 0
+            was_synced = False
+        await finish_swaps(self.directory, self.files)
+        names = await names_in(self.directory)
+        if not was_synced and snapshots_among(names):
             # Its first segment may be lost and a later snapshot not: the retry of a lost batch
             # would be taken for a duplicate, and acknowledged.
             await drop_snapshots(self.directory, -1)
-        await finish_swaps(self.directory, self.files)
-        names = await names_in(self.directory)
+            names = await names_in(self.directory)
         self._doubt_start(names)
         bases = await clear_leftovers(self.directory, names, self.start_offset)
         epochs_lost = await self._load_epochs()
