@@ -139,9 +139,9 @@ def busy_loop(place: Place) -> str | None:
 
 def blocked_loop(place: Place) -> str | None:
     if place.path[-1] == "watchdog" and place.grown("blocks") > 0:
-        who = place["last_plugin"] or place["last_task"]
+        culprit = place["last_plugin"] or place["last_task"]
         held_ms = place.number("last_ms")
-        return f"{who} blocked the loop for {held_ms:.0f} ms, at {place['last_where']}"
+        return f"{culprit} blocked the loop for {held_ms:.0f} ms, at {place['last_where']}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the test kit costs: a start, a new process, a week, a seeded run. CPU, in this process.
+"""CPU of the test kit: a start, a new process, a week of an idle broker, a seeded run.
 
     python -m tests.benchmarks.bench_test_kit
 
