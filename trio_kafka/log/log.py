@@ -211,5 +211,5 @@ def _ignore(*_: object) -> None:
     """Default of the hooks."""
 
 
-async def _lower_none(*_: object) -> None:
+async def _lower_none(*_: object, cut: int | None = None) -> None:  # noqa: ARG001 - default of a hook
     await trio.lowlevel.checkpoint()

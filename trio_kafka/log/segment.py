@@ -266,6 +266,22 @@ class Segment(SegmentFile):
         after = recent[found + 1][2] if found + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
 
+    def index_sizes(self) -> FileWork[tuple[int, int]]:
+        """Return the bytes of offset index and time index; 0 for one that cannot be read."""
+        sizes = []
+        for entries, size in (
+            (self.offsets.entries, OFFSET_ENTRY.size),
+            (self.times.entries, TIME_ENTRY.size),
+        ):
+            try:
+                if not entries.loaded:
+                    yield from entries.load()
+            except (CorruptIndexError, FileNotFoundError):
+                sizes.append(0)
+            else:
+                sizes.append(entries.count * size)
+        return sizes[0], sizes[1]
+
     def load_timestamps(self) -> FileWork[None]:
         """Load the largest timestamp of a sealed segment from its time index or its batches."""
         if self.timestamps_known:

@@ -182,8 +182,10 @@ Step: TypeAlias = Pause | Compute | Operation
 Cleaning: TypeAlias = Generator[Step, Any, Cleaned]
 
 
-def in_worker(cleaning: Cleaning) -> Generator[None, None, Cleaned]:
+def in_worker(cleaning: Cleaning) -> Generator[Pause, None, Cleaned]:
     """Perform the steps of a run at once, where reads may block: for `World.run_in_process`.
+
+    Yields the pauses.
 
     Simulated reads cannot block: there, perform the steps in the loop.
     """
@@ -197,7 +199,7 @@ def in_worker(cleaning: Cleaning) -> Generator[None, None, Cleaned]:
             return cleaned
         result = failed = None
         if isinstance(step, Pause):
-            yield
+            yield step
             continue
         try:
             result = step.call() if isinstance(step, Compute) else step.now()
