@@ -9,7 +9,7 @@ Three kinds of steps exist, see `Step`. `in_worker` performs them in a worker pr
 """
 
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from attrs import field
 
@@ -19,6 +19,7 @@ from trio_kafka.log.files.operations import Operation
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.model import TopicPartition
 
+T = TypeVar("T")
 CLEANED: Final = ".cleaned"
 
 
@@ -74,8 +75,9 @@ class CleaningJob:
     aborted: all entries of the transaction indexes of the log, also those of later segments.
     suffix: added to the names of new files. It must end with ".cleaned", so that a start removes
         the files. A worker process needs a unique one, as it may outlive its broker.
-    columnar: use numpy and pyarrow, which must be installed. Importing them takes a third of a
-        second.
+    columnar: use numpy and pyarrow, which must be installed. For worker processes: importing them
+        takes a third of a second, and a step up to 20 ms.
+    salt: random bytes, with which collisions of hashed keys cannot be predicted.
     """
 
     rules: CleaningRules
@@ -85,6 +87,7 @@ class CleaningJob:
     aborted: tuple[AbortedTransaction, ...] = ()
     suffix: str = CLEANED
     columnar: bool = False
+    salt: bytes = b""
 
     def name(self, base_offset: int, suffix: str) -> str:
         """Return the name of a new file; suffix: one of `names.SEGMENT_FILES`."""
@@ -179,7 +182,8 @@ class Compute(NamedTuple):
 # An Operation is a call to a file or a directory, see `operations`: perform it in a thread, or at
 # once where it may block. Throw its error.
 Step: TypeAlias = Pause | Compute | Operation
-Cleaning: TypeAlias = Generator[Step, Any, Cleaned]
+Work = Generator[Step, Any, T]
+Cleaning: TypeAlias = Work[Cleaned]
 
 
 def in_worker(cleaning: Cleaning) -> Generator[Pause, None, Cleaned]:
