@@ -232,8 +232,7 @@ def expected(
         begins = False
         if batch.is_control:
             may_go = not batch.records or not any(
-                other.transaction is batch.transaction and not other.is_control
-                for other in batches
+                other.transaction is batch.transaction and not other.is_control for other in batches
             )
             records = () if may_go and due else batch.records
             begins = may_go

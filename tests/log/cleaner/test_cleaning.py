@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from tests.log.cleaner.kit import (
@@ -20,8 +19,7 @@ from tests.log.cleaner.kit import (
     seen,
     write_segments,
 )
-from trio_kafka.log.cleaner.cleaning import clean
-from trio_kafka.log.cleaner.job import CleaningError, CleaningJob, LastRecord, Pause
+from trio_kafka.log.cleaner.job import CleaningJob, LastRecord
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.records.batch import ProducerFields, Record
 from trio_kafka.records.compression import Codec

@@ -87,6 +87,7 @@ async def plan(dirty: DirtyLog, settings: CleanerSettings, suffix: str) -> Clean
         first_uncleanable_offset=until,
         aborted=await _aborted(log),
         suffix=suffix,
+        salt=log.world.random_bytes(16),
         columnar=log.world.has_processes and has_columnar(),
     )
     return CleaningPlan(job=job, segments=segments, end_offset=until)
