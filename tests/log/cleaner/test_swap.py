@@ -233,8 +233,13 @@ def test_no_crash_loses_or_brings_back_a_value(size):
 
         async def life(world):
             nonlocal synced, runs
-            manager = await managed(world, fresh=not world.life, delete_retention_ms=50)
-            log = new_log(manager, delete_retention_ms=50, min_cleanable_dirty_ratio=0.1)
+            how = {
+                "delete_retention_ms": 50,
+                "min_cleanable_dirty_ratio": 0.1,
+                "segment_bytes": 1000,
+            }
+            manager = await managed(world, fresh=not world.life, **how)
+            log = new_log(manager, **how)
             del pairs[log.end_offset :]
             cleaner = new_cleaner(manager, backoff_ms=10, threads=2)
             async with trio.open_nursery() as nursery:

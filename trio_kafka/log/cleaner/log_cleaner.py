@@ -26,6 +26,7 @@ from trio_kafka.log.cleaner.settings import CleanerSettings
 from trio_kafka.log.cleaner.states import CleaningStates
 from trio_kafka.log.files.descriptor_retry import is_exhaustion
 from trio_kafka.log.log import Log
+from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.retention import retain
 from trio_kafka.log.rolling import roll
@@ -74,7 +75,7 @@ class LogCleaner:
     """Compaction of all logs of a broker.
 
     states: of the logs. dirtiest_ratio: of the dirtiest log when one was last looked for.
-    last_looked: when that was, monotonic seconds.
+    last_looked: when that was, monotonic seconds. moved_bytes: read and written by finished runs.
     """
 
     def __init__(self, logs: LogManager, settings: CleanerSettings, node: Node) -> None:
@@ -83,6 +84,7 @@ class LogCleaner:
         self.cleaners: list[Cleaner] = []
         self.dirtiest_ratio = 0.0
         self.last_looked = trio.current_time()
+        self.moved_bytes = 0
         self._logs = logs
         self._changed = trio.Event()
         self._delay_ms = 0
@@ -98,6 +100,17 @@ class LogCleaner:
             "uncleanable": len(aside),
             "reasons": "; ".join(f"{log.partition}: {why}" for log, why in aside.items()) or None,
         }
+
+    def uncleanable(self, directory: LogDirectory) -> tuple[int, int]:
+        """Return the number of logs that are set aside in a directory, and their dirty bytes."""
+        count = size = 0
+        for log in self.states.set_aside:
+            if directory.logs.get(log.partition) is log:
+                count += 1
+                first = directory.cleaned(log.partition) or 0
+                dirty = (one for one in log.segments if one.sealed and one.base_offset >= first)
+                size += sum(segment.size for segment in dirty)
+        return count, size
 
     def configure(self, settings: CleanerSettings) -> None:
         """Use other settings from now on. Runs in progress begin again."""
@@ -214,7 +227,8 @@ class LogCleaner:
             cleaner.took_s, cleaner.dirty = trio.current_time() - cleaner.since, None
         if cleaned is not None:
             cleaner.runs += 1
-            cleaner.stats = cleaned.stats
+            cleaner.stats = stats = cleaned.stats
+            self.moved_bytes += stats.map_bytes_read + stats.bytes_read + stats.bytes_written
             _tell(dirty, cleaned, cleaner.took_s)
         return cleaned
 
