@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from tests.log.cleaner.kit import (
+    Model,
     Seen,
     Transaction,
     cleaned_batches,
     cleaned_transactions,
     data_batch,
-    expected,
     marker_batch,
     new_directory,
     rules,
@@ -20,8 +19,7 @@ from tests.log.cleaner.kit import (
     seen,
     write_segments,
 )
-from trio_kafka.log.cleaner.cleaning import clean
-from trio_kafka.log.cleaner.job import CleaningError, CleaningJob, LastRecord, Pause
+from trio_kafka.log.cleaner.job import CleaningJob, LastRecord
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.records.batch import ProducerFields, Record
 from trio_kafka.records.compression import Codec
@@ -154,7 +152,8 @@ def test_runs_leave_what_the_model_leaves(
         done = run(directory, job)
 
         assert done.end_offset == log.end
-        want = expected(log.batches, first_dirty, log.end, now, 1000, producers)
+        model = Model(first_dirty=first_dirty, upper_bound=log.end, now_ms=now, active=producers)
+        want = model.clean(log.batches)
         batches = cleaned_batches(directory, job, done)
         assert [seen(one) for one in batches] == want
         log.aborted = cleaned_transactions(directory, job, done)
