@@ -63,7 +63,7 @@ class Compaction:
 
     @property
     def utilization(self) -> float:
-        return self._table.keys / self._table.slots
+        return self._table.keys / self._table.most_slots
 
     def index(self, headers: Sequence[BatchHeader], blocks: Sequence[Buffer], start: int) -> int:
         """Add the keys of records from offset `start` on. Return how many batches were added.
@@ -148,7 +148,8 @@ def _parse(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _Parsed 
 
 def _parse_sound(headers: Sequence[BatchHeader], blocks: Sequence[Buffer]) -> _Parsed | None:
     for header, block in zip(headers, blocks, strict=True):
-        if header.count * _SMALLEST_RECORD > len(block) or (not header.count and len(block)):
+        fits = 0 <= header.count * _SMALLEST_RECORD <= len(block)
+        if not fits or (not header.count and len(block)):
             raise MalformedRecordsError
     full = [(header, block) for header, block in zip(headers, blocks, strict=True) if header.count]
     if not full:

@@ -15,6 +15,10 @@ from trio_kafka.records.columnar.key_hash import Words
 from trio_kafka.records.columnar.varints import Longs
 
 SLOT_BYTES: Final = 24
+_FIRST_SLOTS: Final = 1 << 16
+_GROWTH: Final = 8  # little is held beside the new table
+_MOVED: Final = 1 << 15
+_FULLEST: Final = 0.9
 _FIRST, _SECOND, _OFFSET = range(3)  # columns; the offset is stored plus one, 0 is a free slot
 
 
@@ -29,19 +33,39 @@ def largest_prime(most: int) -> int:
 class KeyTable:
     """Latest offsets of keys. capacity: how many keys may be added. keys: how many were.
 
-    slots: a prime number, so that any second hash visits all of them.
+    most_slots: with the whole buffer. The table begins small and grows, as few partitions need all.
     """
 
     def __init__(self, buffer_bytes: int, load_factor: float) -> None:
-        self.slots = largest_prime(buffer_bytes // SLOT_BYTES)
-        self.capacity = min(int(self.slots * load_factor), self.slots - 1)
+        self.most_slots = largest_prime(buffer_bytes // SLOT_BYTES)
+        self.capacity = min(int(self.most_slots * load_factor), self.most_slots - 1)
         self.keys = 0
-        self._table: NDArray[np.uint64] = np.zeros((self.slots, 3), np.uint64)
+        self._resize(min(_FIRST_SLOTS, self.most_slots))
+
+    def _resize(self, slots: int) -> None:
+        """Begin an empty table. A prime number of slots lets any second hash visit all."""
+        self._slots = largest_prime(slots)
+        self._table: NDArray[np.uint64] = np.zeros((self._slots, 3), np.uint64)
+
+    def _grow(self, keys: int) -> None:
+        """Make the table large enough for so many keys."""
+        slots = self._slots
+        while keys > slots * _FULLEST and slots < self.most_slots:
+            slots = min(slots * _GROWTH, self.most_slots)
+        if slots == self._slots:
+            return
+        old, self.keys = self._table, 0
+        self._resize(slots)
+        for at in range(0, len(old), _MOVED):
+            some = old[at : at + _MOVED]
+            some = some[some[:, _OFFSET] != 0]
+            offsets = some[:, _OFFSET].astype(np.int64) - 1
+            self._put(some[:, _FIRST].copy(), some[:, _SECOND].copy(), offsets)
 
     def _probe(self, first: Words, second: Words) -> tuple[Longs, Longs]:
         """Return the first place of each key, and the distance to the next ones."""
-        places = (first % np.uint64(self.slots)).view(np.int64)
-        strides = (second % np.uint64(self.slots - 1)).view(np.int64) + 1
+        places = (first % np.uint64(self._slots)).view(np.int64)
+        strides = (second % np.uint64(self._slots - 1)).view(np.int64) + 1
         return places, strides
 
     def put(self, first: Words, second: Words, offsets: Longs) -> None:
@@ -49,6 +73,10 @@ class KeyTable:
 
         Add at most `capacity` keys in all.
         """
+        self._grow(self.keys + len(first))
+        self._put(first, second, offsets)
+
+    def _put(self, first: Words, second: Words, offsets: Longs) -> None:
         table = self._table
         values = offsets.astype(np.uint64) + np.uint64(1)
         places, strides = self._probe(first, second)
@@ -61,7 +89,7 @@ class KeyTable:
             if claims.size:
                 self._claim(places[claims], first[claims], second[claims], values[claims])
             taken = ~same & ~free
-            places = np.where(taken, (places + strides) % self.slots, places)
+            places = np.where(taken, (places + strides) % self._slots, places)
             left = np.flatnonzero(~same)  # claimed slots are looked at once more
             places, strides = places[left], strides[left]
             first, second, values = first[left], second[left], values[left]
@@ -89,6 +117,6 @@ class KeyTable:
             same = (found[:, _FIRST] == first) & (found[:, _SECOND] == second) & (stored != 0)
             result[rows[same]] = stored[same].astype(np.int64) - 1
             left = np.flatnonzero(~same & (stored != 0))
-            places = (places[left] + strides[left]) % self.slots
+            places = (places[left] + strides[left]) % self._slots
             rows, strides, first, second = rows[left], strides[left], first[left], second[left]
         return result
