@@ -18,6 +18,7 @@ from trio_kafka.log.files.names import LOG, TRANSACTION_INDEX, offset_file
 from trio_kafka.log.index.transaction import ENTRY, AbortedTransaction
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.batch import (
+    NO_PRODUCER,
     ProducerFields,
     Record,
     encode_batch,
@@ -26,13 +27,18 @@ from trio_kafka.records.batch import (
 )
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import ControlType, control_record
-from trio_kafka.records.header import CONTROL, TRANSACTIONAL, BatchHeader, check_crc
+from trio_kafka.records.header import (
+    CONTROL,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    BatchHeader,
+    check_crc,
+)
 from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.in_memory import MemoryDisk
 from trio_kafka.world.protocols import Directory
 
 PARTITION = TopicPartition("compacted", 0)
-NO_PRODUCER = -1
 
 
 def new_directory() -> Directory:
@@ -177,7 +183,7 @@ def data_batch(
     records: Sequence[Record],
     *,
     codec: Codec = Codec.NONE,
-    producer: ProducerFields = ProducerFields(),
+    producer: ProducerFields = NO_PRODUCER,
     attributes: int = 0,
 ) -> bytes:
     return encode_batch(
@@ -199,63 +205,71 @@ def header_of(batch: bytes) -> BatchHeader:
     return header
 
 
-def expected(
-    batches: Sequence[Seen],
-    first_dirty: int,
-    upper_bound: int,
-    now_ms: int,
-    delete_retention_ms: int,
-    active: Mapping[int, LastRecord],
-) -> list[Seen]:
+@define(kw_only=True)
+class Model:
     """What cleaning leaves, by rules that look at the whole log at once."""
-    latest: dict[bytes, int] = {}
-    for batch in batches:
-        if not batch.is_control and not (batch.transaction and batch.transaction.aborted):
-            for offset, _, key, _, _ in batch.records:
-                if key is not None and offset >= first_dirty:
-                    latest[key] = offset
 
-    def stays_empty(batch: Seen) -> bool:
-        if batch.last_offset + 1 == upper_bound:
+    first_dirty: int
+    upper_bound: int
+    now_ms: int
+    delete_retention_ms: int = 1000
+    active: Mapping[int, LastRecord] = field(factory=dict)
+
+    def clean(self, batches: Sequence[Seen]) -> list[Seen]:
+        latest = {
+            key: offset
+            for batch in batches
+            if not batch.is_control and not (batch.transaction and batch.transaction.aborted)
+            for offset, _, key, _, _ in batch.records
+            if key is not None and offset >= self.first_dirty
+        }
+        markers_only = {
+            id(batch.transaction)
+            for batch in batches
+            if batch.is_control
+            and not any(
+                other.transaction is batch.transaction and not other.is_control for other in batches
+            )
+        }
+        kept = []
+        for batch in batches:
+            due = batch.horizon is not None and batch.horizon <= self.now_ms
+            if batch.is_control:
+                begins = id(batch.transaction) in markers_only
+                records = () if begins and due else batch.records
+            elif batch.transaction and batch.transaction.aborted:
+                records = ()
+            else:
+                records = tuple(
+                    one
+                    for one in batch.records
+                    if one[2] is not None
+                    and one[0] >= latest.get(one[2], -1)
+                    and (one[3] is not None or not due)
+                )
+                begins = any(one[3] is None for one in records)
+            if records:
+                kept.append(self._with(batch, records, begins=begins))
+            elif self._stays_empty(batch):
+                kept.append(evolve(batch, records=(), horizon=None, codec=0))
+        return kept
+
+    def _with(self, batch: Seen, records: tuple[object, ...], *, begins: bool) -> Seen:
+        horizon = batch.horizon
+        if begins and horizon is None:
+            horizon = self.now_ms + self.delete_retention_ms
+        max_timestamp = batch.max_timestamp
+        if not batch.attributes & LOG_APPEND_TIME and records != batch.records:
+            max_timestamp = max(one[1] for one in records)
+        return evolve(batch, records=records, horizon=horizon, max_timestamp=max_timestamp)
+
+    def _stays_empty(self, batch: Seen) -> bool:
+        if batch.last_offset + 1 == self.upper_bound:
             return True
         producer_id, epoch, _ = batch.producer
-        last = active.get(producer_id)
-        if producer_id == NO_PRODUCER or last is None:
+        last = self.active.get(producer_id)
+        if producer_id < 0 or last is None:
             return False
         if last.last_data_offset is None:
             return batch.is_control and epoch == last.epoch
         return batch.last_offset == last.last_data_offset
-
-    kept: list[Seen] = []
-    for batch in batches:
-        due = batch.horizon is not None and batch.horizon <= now_ms
-        begins = False
-        if batch.is_control:
-            may_go = not batch.records or not any(
-                other.transaction is batch.transaction and not other.is_control for other in batches
-            )
-            records = () if may_go and due else batch.records
-            begins = may_go
-        elif batch.transaction and batch.transaction.aborted:
-            records = ()
-        else:
-            records = tuple(
-                one
-                for one in batch.records
-                if one[2] is not None
-                and one[0] >= latest.get(one[2], -1)
-                and (one[3] is not None or not due)
-            )
-            begins = any(one[3] is None for one in records)
-        if not records:
-            if stays_empty(batch):
-                kept.append(evolve(batch, records=(), horizon=None, codec=0))
-            continue
-        horizon = batch.horizon
-        if begins and horizon is None:
-            horizon = now_ms + delete_retention_ms
-        max_timestamp = batch.max_timestamp
-        if not batch.attributes & 8 and records != batch.records:
-            max_timestamp = max(one[1] for one in records)
-        kept.append(evolve(batch, records=records, horizon=horizon, max_timestamp=max_timestamp))
-    return kept

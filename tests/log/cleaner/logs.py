@@ -26,11 +26,13 @@ def compacted(**settings: object) -> LogConfig:
     return LogConfig(**{"cleanup_policy": COMPACT, "segment_bytes": 300, **settings})
 
 
-async def managed(world: World, *, fresh: bool = True, **settings: object) -> LogManager:
+async def managed(
+    world: World, *, fresh: bool = True, root: str = "/data", **settings: object
+) -> LogManager:
     """A log manager whose logs are compacted."""
     if fresh:
-        await format_directory(world, "/data")
-    return await started(world, config=compacted(**settings))
+        await format_directory(world, root)
+    return await started(world, root, config=compacted(**settings))
 
 
 def new_log(manager: LogManager, at: TopicPartition = C0, **settings: object) -> Log:

@@ -28,6 +28,7 @@ PADDING: Final = 8  # readable bytes after the batches: `records.columnar` reads
 _LARGE: Final = 256 << 10  # a codec or a CRC over more bytes works in a thread
 _SMALL_OUTPUT: Final = 256 << 10
 _SMALL_INPUT: Final = 32 << 10
+_SMALLEST_MESSAGE: Final = 14  # bytes after the length, in format 0
 _BATCH_US: Final = 4.0
 
 
@@ -153,7 +154,11 @@ class SegmentReader:
                         check_crc(view, at, header)
                     found.append(Batch(position, header, view[at:after]))
             except KafkaError as error:
-                if error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+                length = int.from_bytes(view[at + 8 : at + LENGTH_END], "big", signed=True)
+                old = error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+                if old and length < _SMALLEST_MESSAGE:
+                    raise self.damaged(position, f"no batch: length {length}") from None
+                if old:
                     raise self.damaged(position, "records of message format 0 or 1") from None
                 raise self.damaged(position, str(error.message)) from None
             self._next_offset = header.next_offset

@@ -15,6 +15,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.batches import PADDING, Batch, SegmentReader, total
+from trio_kafka.log.cleaner.columns import Columns
 from trio_kafka.log.cleaner.filtering import Filter, control_kind
 from trio_kafka.log.cleaner.grouping import group_segments
 from trio_kafka.log.cleaner.job import (
@@ -48,6 +49,8 @@ def clean(directory: Directory, job: CleaningJob) -> Cleaning:
 
 def _records(job: CleaningJob, pace: Pace) -> Records:
     rules = job.rules
+    if job.columnar:
+        return Columns.make(rules, job.salt, pace)
     return Rows(KeyMap(rules.dedupe_buffer_bytes, rules.load_factor, job.salt), pace)
 
 

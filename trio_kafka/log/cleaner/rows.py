@@ -1,15 +1,14 @@
 """Records of a run, one by one: collect their keys, and find those that survive.
 
-Two loops make up nearly all of the time, 0.7 and 1.1 µs a record. So they read short numbers in
-place instead of calling `read_varint`, and they look into the tables of the key map themselves.
+Two loops make up nearly all of the time, 0.9 and 1.3 µs a record. So they read numbers of one and
+two bytes in place, which halves the time of calls of `read_varint`, and look into the tables of
+the key map themselves.
 Records are hostile: one that ends outside of its batch, or does not follow the record before, is
 damage.
 """
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
-
-from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
@@ -76,7 +75,6 @@ class Rows:
 
     _map: KeyMap
     _pace: Pace
-    _full: bool = field(default=False, init=False)
 
     @property
     def keys(self) -> int:
@@ -104,8 +102,8 @@ class Rows:
         cursor = _Cursor(data, header)
         left = header.count
         while left:
-            number = min(left, _STEP)
-            if len(self._map) + number > self._map.capacity:
+            number = min(left, _STEP, self._map.capacity - len(self._map))
+            if number <= 0:
                 return False
             _collect_keys(cursor, number, start, self._map)
             left -= number
@@ -227,7 +225,7 @@ class _Sieve(_Cursor):
         return Survivors(self.kept, self.invalid, self.tombstones, latest, content)
 
 
-def _collect_keys(  # noqa: PLR0912 - calls would double its time
+def _collect_keys(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
     cursor: _Cursor, number: int, start: int, keys: KeyMap
 ) -> None:
     """Add the keys of the next records. IndexError, ValueError for malformed ones.
@@ -240,23 +238,32 @@ def _collect_keys(  # noqa: PLR0912 - calls would double its time
     for _ in range(number):
         byte = data[at]
         if byte < 128:
-            end = at + 1 + (byte >> 1)
+            length = (byte >> 1) ^ -(byte & 1)
             at += 1
-            if byte & 1:
-                raise ValueError("a record of a negative length")
-        else:
-            length, at = read_varint(data, at)
-            end = at + length
-        if end > size or end - at < _SMALLEST:
-            raise ValueError(f"record of {end - at} bytes, {size - at} are left")
-        if data[at + 1] < 128:
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            length = (byte >> 1) ^ -(byte & 1)
             at += 2
         else:
-            _, at = read_varint(data, at + 1)
+            length, at = read_varint(data, at)
+        end = at + length
+        if end > size or length < _SMALLEST:
+            raise ValueError(f"record of {length} bytes, {size - at} are left")
+        at += 1  # no bit of the attributes is in use
+        if data[at] < 128:
+            at += 1
+        elif data[at + 1] < 128:
+            at += 2
+        else:
+            _, at = read_varint(data, at)
         byte = data[at]
         if byte < 128:
             later = (byte >> 1) ^ -(byte & 1)
             at += 1
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            later = (byte >> 1) ^ -(byte & 1)
+            at += 2
         else:
             later, at = read_varint(data, at)
         if not delta < later <= most:
@@ -266,6 +273,10 @@ def _collect_keys(  # noqa: PLR0912 - calls would double its time
         if byte < 128:
             length = (byte >> 1) ^ -(byte & 1)
             at += 1
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            length = (byte >> 1) ^ -(byte & 1)
+            at += 2
         else:
             length, at = read_varint(data, at)
         if length >= 0 and delta >= first:
@@ -291,25 +302,36 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         begin = at
         byte = data[at]
         if byte < 128:
-            end = at + 1 + (byte >> 1)
+            length = (byte >> 1) ^ -(byte & 1)
             at += 1
-            if byte & 1:
-                raise ValueError("a record of a negative length")
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            length = (byte >> 1) ^ -(byte & 1)
+            at += 2
         else:
             length, at = read_varint(data, at)
-            end = at + length
-        if end > size or end - at < _SMALLEST:
-            raise ValueError(f"record of {end - at} bytes, {size - at} are left")
-        byte = data[at + 1]
+        end = at + length
+        if end > size or length < _SMALLEST:
+            raise ValueError(f"record of {length} bytes, {size - at} are left")
+        at += 1  # no bit of the attributes is in use
+        byte = data[at]
         if byte < 128:
+            time = (byte >> 1) ^ -(byte & 1)
+            at += 1
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
             time = (byte >> 1) ^ -(byte & 1)
             at += 2
         else:
-            time, at = read_varint(data, at + 1)
+            time, at = read_varint(data, at)
         byte = data[at]
         if byte < 128:
             later = (byte >> 1) ^ -(byte & 1)
             at += 1
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            later = (byte >> 1) ^ -(byte & 1)
+            at += 2
         else:
             later, at = read_varint(data, at)
         if not delta < later <= most:
@@ -319,6 +341,10 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         if byte < 128:
             length = (byte >> 1) ^ -(byte & 1)
             at += 1
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            length = (byte >> 1) ^ -(byte & 1)
+            at += 2
         else:
             length, at = read_varint(data, at)
         key_at, key_length = at, length
@@ -328,11 +354,15 @@ def _sift(  # noqa: C901, PLR0912, PLR0915 - calls would double its time
         if byte < 128:
             value = (byte >> 1) ^ -(byte & 1)
             at += 1
+        elif data[at + 1] < 128:
+            byte = byte & 127 | data[at + 1] << 7
+            value = (byte >> 1) ^ -(byte & 1)
+            at += 2
         else:
             value, at = read_varint(data, at)
         if value > 0:
             at += value
-        if at >= end or data[at] or at + 1 != end or key_length < -1 or value < -1:
+        if at + 1 != end or data[at] or key_length < -1 or value < -1:
             _check_rest(data, at, end, key_length, value)
         at = end
         if delta <= last:
