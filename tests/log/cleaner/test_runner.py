@@ -29,6 +29,7 @@ async def on_disk(world, path, *, rounds=40):
     return manager, log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [RealWorld, Slices])
 async def test_both_ways_compact_a_log(tmp_path, kind):
     world = kind()
@@ -43,6 +44,7 @@ async def test_both_ways_compact_a_log(tmp_path, kind):
     await manager.close()
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_killed_leaves_the_log_as_it_was(tmp_path, caplog):
     manager, log = await on_disk(RealWorld(), tmp_path)
     before, size = await content(log), log.size
@@ -71,7 +73,7 @@ async def test_a_worker_that_is_killed_leaves_the_log_as_it_was(tmp_path, caplog
 
 
 def workers_with_files(path):
-    """Processes, other than this one, with open files that a run writes."""
+    """Processes, other than this one, with open files in a directory."""
     found = set()
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         if int(pid) == os.getpid():
@@ -80,11 +82,12 @@ def workers_with_files(path):
             names = [os.readlink(f"/proc/{pid}/fd/{one}") for one in os.listdir(f"/proc/{pid}/fd")]
         except OSError:
             continue
-        if any(name.startswith(str(path)) and name.endswith(".cleaned") for name in names):
+        if any(name.startswith(str(path)) for name in names):
             found.add(int(pid))
     return found
 
 
+@pytest.mark.slow
 async def test_a_cancelled_run_ends_its_worker(tmp_path):
     manager, log = await on_disk(RealWorld(), tmp_path)
     cleaner = new_cleaner(manager, io_max_bytes_per_second=1000.0)
@@ -133,6 +136,7 @@ def test_a_worker_is_told_when_to_go_on():
     assert set(_work(directory, job, None)) == {None}
 
 
+@pytest.mark.slow
 async def test_a_job_of_a_killed_process_says_so(tmp_path):
     with pytest.raises(WorkerKilledError):
         await RealWorld().run_in_process(_killed, str(tmp_path))

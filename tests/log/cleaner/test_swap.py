@@ -64,6 +64,7 @@ async def test_a_lease_on_a_replaced_segment_stays_readable(autojump_clock, worl
     lease.release()
 
 
+@pytest.mark.slow
 async def test_a_reader_that_waits_reads_again(autojump_clock, world):
     manager, log = await prepared(world)
     found = []
@@ -170,6 +171,7 @@ async def test_a_full_disk_only_ends_the_run(autojump_clock, world, caplog):
     assert await cleaner.clean_now(log) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
 def test_a_power_loss_at_any_call_keeps_the_last_values(kept, size):
     pairs = mixed(60)
@@ -225,6 +227,7 @@ def test_a_power_loss_at_any_call_keeps_the_last_values(kept, size):
     assert calls > 100
 
 
+@pytest.mark.slow
 def test_no_crash_loses_or_brings_back_a_value(size):
     async def lives(universe):
         pairs: list[tuple[str, str | None]] = []

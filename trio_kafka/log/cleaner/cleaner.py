@@ -11,6 +11,7 @@ from typing import Final
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.cleaner.job import (
     CLEANED,
@@ -142,6 +143,8 @@ async def clean_log(
                 await swap_in(log, planned.job, group, old, end)
                 cuts += 1
         await directory.write_cleaned(log, cleaned.end_offset)
+    except LogDirError:
+        raise
     except Exception as error:
         changed = log.closed or log.cuts != cuts or isinstance(error, SupersededError)
         if not changed and not _passes(error):
