@@ -12,6 +12,7 @@ from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
+from trio_kafka.broker.parts.cleaner import make_cleaner, start_cleaner
 from trio_kafka.broker.parts.connections import start_limits
 from trio_kafka.broker.parts.groups import start_groups
 from trio_kafka.broker.parts.plugins import make_host, start_plugins
@@ -108,6 +109,7 @@ class Startup:
             controller=controller,
             replicas=replicas,
             lifecycle=lifecycle,
+            cleaner=make_cleaner(context, logs),
             topic_creation=creation,
             listeners=listeners,
         )
@@ -129,6 +131,7 @@ class Startup:
             await start_snapshots(context, storage, metadata)
             await context.tasks.start("auto-topic-creation", creation.run)
             add_jobs(context.scheduler, context.config, logs, lambda: dynamic.config)
+            await start_cleaner(context, parts.cleaner, dynamic)
         with steps.step("registration"):
             await lifecycle.register(
                 advertised,

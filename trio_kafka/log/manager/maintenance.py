@@ -16,7 +16,7 @@ from trio_kafka.log.retention import retain
 
 
 async def retain_all(logs: LogManager) -> int:
-    """Remove old segments of every log. Return their number."""
+    """Remove old segments of every log that is not compacted. Return their number."""
     await trio.lowlevel.checkpoint()
     gone = 0
     for directory in logs.online:
@@ -27,8 +27,9 @@ async def retain_all(logs: LogManager) -> int:
 async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
     gone = 0
     for log in tuple(directory.logs.values()):
-        if log.closed or log.failed:
-            continue
+        if log.closed or log.failed or log.config.compacts or log.upkeep:
+            continue  # the cleaner removes segments of compacted logs
+        log.upkeep = "retention"
         try:
             gone += await retain(log, now_ms(), directory.write_start_offsets)
         except KafkaError:
@@ -38,6 +39,8 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         except OSError as error:
             directory.fail(error)
             break
+        finally:
+            log.upkeep = None
     return gone
 
 
