@@ -99,6 +99,11 @@ from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed_produce import Produced, is_settled
+from trio_kafka.replication.delete_records import (
+    Deletion,
+    begin_deletion,
+    complete_deletions,
+)
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -155,6 +160,7 @@ __all__ = [
     "Context",
     "CreatedTopic",
     "Delayed",
+    "Deletion",
     "Described",
     "DescribedConsumerGroup",
     "DescribedMember",
@@ -237,6 +243,7 @@ __all__ = [
     "active_producers",
     "api",
     "append",
+    "begin_deletion",
     "boolean",
     "check_acks",
     "check_broker",
@@ -244,6 +251,7 @@ __all__ = [
     "check_time_is_known",
     "check_topic_name",
     "client_host",
+    "complete_deletions",
     "counted",
     "describe_broker",
     "describe_broker_defaults",

@@ -24,6 +24,7 @@ LISTED: Final = (
     (18, "ApiVersions", 0, 5, "k18_api_versions"),
     (19, "CreateTopics", 2, 7, "k19_create_topics"),
     (20, "DeleteTopics", 1, 6, "k20_delete_topics"),
+    (21, "DeleteRecords", 0, 2, "k21_delete_records"),
     (22, "InitProducerId", 0, 5, "k22_init_producer_id", 6),
     (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),

@@ -75,6 +75,7 @@ ROWS: Final = (
     Row(20, _DELETE, CLUSTER, None, "Any topic; else see the next rows."),
     Row(20, _DELETE, TOPIC, NO_TOPIC, "For each topic."),
     Row(20, _DESCRIBE, TOPIC, NO_TOPIC, "A topic given by name; the name of one given by id."),
+    Row(21, _DELETE, TOPIC, NO_TOPIC, "For each partition."),
     Row(22, _WRITE, TRANSACTION, NO_TRANSACTION, "With a transactional id."),
     Row(22, Operation.TWO_PHASE_COMMIT, TRANSACTION, NO_TRANSACTION, "For a two-phase commit."),
     Row(22, _WRITE, TOPIC, None, "Without a transactional id: on any topic; else see next row."),
