@@ -69,6 +69,8 @@ from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.manager.description import DescribedLog, describe_logs, space_of
+from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
@@ -130,6 +132,7 @@ from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal, parse_principal
 from trio_kafka.security.resources import Resource, ResourceType
+from trio_kafka.world.protocols import Space
 
 __all__ = [
     "ALLOW_ALL",
@@ -163,6 +166,7 @@ __all__ = [
     "Deletion",
     "Described",
     "DescribedConsumerGroup",
+    "DescribedLog",
     "DescribedMember",
     "DescribedTopic",
     "Encoded",
@@ -191,6 +195,7 @@ __all__ = [
     "Leaving",
     "ListedGroup",
     "ListedOffset",
+    "LogDirectory",
     "MemberSpec",
     "MetadataImage",
     "MetricsReporter",
@@ -228,6 +233,7 @@ __all__ = [
     "ResponseCache",
     "Row",
     "Selection",
+    "Space",
     "Stamps",
     "Steps",
     "Synced",
@@ -256,6 +262,7 @@ __all__ = [
     "describe_broker",
     "describe_broker_defaults",
     "describe_group",
+    "describe_logs",
     "describe_topic",
     "double",
     "encoded_in_steps",
@@ -282,6 +289,7 @@ __all__ = [
     "rows_of",
     "search_offset",
     "sorted_in_steps",
+    "space_of",
     "special_offset",
     "string",
     "texts",

@@ -29,6 +29,7 @@ LISTED: Final = (
     (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
     (33, "AlterConfigs", 0, 2, "k33_alter_configs"),
+    (35, "DescribeLogDirs", 1, 5, "k35_describe_log_dirs"),
     (37, "CreatePartitions", 0, 3, "k37_create_partitions"),
     (42, "DeleteGroups", 0, 3, "k42_delete_groups"),
     (44, "IncrementalAlterConfigs", 0, 1, "k44_incremental_alter_configs"),
