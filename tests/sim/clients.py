@@ -21,6 +21,11 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.testing.simulate.lives import ADDRESS
@@ -57,6 +62,7 @@ class Clients:
     """Of one broker over all its lives; an idempotent producer goes on where it was.
 
     pause_s: the longest that each of them rests between two requests.
+    directories: between which replicas are moved.
     """
 
     world: World
@@ -64,6 +70,8 @@ class Clients:
     chance: Random
     address: Endpoint = ADDRESS
     pause_s: float = 0.03
+    directories: Sequence[str] = ()
+    moves: int = 0
     idempotent: "list[IdempotentProducer]" = field(
         factory=lambda: [IdempotentProducer(f"i{n}") for n in range(2)]
     )
@@ -74,6 +82,8 @@ class Clients:
         async with trio.open_nursery() as nursery:
             for act in (self.administrate, self.read, self.produce, self.produce):
                 nursery.start_soon(self._again, act, name=act.__name__)
+            if self.directories:
+                nursery.start_soon(self._again, self.move, name="move")
             for producer in self.idempotent:
                 nursery.start_soon(self._again, self.act_for(producer), name=producer.name)
 
@@ -117,6 +127,21 @@ class Clients:
             self._count += 1
             values.append(b"%s %d " % (partition.name.encode(), self._count))
         return [value.ljust(self.chance.choice((20, 700, 3000)), b".") for value in values]
+
+    async def move(self, client: ScriptedClient) -> None:
+        """Move a replica to a directory, perhaps the one in which it is."""
+        topic = self.some_topic()
+        if topic is None:
+            return
+        number = self.chance.randrange(len(topic.partitions))
+        there = AlterReplicaLogDir(
+            self.chance.choice(self.directories), [AlterReplicaLogDirTopic(topic.name, [number])]
+        )
+        answer = await client.ask(AlterReplicaLogDirsRequest([there]), 2)
+        code = answer.results[0].partitions[0].error_code
+        self.moves += not code
+        if code != ErrorCode.REPLICA_NOT_AVAILABLE:  # it is being created
+            check(code)
 
     # Records
 

@@ -1,5 +1,6 @@
 """The lives of one broker, each ended by a power loss at some time, the last one in order."""
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -85,13 +86,25 @@ async def live_on(sim: Simulation, clients: Load) -> None:
         await live(sim.lives, clients, end)
 
 
-async def live_and_die(sim: Simulation) -> Ledger:
-    """Lives of a broker whose clients create and delete topics, produce and read."""
+async def live_and_die(sim: Simulation, directories: Sequence[str] = ()) -> Ledger:
+    """Lives of a broker whose clients create and delete topics, produce and read.
+
+    directories: between which they move replicas, too.
+    """
     ledger = Ledger()
-    await live_on(
-        sim, Clients(world=sim.clients, ledger=ledger, chance=sim.universe.chance("clients"))
+    clients = Clients(
+        world=sim.clients,
+        ledger=ledger,
+        chance=sim.universe.chance("clients"),
+        directories=directories,
     )
+    await live_on(sim, clients)
     return ledger
+
+
+async def live_and_move(sim: Simulation) -> Ledger:
+    """Lives as those of `live_and_die`, with replicas that move between directories."""
+    return await live_and_die(sim, SETTINGS["log.dirs"].split(","))
 
 
 def stall_now_and_then(universe: Universe) -> None:

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from tests.sim.ledger import Ledger
-from tests.sim.lives import SETTINGS, live_and_die
+from tests.sim.lives import SETTINGS, live_and_die, live_and_move
 from trio_kafka.log.log import Log
 from trio_kafka.log.segment import Segment
 from trio_kafka.testing.simulate import Simulation, run_seed
@@ -33,6 +33,14 @@ def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
 
     assert sum(ledger.acknowledged for ledger in ledgers) > 100 * seeds
     assert sum(ledger.deleted for ledger in ledgers) > seeds
+
+
+def test_what_was_acknowledged_outlives_power_losses_while_replicas_move(size: Size) -> None:
+    seeds = size(4, 40)
+
+    ledgers = [run_seed(live_and_move, seed, settings=SETTINGS) for seed in range(seeds)]
+
+    assert sum(ledger.acknowledged for ledger in ledgers) > 100 * seeds
 
 
 def test_one_seed_is_one_run() -> None:
