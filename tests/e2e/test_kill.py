@@ -125,8 +125,8 @@ async def test_compaction_deletions_and_moves_lose_nothing_at_a_kill(
     assert ledger.cut > kills
     assert ledger.moved > kills
     print(
-        f"{ledger.acknowledged} records, {ledger.made} topics, {ledger.compacted} compacted, {ledger.cut} deletions of records,"
-        f" {ledger.moved} moves, {kills} kills; the slowest start took {max(starts_s):.2f} s"
+        f"{ledger.acknowledged} records, {ledger.made} topics, {ledger.compacted} compacted,"
+        f" {ledger.cut} deletions of records, {ledger.moved} moves, {kills} kills; the slowest start took {max(starts_s):.2f} s"
     )
 
 

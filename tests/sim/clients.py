@@ -243,7 +243,9 @@ class Clients:
             [AlterReplicaLogDir(self.chance.choice(self.directories), rows)]
         )
         answer = await client.ask(asked, 2)
-        self.ledger.moved += not check(answer.results[0].partitions[0].error_code)
+        code = answer.results[0].partitions[0].error_code
+        if code != ErrorCode.REPLICA_NOT_AVAILABLE:  # it is being created
+            self.ledger.moved += not check(code)
 
     async def read(self, client: ScriptedClient) -> None:
         """See what is there now of some partition: it stays so."""

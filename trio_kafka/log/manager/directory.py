@@ -148,6 +148,15 @@ class LogDirectory:
         """Logs and future logs."""
         return (*self.logs.values(), *self.futures.values())
 
+    def has_id(self, directory_id: str | None) -> bool:
+        """Return whether this is the directory with that id. None: no id."""
+        properties = self.properties
+        return (
+            directory_id is not None
+            and properties is not None
+            and (properties.directory_id == directory_id)
+        )
+
     def add(self, log: Log, *, is_future: bool = False) -> None:
         """Add a log."""
         (self.futures if is_future else self.logs)[log.partition] = log
