@@ -126,7 +126,8 @@ async def test_compaction_deletions_and_moves_lose_nothing_at_a_kill(
     assert ledger.moved > kills
     print(
         f"{ledger.acknowledged} records, {ledger.made} topics, {ledger.compacted} compacted,"
-        f" {ledger.cut} deletions of records, {ledger.moved} moves, {kills} kills; the slowest start took {max(starts_s):.2f} s"
+        f" {ledger.cut} deletions of records, {ledger.moved} moves, {kills} kills;"
+        f" the slowest start took {max(starts_s):.2f} s"
     )
 
 

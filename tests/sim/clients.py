@@ -343,10 +343,16 @@ async def read_all(
         data: Any = answer.responses[0].partitions[0]
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             first = await first_offset(client, topic.name, number)
-            if first is not None and first > offset:
-                offset = first
-                found.clear()
-                continue
+            if first is None:
+                return found, data.error_code
+            if first <= offset:
+                raise BrokenWordError(
+                    "what is there can be read",
+                    f"{topic.name}-{number}: {offset} from {first}, {data.high_watermark}",
+                )
+            offset = first
+            found.clear()
+            continue
         if check(data.error_code) or offset == data.high_watermark:
             return found, data.error_code
         content = bytes(data.records or b"")

@@ -178,7 +178,18 @@ def test_runs_leave_what_the_model_leaves(
         want = model.clean(log.batches)
         batches = cleaned_batches(directory, job, done)
         assert [seen(one) for one in batches] == want
+        known = [
+            one
+            for one in log.aborted
+            if any(
+                batch.transaction
+                and not batch.is_control
+                and batch.transaction.marker == one.last_offset
+                for batch in log.batches
+            )
+        ]
         log.aborted = cleaned_transactions(directory, job, done)
+        assert log.aborted == known
         _check_stats(log, done, want, first_dirty)
         log.batches = want
         log.segments = {group.base_offset: [] for group in done.groups}
@@ -418,3 +429,74 @@ def test_a_log_that_kafka_has_cleaned_keeps_its_latest_values(columnar: bool) ->
     found = [seen(one) for one in cleaned_batches(directory, job, done)]
     assert found == Model(first_dirty=0, upper_bound=end, now_ms=1 << 45).clean(before)
     assert done.stats.invalid_messages == 0
+
+
+@pytest.mark.parametrize("columnar", PATHS)
+def test_large_batches_are_filtered_in_turn(columnar: bool) -> None:
+    """More bytes than are held at once."""
+    directory = new_directory()
+    value = bytes(1 << 20)
+    batches = [
+        data_batch(at, [Record(key=b"old", value=b"1"), Record(key=b"%d" % at, value=value)])
+        for at in range(0, 20, 2)
+    ]
+    job = small_job(directory, {0: batches}, 20, columnar=columnar, io_buffer_bytes=32 << 20)
+
+    done = run(directory, job)
+
+    found = [seen(one) for one in cleaned_batches(directory, job, done)]
+    want = [[at + 1] for at in range(0, 18, 2)] + [[18, 19]]
+    assert [[record[0] for record in one.records] for one in found] == want
+
+
+@pytest.mark.parametrize(
+    ("columnar", "buffer_bytes"), [(False, 9 * BYTES_PER_KEY), (True, 9 * SLOT_BYTES)]
+)
+def test_a_run_covers_whole_batches_until_the_map_is_full(
+    columnar: bool, buffer_bytes: int
+) -> None:
+    """Records behind them stay, even those that another run will remove."""
+    directory = new_directory()
+    fields = ProducerFields(2, 0)
+    batches = [
+        keyed(0, 1, 2),
+        marker_batch(2, fields, commit=True, time=0),
+        keyed(3, 1),
+        marker_batch(4, fields, commit=True, time=0),
+        data_batch(
+            5, [Record(value=b"no key"), *(Record(key=b"%d" % key) for key in range(10, 19))]
+        ),
+        keyed(15, 1),
+    ]
+    job = small_job(
+        directory, {0: batches}, 16, columnar=columnar, dedupe_buffer_bytes=buffer_bytes
+    )
+
+    done = run(directory, job)
+
+    assert done.end_offset == 5
+    found = [seen(one) for one in cleaned_batches(directory, job, done)]
+    assert [len(one.records) for one in found] == [1, 1, 1, 1, 10, 1]
+    assert done.stats.map_messages_read == 5
+    assert done.stats.invalid_messages == 0
+
+
+@pytest.mark.parametrize("columnar", PATHS)
+def test_offsets_that_are_missing_at_the_end_are_covered(columnar: bool) -> None:
+    directory = new_directory()
+    job = small_job(directory, {0: [keyed(0, 1)], 50: []}, 100, columnar=columnar)
+
+    done = run(directory, job)
+
+    assert done.end_offset == 100
+    assert [group.replaced for group in done.groups] == [(0, 50)]
+    assert not done.groups[0].unchanged
+
+
+def test_a_log_without_segments_needs_no_work() -> None:
+    directory = new_directory()
+
+    done = run(directory, small_job(directory, {}, 7, first_dirty_offset=7))
+
+    assert (done.end_offset, done.groups) == (7, ())
+    assert directory.names() == []

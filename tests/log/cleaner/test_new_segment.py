@@ -31,7 +31,7 @@ JOB = CleaningJob(
 def batches(count: int) -> list[bytes]:
     chance = random.Random(1)
     return [
-        data_batch(1000 + 3 * number, [Record(key=b"k", timestamp=chance.randrange(100))] * 2)
+        data_batch(1000 + 3 * number, [Record(key=b"k", timestamp=chance.randrange(5))] * 2)
         for number in range(count)
     ]
 

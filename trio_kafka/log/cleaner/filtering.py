@@ -142,7 +142,7 @@ class Filter:
         if header.next_offset == self._upper_bound:
             return True
         last = self._rules.active_producers.get(header.producer_id)
-        if header.producer_id < 0 or last is None:
+        if last is None:
             return False
         if last.last_data_offset is None:
             return header.is_control and header.producer_epoch == last.epoch

@@ -22,6 +22,7 @@ from trio_kafka.log.cleaner.job import (
     CleaningJob,
     Compute,
     Pause,
+    due_s,
     in_worker,
 )
 from trio_kafka.world.protocols import Directory
@@ -82,7 +83,7 @@ async def _run_in_slices(
         result = failed = None
         if isinstance(step, Pause):
             progress.note(step)
-            due = _due_s(progress.moved, bytes_per_second) or 0.0
+            due = due_s(progress.moved, bytes_per_second) or 0.0
             wait_s = max(started + due - trio.current_time(), 0.0)
             progress.throttled_s += wait_s
             await trio.sleep(wait_s)
@@ -99,18 +100,5 @@ async def _run_in_slices(
 def _work(
     directory: Directory, job: CleaningJob, bytes_per_second: float | None
 ) -> Generator[float | None, None, Cleaned]:
-    """Run a job in a worker process. Yields when to go on, see `World.run_in_process`."""
-    run = in_worker(clean(directory, job))
-    moved = 0
-    while True:
-        try:
-            moved += next(run).moved
-        except StopIteration as stop:
-            cleaned: Cleaned = stop.value
-            return cleaned
-        yield _due_s(moved, bytes_per_second)
-
-
-def _due_s(moved: int, bytes_per_second: float | None) -> float | None:
-    """Return how long after its start a run may have moved so many bytes; None: at any time."""
-    return None if bytes_per_second is None else moved / bytes_per_second
+    """Run a job in a worker process."""
+    return in_worker(clean(directory, job), bytes_per_second)
