@@ -13,7 +13,9 @@ def test_a_right_file_has_nothing_to_be_said_of(tmp_path, capsys):
 
 def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
     file = tmp_path / "a.properties"
-    file.write_text("num.partitions=0\nnum.io.thread=1\nshare.coordinator.threads=2\nnum.partitions=-1")
+    file.write_text(
+        "num.partitions=0\nnum.io.thread=1\nshare.coordinator.threads=2\nnum.partitions=-1"
+    )
     toml = tmp_path / "b.toml"
     toml.write_text("foo = 1\n")
 
