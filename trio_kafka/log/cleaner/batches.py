@@ -9,6 +9,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.cleaner.job import CleaningError, Compute, Work
+from trio_kafka.log.cleaner.old_formats import SMALLEST, is_old, read_old
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.files.names import LOG, offset_file
 from trio_kafka.log.files.operations import OpenFile
@@ -17,8 +18,10 @@ from trio_kafka.records.compression import Codec, TooLargeError, decompress
 from trio_kafka.records.header import (
     HEADER_SIZE,
     LENGTH_END,
+    MAGIC,
     BatchHeader,
     check_crc,
+    corrupt,
     read_header,
 )
 from trio_kafka.world.memory import new_buffer
@@ -28,16 +31,22 @@ PADDING: Final = 8  # readable bytes after the batches: `records.columnar` reads
 _LARGE: Final = 256 << 10  # a codec or a CRC over more bytes works in a thread
 _SMALL_OUTPUT: Final = 256 << 10
 _SMALL_INPUT: Final = 32 << 10
-_SMALLEST_MESSAGE: Final = 14  # bytes after the length, in format 0
 _BATCH_US: Final = 4.0
 
 
 class Batch(NamedTuple):
-    """A whole batch: its position in the file, its header, and its bytes, header included."""
+    """A whole batch, or a message of an old format: its position in the file, its header, and its
+    bytes, header included.
+    """
 
     position: int
     header: BatchHeader
     data: memoryview
+
+    @property
+    def is_old(self) -> bool:
+        """True for a message of format 0 or 1, which is never looked into."""
+        return self.header.magic < MAGIC
 
     @property
     def block(self) -> memoryview:
@@ -131,35 +140,30 @@ class SegmentReader:
         return buffer[:filled]
 
     def _size_of_first(self, view: memoryview) -> int:
-        if len(view) < HEADER_SIZE:
-            raise self.damaged(self._position, f"{len(view)} bytes, want {HEADER_SIZE} of a header")
+        left = len(view)
+        if left < SMALLEST or (left < HEADER_SIZE and not is_old(view, 0)):
+            raise self.damaged(self._position, f"{left} bytes, want {HEADER_SIZE} of a header")
         return int.from_bytes(view[8:LENGTH_END], "big", signed=True) + LENGTH_END
 
     def _parse(self, view: memoryview, skip_below: int) -> Work[list[Batch]]:
         """Return the whole batches of a view, and go on after them."""
         found: list[Batch] = []
-        at, size = 0, len(view)
-        while size - at >= HEADER_SIZE:
+        at = 0
+        while len(view) - at >= SMALLEST:
             position = self._position + at
             try:
-                header = read_header(view, at)
-                if header.size > size - at:
+                header = _header_at(view, at)
+                if header is None:
                     break
                 self._check_offsets(header, position)
                 after = at + header.size
                 if header.last_offset >= skip_below:
-                    if header.size > _LARGE:
-                        yield Compute(partial(check_crc, view, at, header))
-                    else:
+                    if header.magic == MAGIC and header.size <= _LARGE:
                         check_crc(view, at, header)
+                    elif header.magic == MAGIC:
+                        yield Compute(partial(check_crc, view, at, header))
                     found.append(Batch(position, header, view[at:after]))
             except KafkaError as error:
-                length = int.from_bytes(view[at + 8 : at + LENGTH_END], "big", signed=True)
-                old = error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-                if old and length < _SMALLEST_MESSAGE:
-                    raise self.damaged(position, f"no batch: length {length}") from None
-                if old:
-                    raise self.damaged(position, "records of message format 0 or 1") from None
                 raise self.damaged(position, str(error.message)) from None
             self._next_offset = header.next_offset
             at = after
@@ -177,6 +181,21 @@ class SegmentReader:
                 f"offsets {base} to {last} and {header.count} records, want offsets from"
                 f" {self._next_offset} to {self._end_offset - 1}",
             )
+
+
+def _header_at(view: memoryview, at: int) -> BatchHeader | None:
+    """Return the header of the batch at `at`; None: the view ends before it. KafkaError."""
+    if is_old(view, at):
+        return read_old(view, at)
+    if len(view) - at < HEADER_SIZE:
+        return None
+    try:
+        header = read_header(view, at)
+    except KafkaError as error:
+        if error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
+            raise corrupt(f"no batch at position {at}: its length is too small") from None
+        raise
+    return header if header.size <= len(view) - at else None
 
 
 def unpack(batch: Batch) -> Work[bytes]:

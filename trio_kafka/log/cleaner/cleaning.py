@@ -153,6 +153,8 @@ class _Run:
         wanted: list[int] = []
         for number, batch in enumerate(batches):
             header = batch.header
+            if batch.is_old:
+                continue
             if header.is_control:
                 try:
                     kind = yield from control_kind(batch)

@@ -67,7 +67,9 @@ class Filter:
         actions: list[Work[None] | None] = []  # of each batch; None: the next one of `data`
         for batch in batches:
             header = batch.header
-            if header.is_control:
+            if batch.is_old:
+                actions.append(self._copy(batch, new))
+            elif header.is_control:
                 try:
                     kind = yield from control_kind(batch)
                 except KafkaError as error:
@@ -91,6 +93,13 @@ class Filter:
                 rest.extend(zip(data, found, strict=False))
                 del data[: len(found)]
             yield from self._treat_data(*rest.popleft(), new)
+
+    def _copy(self, batch: Batch, new: NewSegment) -> Work[None]:
+        """Keep a message of an old format."""
+        self.messages_read += batch.header.count
+        self._keep(batch, new)
+        if self._pace.due(_BATCH_US):
+            yield self._pace.pause()
 
     def _treat_data(self, batch: Batch, survivors: Survivors, new: NewSegment) -> Work[None]:
         """Keep the surviving records of a batch of data."""
