@@ -43,8 +43,14 @@ def clean(directory: Directory, job: CleaningJob) -> Cleaning:
     Raises CleaningError for damage, OSError. Then the caller removes the new files.
     """
     pace = Pace()
-    run = _Run(directory, job, pace, _records(job, pace))
-    return (yield from run.clean())
+    records = _records(job, pace)
+    try:
+        cleaned = yield from _Run(directory, job, pace, records).clean()
+    except Exception:
+        yield from records.release()
+        raise
+    yield from records.release()
+    return cleaned
 
 
 def _records(job: CleaningJob, pace: Pace) -> Records:
@@ -93,7 +99,6 @@ class _Run:
             groups.append(  # noqa: PERF401 - it yields
                 (yield from self._clean_group(group, filtering, transactions))
             )
-        yield self._pace.pause()
         return Cleaned(
             end_offset=end_offset,
             groups=tuple(groups),

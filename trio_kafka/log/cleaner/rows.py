@@ -24,6 +24,7 @@ from trio_kafka.world.protocols import Buffer
 _STEP: Final = 256  # records
 _KEY_US: Final = 0.9
 _RECORD_US: Final = 1.3
+_FREE_US: Final = 0.1
 MOST_HELD: Final = 4 << 20  # bytes of content in one answer of `filter`, or one batch
 _SMALLEST: Final = 6  # bytes after the length
 
@@ -67,6 +68,9 @@ class Records(Protocol):
 
         Records after `last_indexed` stay. Raises CleaningError.
         """
+
+    def release(self) -> Work[None]:
+        """Free the map, which is not used any more."""
 
 
 @define(eq=False)
@@ -144,6 +148,13 @@ class Rows:
                 yield self._pace.pause()
         sieve.check_end()
         return sieve.survivors()
+
+    def release(self) -> Work[None]:
+        """See `Records`. Freeing a million keys at once would take 50 ms."""
+        tables = self._map.tables
+        while tables:
+            if self._pace.due(len(tables.pop()) * _FREE_US):
+                yield self._pace.pause()
 
 
 def keeps_tombstones(header: BatchHeader, now_ms: int) -> bool:
