@@ -97,7 +97,7 @@ def test_batches_below_an_offset_are_not_checked() -> None:
         (lambda log: log[:100] + b"\1" + log[101:], 82, "crc"),
         (lambda log: log[:-1], 82, "batch of 82 bytes, 81 are left"),
         (lambda log: log + b"\0" * 10, 164, "10 bytes, want 61"),
-        (lambda log: log + b"\0" * 30, 164, "30 bytes, want 61"),
+        (lambda log: log + b"\2" * 30, 164, "30 bytes, want 61"),
         (lambda log: log + b"\0" * 100, 164, "length is too small"),
         (lambda log: log[:90] + b"\0\0\0\0" + log[94:], 82, "length 0"),
         (lambda log: log[:90] + b"\x80\0\0\0" + log[94:], 82, "length -"),

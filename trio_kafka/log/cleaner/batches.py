@@ -7,15 +7,16 @@ from typing import Final, NamedTuple
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.job import CleaningError, Compute, Work
-from trio_kafka.log.cleaner.old_formats import SMALLEST, is_old, read_old
+from trio_kafka.log.cleaner.old_formats import MAGIC_AT, SMALLEST, is_old, read_old
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.files.names import LOG, offset_file
 from trio_kafka.log.files.operations import OpenFile
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.compression import Codec, TooLargeError, decompress
+from trio_kafka.records.compression import TooLargeError, decompress
 from trio_kafka.records.header import (
+    CODEC_MASK,
     HEADER_SIZE,
     LENGTH_END,
     MAGIC,
@@ -31,7 +32,7 @@ PADDING: Final = 8  # readable bytes after the batches: `records.columnar` reads
 _LARGE: Final = 256 << 10  # a codec or a CRC over more bytes works in a thread
 _SMALL_OUTPUT: Final = 256 << 10
 _SMALL_INPUT: Final = 32 << 10
-_BATCH_US: Final = 4.0
+_BATCH_US: Final = 2.5
 
 
 class Batch(NamedTuple):
@@ -148,54 +149,53 @@ class SegmentReader:
     def _parse(self, view: memoryview, skip_below: int) -> Work[list[Batch]]:
         """Return the whole batches of a view, and go on after them."""
         found: list[Batch] = []
-        at = 0
-        while len(view) - at >= SMALLEST:
+        at, end = 0, len(view) - SMALLEST
+        while at <= end:
             position = self._position + at
             try:
                 header = _header_at(view, at)
                 if header is None:
                     break
+                size = header.length + LENGTH_END
                 self._check_offsets(header, position)
-                after = at + header.size
-                if header.last_offset >= skip_below:
-                    if header.magic == MAGIC and header.size <= _LARGE:
+                if self._next_offset > skip_below:
+                    if header.magic == MAGIC and size <= _LARGE:
                         check_crc(view, at, header)
                     elif header.magic == MAGIC:
                         yield Compute(partial(check_crc, view, at, header))
-                    found.append(Batch(position, header, view[at:after]))
+                    found.append(Batch(position, header, view[at : at + size]))
             except KafkaError as error:
                 raise self.damaged(position, str(error.message)) from None
-            self._next_offset = header.next_offset
-            at = after
+            at += size
             if self._pace.due(_BATCH_US):
                 yield self._pace.pause()
         self._position += at
         return found
 
     def _check_offsets(self, header: BatchHeader, position: int) -> None:
-        """Compare offsets, which no CRC covers, with those of the neighbours."""
-        base, last = header.base_offset, header.last_offset
+        """Compare offsets, which no CRC covers, with those of the neighbours; go on after them."""
+        base = header.base_offset
+        last = base + header.last_offset_delta
         if not self._next_offset <= base <= last < self._end_offset or header.count < 0:
             raise self.damaged(
                 position,
                 f"offsets {base} to {last} and {header.count} records, want offsets from"
                 f" {self._next_offset} to {self._end_offset - 1}",
             )
+        self._next_offset = last + 1
 
 
 def _header_at(view: memoryview, at: int) -> BatchHeader | None:
     """Return the header of the batch at `at`; None: the view ends before it. KafkaError."""
-    if is_old(view, at):
-        return read_old(view, at)
-    if len(view) - at < HEADER_SIZE:
+    left = len(view) - at
+    if view[at + MAGIC_AT] in (0, 1):
+        if is_old(view, at):
+            return read_old(view, at)
+        raise corrupt(f"no batch at position {at}: its length is too small")
+    if left < HEADER_SIZE:
         return None
-    try:
-        header = read_header(view, at)
-    except KafkaError as error:
-        if error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
-            raise corrupt(f"no batch at position {at}: its length is too small") from None
-        raise
-    return header if header.size <= len(view) - at else None
+    header = read_header(view, at)
+    return header if header.length <= left - LENGTH_END else None
 
 
 def unpack(batch: Batch) -> Work[bytes]:
@@ -203,9 +203,9 @@ def unpack(batch: Batch) -> Work[bytes]:
 
     Small ones at once, others in a thread, bounded as for consumers.
     """
+    if not batch.header.attributes & CODEC_MASK:
+        return bytes(batch.data[HEADER_SIZE:])
     codec, block = batch.header.codec, batch.block
-    if codec is Codec.NONE:
-        return bytes(block)
     if len(block) <= _SMALL_INPUT:
         try:
             return decompress(codec, block, _SMALL_OUTPUT)

@@ -35,6 +35,7 @@ from trio_kafka.log.cleaner.transactions import Transactions
 from trio_kafka.world.protocols import Directory
 
 _SMALLEST_BUFFER: Final = 4096
+_PLAN_US: Final = 1.5
 
 
 def clean(directory: Directory, job: CleaningJob) -> Cleaning:
@@ -168,6 +169,8 @@ class _Run:
                 transactions.see_control(header, kind)
             elif not transactions.see_data(header):
                 wanted.append(number)
+            if self._pace.due(_PLAN_US):
+                yield self._pace.pause()
         count = yield from self._records.index(
             reader.path, [batches[number] for number in wanted], self._job.first_dirty_offset
         )

@@ -22,7 +22,7 @@ from trio_kafka.records.header import (
 from trio_kafka.world.protocols import Buffer
 
 SMALLEST: Final = 26  # bytes of an entry in format 0, with its offset and its size
-_MAGIC_AT: Final = 16  # as in a batch
+MAGIC_AT: Final = 16  # as in a batch
 _HEAD: Final = struct.Struct(">qiIb")
 _TIMESTAMP: Final = struct.Struct(">q")
 _TIMESTAMP_AT: Final = 18
@@ -33,7 +33,7 @@ def is_old(buffer: Buffer, position: int) -> bool:
     of the buffer or earlier. Zeros do not look like one.
     """
     length = int.from_bytes(buffer[position + 8 : position + LENGTH_END], "big", signed=True)
-    return buffer[position + _MAGIC_AT] in (0, 1) and length >= SMALLEST - LENGTH_END
+    return buffer[position + MAGIC_AT] in (0, 1) and length >= SMALLEST - LENGTH_END
 
 
 def read_old(buffer: Buffer, position: int) -> BatchHeader | None:
@@ -45,7 +45,7 @@ def read_old(buffer: Buffer, position: int) -> BatchHeader | None:
     end = position + LENGTH_END + length
     if end > len(buffer):
         return None
-    found = zlib.crc32(memoryview(buffer)[position + _MAGIC_AT : end])
+    found = zlib.crc32(memoryview(buffer)[position + MAGIC_AT : end])
     if found != crc:
         raise corrupt(f"crc {found:08x} of the message at position {position}, want {crc:08x}")
     timestamp = NO_TIMESTAMP
