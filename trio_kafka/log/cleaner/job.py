@@ -186,13 +186,23 @@ Work = Generator[Step, Any, T]
 Cleaning: TypeAlias = Work[Cleaned]
 
 
-def in_worker(cleaning: Cleaning) -> Generator[None, None, Cleaned]:
+def due_s(moved: int, bytes_per_second: float | None) -> float | None:
+    """Return how long after its start a run may have moved so many bytes; None: at any time."""
+    return None if bytes_per_second is None else moved / bytes_per_second
+
+
+def in_worker(
+    cleaning: Cleaning, bytes_per_second: float | None = None
+) -> Generator[float | None, None, Cleaned]:
     """Perform the steps of a run at once, where reads may block: for `World.run_in_process`.
+
+    bytes_per_second: rate of reads and writes; None: not limited.
 
     Simulated reads cannot block: there, perform the steps in the loop.
     """
     result: Any = None
     failed: BaseException | None = None
+    moved = 0
     while True:
         try:
             step = cleaning.throw(failed) if failed else cleaning.send(result)
@@ -201,7 +211,8 @@ def in_worker(cleaning: Cleaning) -> Generator[None, None, Cleaned]:
             return cleaned
         result = failed = None
         if isinstance(step, Pause):
-            yield
+            moved += step.moved
+            yield due_s(moved, bytes_per_second)
             continue
         try:
             result = step.call() if isinstance(step, Compute) else step.now()
