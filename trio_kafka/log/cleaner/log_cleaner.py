@@ -162,7 +162,7 @@ class LogCleaner:
         cleaner.idle = min(cleaner.idle + 1, _MOST_DOUBLINGS) if seen == cleaner.seen else 0
         cleaner.seen = seen
         backoff_s = self.settings.backoff_ms / 1000
-        return min(backoff_s * 2**cleaner.idle, max(backoff_s, _LONGEST_PAUSE_S))
+        return min(backoff_s * float(1 << cleaner.idle), max(backoff_s, _LONGEST_PAUSE_S))
 
     def _state(self) -> tuple[int, ...]:
         """Return what a change of any compacted log changes."""
