@@ -39,7 +39,7 @@ _CONTROL_QUEUED: Final = 20
 _CONTROL_HANDLERS: Final = 1
 
 
-def make_replicas(context: BuildContext, logs: LogManager) -> ReplicaManager:
+def make_replicas(context: BuildContext, logs: LogManager, lifecycle: Lifecycle) -> ReplicaManager:
     """Make the replica manager; it has no replicas before `replica_publisher` has started."""
     return ReplicaManager(
         context.world,
@@ -50,6 +50,7 @@ def make_replicas(context: BuildContext, logs: LogManager) -> ReplicaManager:
         session_slots=context.config.max_incremental_fetch_session_cache_slots,
         session_partitions=context.config.trio_fetch_session_max_partitions,
         yield_point=context.yield_point,
+        assign=lifecycle.assign_directories,
     )
 
 
