@@ -188,7 +188,7 @@ async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
 async def test_a_segment_under_other_names_is_read_and_renamed(autojump_clock, world):
     log = new_log(world, segment_bytes=260, index_interval_bytes=1)
     for _ in range(6):
-        append(log, batch(size=50))
+        append(log, batch(size=50, timestamp=log.now_ms()))
     await sync(log)
     first = log.segments.first
     first.close()
