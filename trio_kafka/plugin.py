@@ -96,6 +96,7 @@ from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
+from trio_kafka.records.record_checks import BadRecordsError
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed_produce import Produced, is_settled
@@ -147,6 +148,7 @@ __all__ = [
     "Assignor",
     "AssignorError",
     "Authorizer",
+    "BadRecordsError",
     "Beating",
     "Charges",
     "Commit",
