@@ -419,6 +419,11 @@ def header_cases() -> Iterable[Case]:
         "sequences",
         [lambda now, p=producer: batch(now=now, producer=p) for producer in sequences],
     )
+    for epoch in (-1, 0):
+        batches = [
+            lambda now, p=(9, epoch, at): batch(now=now, producer=p, count=3) for at in (0, 7, 1)
+        ]
+        yield Case(f"gaps in sequences of epoch {epoch}", batches)
     end = (1 << 31) - 2
     yield Case(
         "sequences that wrap",
