@@ -361,6 +361,7 @@ def record_cases() -> Iterable[Case]:
                 "block of noise": b"\x17\x99" * 40,
                 "bytes after the block": block + b"\0\1\2\3",
                 "two blocks": compress(codec, THREE[:40]) + compress(codec, THREE[40:]),
+                "block in a block": compress(codec, block),
                 "plain block": THREE,
             }.items():
                 yield case(f"{kind} {name}", codec=codec, block=changed, hidden=True)
