@@ -31,6 +31,9 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "trio_kafka.cli.requests:requests",
         "Show requests in flight, the latest, or the slowest.",
     ),
+    "log dump": ("trio_kafka.cli.log.dump:dump", "Print what files of logs hold."),
+    "log verify": ("trio_kafka.cli.log.verify:verify", "Find damage in files of logs."),
+    "log stats": ("trio_kafka.cli.log.stats:stats", "Measure partitions by their files."),
     "config explain": ("trio_kafka.cli.config.explain:explain", "List, search, explain settings."),
     "config lint": ("trio_kafka.cli.config.lint:lint_files", "Find mistakes in settings."),
     "config diff": ("trio_kafka.cli.config.diff:diff", "Compare settings."),
@@ -41,6 +44,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "version": ("trio_kafka.cli.version:version", "Print the version."),
 }
 _GROUPS: Final = {
+    "log": "Read, check and measure files of logs, without a broker.",
     "config": "Explain, check and compare settings.",
     "plugin": "Show, check, create and reload plugins.",
 }
