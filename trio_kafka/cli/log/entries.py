@@ -55,15 +55,23 @@ def read_fixed(reader: FileReader, layout: Struct) -> Iterator[tuple[int, ...]]:
         whole = len(view) // layout.size * layout.size
         yield from layout.iter_unpack(view[:whole])
         position += whole
-        if whole < len(view) or not whole:
-            raise DamagedFileError(
-                f"{reader.size} bytes, want a multiple of {layout.size}", position
-            )
+        if not whole:
+            break
+    check_size(reader, layout)
+
+
+def check_size(reader: FileReader, layout: Struct) -> None:
+    """Raise DamagedFileError unless the file has whole entries."""
+    rest = reader.size % layout.size
+    if rest:
+        text = f"{reader.size} bytes, want a multiple of {layout.size}"
+        raise DamagedFileError(text, reader.size - rest)
 
 
 def _read_offsets(file: LogFile, reader: FileReader) -> Iterator[Entry]:
     for number, (relative, position) in enumerate(read_fixed(reader, offset_index.ENTRY)):
         if not relative and (number or not position):
+            check_size(reader, offset_index.ENTRY)
             return
         yield {"offset": file.offset + relative, "position": position}
 
@@ -71,6 +79,7 @@ def _read_offsets(file: LogFile, reader: FileReader) -> Iterator[Entry]:
 def _read_times(file: LogFile, reader: FileReader) -> Iterator[Entry]:
     for timestamp, relative in read_fixed(reader, time_index.ENTRY):
         if not timestamp and not relative:
+            check_size(reader, time_index.ENTRY)
             return
         yield {"timestamp": timestamp, "offset": file.offset + relative}
 

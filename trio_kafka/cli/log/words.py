@@ -115,10 +115,8 @@ def _fields(owner: str, data: Mapping[str, Any], most: int | None) -> Iterator[s
 
 def _value_words(owner: str, field: str, value: Any, most: int | None) -> str:
     match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
+        case None | bool():
+            return "null" if value is None else str(value).lower()
         case int():
             return _number_words(owner, field, value)
         case str():
