@@ -189,7 +189,8 @@ def _refuse_unknown(
     """
     names = candidates if isinstance(candidates, Mapping) else {one: one for one in candidates}
     where = f"{_PROGRAM} {group}".rstrip()
-    near = _nearest(word, names)
+    # A command of its own first: the last word of another one is farther from what was meant.
+    near = _nearest(word, [one for one in names if names[one] == one]) or _nearest(word, names)
     hint = f"did you mean {names[near]!r}?" if near else f"`{where} --help` lists the commands"
     print(f"usage: {where} [-h] COMMAND ...", file=sys.stderr)
     print(f"{where}: error: unknown command {word!r}; {hint}", file=sys.stderr)
