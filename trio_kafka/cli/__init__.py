@@ -147,7 +147,8 @@ def _find_contributed(given: Sequence[str]) -> Found | None:
     own = _own_words()
     group = find_contributed(given[0], own)
     if group is None:
-        words = {name.rpartition(" ")[2]: name for name in COMMANDS}
+        words = {word: word for word in sorted(own)}
+        words |= {name.rpartition(" ")[2]: name for name in COMMANDS}
         words |= {word: word for word in own}
         words |= {one.word: one.word for one in contributed(own) if one.commands}
         _refuse_unknown(given[0], words)
@@ -189,8 +190,7 @@ def _refuse_unknown(
     """
     names = candidates if isinstance(candidates, Mapping) else {one: one for one in candidates}
     where = f"{_PROGRAM} {group}".rstrip()
-    # A command of its own first: the last word of another one is farther from what was meant.
-    near = _nearest(word, [one for one in names if names[one] == one]) or _nearest(word, names)
+    near = _nearest(word, names)
     hint = f"did you mean {names[near]!r}?" if near else f"`{where} --help` lists the commands"
     print(f"usage: {where} [-h] COMMAND ...", file=sys.stderr)
     print(f"{where}: error: unknown command {word!r}; {hint}", file=sys.stderr)
@@ -198,9 +198,13 @@ def _refuse_unknown(
 
 
 def _nearest(word: str, candidates: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for errors
+    """Return the candidate that is most like a word; of equal ones the first."""
+    from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415 - only for errors
 
-    return next(iter(get_close_matches(word, list(candidates), n=1)), None)
+    order = list(candidates)
+    found = get_close_matches(word, order, n=len(order) or 1)
+    ratios = {one: SequenceMatcher(None, one, word).ratio() for one in found}
+    return min(found, key=lambda one: (-ratios[one], order.index(one)), default=None)
 
 
 def _parse(name: str, file: Any, run: Callable[..., int], rest: Sequence[str]) -> Found:
