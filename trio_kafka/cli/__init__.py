@@ -31,6 +31,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "trio_kafka.cli.requests:requests",
         "Show requests in flight, the latest, or the slowest.",
     ),
+    "jobs list": ("trio_kafka.cli.jobs.list:list_jobs", "Show the periodic jobs of a broker."),
+    "jobs run": ("trio_kafka.cli.jobs.run:run", "Run a periodic job of a broker now."),
     "log dump": ("trio_kafka.cli.log.dump:dump", "Print what files of logs hold."),
     "log verify": ("trio_kafka.cli.log.verify:verify", "Find damage in files of logs."),
     "log stats": ("trio_kafka.cli.log.stats:stats", "Measure partitions by their files."),
@@ -44,6 +46,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "version": ("trio_kafka.cli.version:version", "Print the version."),
 }
 _GROUPS: Final = {
+    "jobs": "Show the periodic jobs of a broker, and run one now.",
     "log": "Read, check and measure files of logs, without a broker.",
     "config": "Explain, check and compare settings.",
     "plugin": "Show, check, create and reload plugins.",
