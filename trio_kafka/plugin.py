@@ -69,6 +69,8 @@ from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.manager.description import DescribedLog, describe_logs, space_of
+from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
@@ -96,9 +98,15 @@ from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
+from trio_kafka.replication.alter_log_dirs import alter_log_dir
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed_produce import Produced, is_settled
+from trio_kafka.replication.delete_records import (
+    Deletion,
+    begin_deletion,
+    complete_deletions,
+)
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -125,6 +133,7 @@ from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal, parse_principal
 from trio_kafka.security.resources import Resource, ResourceType
+from trio_kafka.world.protocols import Space
 
 __all__ = [
     "ALLOW_ALL",
@@ -155,8 +164,10 @@ __all__ = [
     "Context",
     "CreatedTopic",
     "Delayed",
+    "Deletion",
     "Described",
     "DescribedConsumerGroup",
+    "DescribedLog",
     "DescribedMember",
     "DescribedTopic",
     "Encoded",
@@ -185,6 +196,7 @@ __all__ = [
     "Leaving",
     "ListedGroup",
     "ListedOffset",
+    "LogDirectory",
     "MemberSpec",
     "MetadataImage",
     "MetricsReporter",
@@ -222,6 +234,7 @@ __all__ = [
     "ResponseCache",
     "Row",
     "Selection",
+    "Space",
     "Stamps",
     "Steps",
     "Synced",
@@ -235,8 +248,10 @@ __all__ = [
     "Upgrade",
     "Wanted",
     "active_producers",
+    "alter_log_dir",
     "api",
     "append",
+    "begin_deletion",
     "boolean",
     "check_acks",
     "check_broker",
@@ -244,10 +259,12 @@ __all__ = [
     "check_time_is_known",
     "check_topic_name",
     "client_host",
+    "complete_deletions",
     "counted",
     "describe_broker",
     "describe_broker_defaults",
     "describe_group",
+    "describe_logs",
     "describe_topic",
     "double",
     "encoded_in_steps",
@@ -274,6 +291,7 @@ __all__ = [
     "rows_of",
     "search_offset",
     "sorted_in_steps",
+    "space_of",
     "special_offset",
     "string",
     "texts",

@@ -490,3 +490,31 @@ async def test_what_was_reserved_is_given_back(worlds, clock, ends):
         getattr(file, ends)()
 
     assert await length_of(worlds, "a") == 5
+
+
+async def test_a_directory_knows_the_space_of_its_file_system(worlds, clock):
+    space = await worlds.root.space()
+
+    assert space.total >= space.usable > 0
+
+
+async def test_a_path_becomes_absolute(worlds, clock):
+    assert worlds.here.absolute_path(worlds.path) == worlds.path
+    assert worlds.here.absolute_path(f"{worlds.path}/") == worlds.path
+    assert worlds.here.absolute_path("data")[0] == "/"
+
+
+async def test_a_directory_that_is_renamed_goes_on_under_its_new_name(worlds, clock):
+    inside = worlds.root.directory("old", create=True)
+    file = worlds.closed_at_the_end(inside.create("a"))
+    file.append([b"abc"])
+
+    worlds.root.move(inside, "new")
+
+    assert inside.path == f"{worlds.root.path}/new"
+    assert "old" not in worlds.root.names()
+    file.append([b"de"])
+    assert worlds.closed_at_the_end(inside.open("a")).size == 5
+    inside.create("b").close()
+    assert worlds.root.directory("new").names() == ["a", "b"]
+    await inside.sync()

@@ -35,6 +35,7 @@ JoinQueue = Callable[["Partition", Queued, bool], Queued | None]
 class Partition:
     """State of a replica. leader_epoch, isr and replicas are those of the last image.
 
+    future: copy of the log that moves to another directory, see `moves`.
     leading: the log, while this replica leads and its directory is online; None: `local_log` tells
         why.
     changed: called with the Partition after each change of offsets, and with its `loss` when other
@@ -55,11 +56,13 @@ class Partition:
     isr: tuple[NodeId, ...] = field(init=False)
     replicas: tuple[NodeId, ...] = field(init=False)
     log: Log | None = field(default=None, init=False)
+    future: Log | None = field(default=None, init=False)
     leading: Log | None = field(default=None, init=False)
     failed: LogDirError | None = field(default=None, init=False)
     deleted: bool = field(default=False, init=False)
     epoch_start: int = field(default=0, init=False)
     follower_ends: dict[NodeId, int] = field(factory=dict, init=False)
+    follower_starts: dict[NodeId, int] = field(factory=dict, init=False)
     loss: object = field(factory=object, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -86,6 +89,13 @@ class Partition:
         """Number of replicas that must be in sync for acks=all."""
         return effective_minimum(self.settings.min_insync_replicas, len(self.replicas))
 
+    @property
+    def low_watermark(self) -> int:
+        """Lowest start offset of all replicas in sync, and of a future log; -1: unknown."""
+        starts = [self.follower_starts.get(node, -1) for node in self.isr if node != self.node]
+        starts += [log.start_offset for log in (self.log, self.future) if log is not None]
+        return min(starts, default=-1)
+
     # Changes
 
     def update(self, state: PartitionState) -> None:
@@ -95,6 +105,7 @@ class Partition:
         """
         if state.leader_epoch != self.leader_epoch and state.leader == self.node:
             self.follower_ends.clear()
+            self.follower_starts.clear()
             self.epoch_start = 0 if self.log is None else self.log.end_offset
         self._take(state)
         self.advance()
@@ -110,6 +121,14 @@ class Partition:
         self.advance()
         self.changed(self)
 
+    def replace_log(self, log: Log) -> None:
+        """Use the future log from now on, which has all that the log has."""
+        self.log = log
+        self.future = None
+        log.on_durable = self._became_durable
+        self._lead()
+        self._became_durable()
+
     def fail(self, error: LogDirError) -> None:
         """Go offline with the directory: every use is answered with KAFKA_STORAGE_ERROR."""
         self.failed = error
@@ -119,7 +138,7 @@ class Partition:
     def delete(self) -> None:
         """Delete the replica. Pending requests get an error."""
         self.deleted = True
-        self.log = None
+        self.log = self.future = None
         self._lead()
         self._changed_for_all()
 
@@ -150,10 +169,14 @@ class Partition:
             log.high_watermark, log.durable_end, ends, enough=len(isr) >= self.minimum
         )
 
-    def follower_fetched(self, node: NodeId, end_offset: int) -> None:
-        """Note that a follower has everything below `end_offset`, as it fetches from there."""
+    def follower_fetched(self, node: NodeId, end_offset: int, start_offset: int = -1) -> None:
+        """Note that a follower has everything below `end_offset`, as it fetches from there.
+
+        start_offset: first offset of its log.
+        """
         self.check_replica(node)
         self.follower_ends[node] = end_offset
+        self.follower_starts[node] = start_offset
         self.advance()
         self.changed(self)
 

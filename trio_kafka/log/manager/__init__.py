@@ -1,7 +1,9 @@
 """All logs of a broker: their directories, loading, identity, removal and maintenance."""
 
 __all__ = [
+    "description",
     "directory",
+    "future_logs",
     "identity",
     "loading",
     "log_manager",

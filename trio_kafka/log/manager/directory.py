@@ -64,7 +64,11 @@ _EVERYWHERE: Final = (1 << 63) - 1
 
 
 class LogDirectory:
-    """A log directory in use. clean: the broker stopped cleanly before. logs: those in it."""
+    """A log directory in use. clean: the broker stopped cleanly before.
+
+    logs: those in it. futures: copies of logs that move here from another directory; none of a log
+        that is here already, so checkpoints have one line for each partition.
+    """
 
     def __init__(
         self,
@@ -77,6 +81,7 @@ class LogDirectory:
         self.path = root.path
         self.latency = DiskLatency(world.clock.elapsed, world.clock.waits, yield_point)
         self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
         self.clean = False
         self.properties: MetaProperties | None = None
@@ -138,9 +143,23 @@ class LogDirectory:
             else self._known[CLEANER_OFFSETS].get(partition, 0),
         )
 
-    def add(self, log: Log) -> None:
+    @property
+    def all_logs(self) -> tuple[Log, ...]:
+        """Logs and future logs."""
+        return (*self.logs.values(), *self.futures.values())
+
+    def has_id(self, directory_id: str | None) -> bool:
+        """Return whether this is the directory with that id. None: no id."""
+        properties = self.properties
+        return (
+            directory_id is not None
+            and properties is not None
+            and (properties.directory_id == directory_id)
+        )
+
+    def add(self, log: Log, *, is_future: bool = False) -> None:
         """Add a log."""
-        self.logs[log.partition] = log
+        (self.futures if is_future else self.logs)[log.partition] = log
         log.on_failure = self.fail
         log.lower_checkpoints = self.lower_checkpoints
 
@@ -151,15 +170,16 @@ class LogDirectory:
         if self.offline is None:
             self.offline = error
             _logger.error("log directory offline", path=self.path, reason=str(error))
-            for log in self.logs.values():
+            for log in self.all_logs:
                 log.failed = log.failed or error
             self._on_offline()
 
-    async def lower_checkpoints(self, *logs: Log) -> None:
+    async def lower_checkpoints(self, *logs: Log, cut: int | None = None) -> None:
         """Rewrite checkpoints that claim more about these logs than is true now. OSError.
 
         Called before a log is cut, and before the first sync of a new one: the checkpoints may
             still describe an earlier log of the partition.
+        cut: offset at which the logs are cut.
         """
         async with self._writing:
             for name, offset_of in (
@@ -170,14 +190,14 @@ class LogDirectory:
                 durable = self._durable[name]
                 if any(durable.get(log.partition, 0) > offset_of(log) for log in logs):
                     await self._write(name)
-            cleaned = self._durable[CLEANER_OFFSETS]
-            made_again = [
-                log.partition for log in logs if log.unsynced.new and log.partition in cleaned
-            ]
-            if made_again:
-                for partition in made_again:
-                    del cleaned[partition]
-                await write_offsets(self.root, CLEANER_OFFSETS, cleaned)
+            # A log that is cut is compacted again from there on, a new one from its start.
+            cleaned = dict(self._durable[CLEANER_OFFSETS])
+            for log in logs:
+                if log.unsynced.new:
+                    cleaned.pop(log.partition, None)
+                elif cut is not None and cleaned.get(log.partition, 0) > cut:
+                    cleaned[log.partition] = cut
+            await self._write_cleaned(cleaned)
 
     async def write(self, name: str) -> None:
         """Write RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
@@ -187,7 +207,7 @@ class LogDirectory:
     async def _write(self, name: str) -> None:
         offset_of = _OFFSETS[name]
         offsets: dict[TopicPartition, int] = {}
-        logs = tuple(self.logs.values())
+        logs = self.all_logs
         for start in range(0, len(logs), _SLICE):
             for log in logs[start : start + _SLICE]:
                 offset = offset_of(log)
@@ -202,6 +222,33 @@ class LogDirectory:
         self._written.add(name)
         self._durable[name] = offsets
 
+    def cleaned(self, partition: TopicPartition) -> int | None:
+        """Return the offset up to which a partition was compacted; None: never."""
+        return self._durable[CLEANER_OFFSETS].get(partition)
+
+    async def write_cleaned(self, log: Log, offset: int) -> None:
+        """Write the offset up to which a log was compacted. OSError."""
+        async with self._writing:
+            cleaned = self._durable[CLEANER_OFFSETS]
+            offsets = {at: one for at, one in cleaned.items() if at in self.logs}
+            if self.logs.get(log.partition) is log:
+                offsets[log.partition] = offset
+            await self._write_cleaned(offsets)
+
+    async def _write_cleaned(self, offsets: dict[TopicPartition, int]) -> None:
+        if offsets != self._durable[CLEANER_OFFSETS]:
+            await write_offsets(self.root, CLEANER_OFFSETS, offsets)
+            self._durable[CLEANER_OFFSETS] = offsets
+
+    async def trust_below(self, log: Log, offset: int) -> None:
+        """Let the checkpoint of recovery points cover `offset` of a log. OSError.
+
+        The log is synced up to there. A start then reads nothing below.
+        """
+        async with self._writing:
+            if self._durable[RECOVERY_POINTS].get(log.partition, 0) < offset:
+                await self._write(RECOVERY_POINTS)
+
     async def write_start_offsets(self) -> None:
         """Write the start offsets that are above their first segments. OSError.
 
@@ -210,9 +257,7 @@ class LogDirectory:
         """
         async with self._writing:
             committed = self._durable[HIGH_WATERMARKS]
-            if any(
-                log.start_offset > committed.get(log.partition, 0) for log in self.logs.values()
-            ):
+            if any(log.start_offset > committed.get(log.partition, 0) for log in self.all_logs):
                 await self._write(HIGH_WATERMARKS)
             await self._write(START_OFFSETS)
 
@@ -241,7 +286,7 @@ class LogDirectory:
     async def high_watermarks_moved(self) -> bool:
         """Return whether the checkpoint of high watermarks is out of date."""
         await trio.lowlevel.checkpoint()
-        durable, logs = self._durable[HIGH_WATERMARKS], tuple(self.logs.values())
+        durable, logs = self._durable[HIGH_WATERMARKS], self.all_logs
         for start in range(0, len(logs), _SLICE):
             some = logs[start : start + _SLICE]
             if any(durable.get(log.partition) != log.high_watermark for log in some):
@@ -254,7 +299,7 @@ class LogDirectory:
         marker.
         """
         try:
-            for log in list(self.logs.values()):
+            for log in self.all_logs:
                 await close(log)
             await self.checkpoint()
             if self.offline is None:
@@ -270,7 +315,7 @@ class LogDirectory:
 
     def abandon(self) -> None:
         """Close the files and unlock, without checkpoints. Idempotent."""
-        for log in self.logs.values():
+        for log in self.all_logs:
             log.abandon()
         if self._unlock is not None:
             self._unlock()

@@ -21,12 +21,20 @@ from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
-from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
+from trio_kafka.testing.kafka.topics import (
+    compact_topic,
+    create_topic,
+    delete_records,
+    delete_topic,
+    describe_topic,
+    find_topic,
+)
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
 
 T = TypeVar("T")
 _LOOK_S = 0.005
 _LIMIT_S = 10.0
+_TO_THE_END = -1
 
 
 class NotReachedError(AssertionError):
@@ -158,6 +166,15 @@ class KafkaInLoop:
     async def delete_topic(self, name: str) -> None:
         await delete_topic(self.broker, name)
 
+    async def compact(self, topic: str) -> None:
+        """Compact a topic now, all that was produced so far, whatever its settings say.
+
+        Only the last record of each key stays. A tombstone stays for `delete.retention.ms` after
+        the first call: move the clock and call again to remove it.
+        Raises KafkaError(POLICY_VIOLATION) for a topic without `cleanup.policy=compact`.
+        """
+        await compact_topic(self.broker, self._topic(topic))
+
     async def topics(self) -> list[str]:
         """Return the names of all topics but Kafka's internal ones, sorted."""
         await trio.lowlevel.checkpoint()
@@ -186,6 +203,18 @@ class KafkaInLoop:
         found = self._topic(topic)
         wanted: Iterable[int] = found.partitions if partition is None else [partition]
         return await read_records(self.broker, found, wanted, start)
+
+    async def delete_records(
+        self, topic: str, *, before: int | None = None, partition: int | None = None
+    ) -> dict[int, int]:
+        """Delete the records before an offset; None: all. Return the first offsets.
+
+        partition: None: all partitions.
+        """
+        found = self._topic(topic)
+        wanted: Iterable[int] = found.partitions if partition is None else [partition]
+        offset = _TO_THE_END if before is None else before
+        return await delete_records(self.broker, found, dict.fromkeys(wanted, offset))
 
     # --- groups
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
+from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -14,6 +16,11 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from trio_kafka.protocol.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.values import Topic
 from trio_kafka.testing.running import HasParts
@@ -39,6 +46,40 @@ async def delete_topic(broker: HasParts, name: str) -> None:
     answer = await ask(broker, DeleteTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS))
     (done,) = answer.responses
     check(done.error_code, f"{name}: {done.error_message}")
+
+
+async def compact_topic(broker: HasParts, image: TopicImage) -> None:
+    """Compact the logs of a topic. Raises KafkaError."""
+    cleaner = broker.parts.cleaner
+    for number in image.partitions:
+        log = broker.parts.replicas.logs.get(TopicPartition(image.name, number))
+        if log is None:
+            continue
+        if not log.config.compacts:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"{image.name} is not compacted: create it with cleanup.policy=compact",
+            )
+        await cleaner.clean_now(log)
+        if why := cleaner.states.set_aside.get(log):
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, why)
+        await cleaner.apply_retention(log)
+
+
+async def delete_records(
+    broker: HasParts, image: TopicImage, offsets: Mapping[int, int]
+) -> dict[int, int]:
+    """Delete the records below an offset of each partition. Return the first offsets.
+
+    Raises KafkaError.
+    """
+    rows = [DeleteRecordsPartition(number, offset) for number, offset in offsets.items()]
+    topic = DeleteRecordsTopic(image.name, rows)
+    answer = await ask(broker, DeleteRecordsRequest([topic], timeout_ms=_TIMEOUT_MS))
+    done = [row for one in answer.topics for row in one.partitions]
+    for row in done:
+        check(row.error_code, f"{image.name}-{row.partition_index}")
+    return {row.partition_index: row.low_watermark for row in done}
 
 
 def find_topic(broker: HasParts, name: str) -> TopicImage | None:

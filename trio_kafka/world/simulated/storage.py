@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import trio
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import Buffer, Directory, check_name
+from trio_kafka.world.protocols import Buffer, Directory, Space, check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, FileNode, Link, Node, Rename, Unlink
 from trio_kafka.world.simulated.file import SimulatedFile
@@ -82,6 +82,10 @@ class SimulatedDirectory:
             _check_replaced(moved, replaced, self._at(new))
         self._node.change(Rename(old, new))
 
+    def move(self, inside: Directory, new: str) -> None:
+        self.rename(inside.path.rpartition("/")[2], new)
+        inside.path = self._at(new)
+
     def directory(self, name: str, *, create: bool = False) -> "SimulatedDirectory":
         path = self._at(name)
         self._world.call("directory", path, create)
@@ -106,6 +110,12 @@ class SimulatedDirectory:
 
     def resize(self, threads: int) -> None:
         """Do nothing: there are no threads."""
+
+    async def space(self) -> Space:
+        await self._world.call_in_thread("space", self.path)
+        free = self._world.free_space()
+        capacity = self._world.capacity
+        return Space(free if capacity is None else capacity, free)
 
     async def names_slow(self) -> list[str]:
         await self._world.pause(1e-5, 1e-3)
