@@ -80,11 +80,13 @@ async def load_producers(
     end_offset: int,
     rebuilt: set[Segment],
     *,
+    without: Collection[Segment] = (),
     silent_since: int | None = None,
 ) -> ProducerState:
     """Load the producers at `end_offset`.
 
     upto: no snapshot above it is used. rebuilt: segments whose transaction index is filled.
+    without: segments that have no batch of a producer, and need not be read.
     silent_since: producers of a snapshot without a batch after this time (ms) are forgotten.
         Producers of later batches are not, as duplicates of these may still arrive.
     A damaged snapshot is removed: a scan of the log replaces it.
@@ -109,8 +111,9 @@ async def load_producers(
         return producers
     number = segments.floor(begin)
     while (segment := segments.at(number)) is not None:
-        into = segment if segment in rebuilt else None
-        await run_in_threads(_replay(segment, begin, producers, into))
+        if segment not in without:
+            into = segment if segment in rebuilt else None
+            await run_in_threads(_replay(segment, begin, producers, into))
         number += 1
     return producers
 

@@ -4,7 +4,8 @@
 pending syncs. A directory that fails goes offline with its logs; the others continue.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NoReturn
 
 import trio
@@ -23,6 +24,7 @@ from trio_kafka.log.manager.identity import check_identity, format_directory
 from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.log.manager.removal import Removal
 from trio_kafka.log.recovery.partition import create_log
+from trio_kafka.log.recovery.progress import DirectoryProgress
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
@@ -149,6 +151,16 @@ class LogManager:
             if directory.offline:
                 return directory.offline
         return LogDirError(", ".join(self._paths), "no log directory is online")
+
+    @contextmanager
+    def loading(self, progress: DirectoryProgress) -> Iterator[None]:
+        """Show the load of a directory in the tree while the block runs."""
+        name = f"loading {progress.path}"
+        node = self._node.add(name, "part", progress.figures, progress.nodes)
+        try:
+            yield
+        finally:
+            node.remove()
 
     # Lookup
 

@@ -87,7 +87,7 @@ async def open_log(
     Sync the log if its epochs are dirty: only then may the recovery point be its end.
     """
     now_ms = int(world.clock.wall() * 1000)
-    loader = _Loader(directory, config, known or Known(), files or OpenFiles(), now_ms)
+    loader = _Loader(world, directory, config, known or Known(), files or OpenFiles(), now_ms)
     try:
         state = await loader.load()
     except BaseException as error:
@@ -105,6 +105,7 @@ class _Loader:
     doubtful: start offset that counts only if the log reaches it. rebuilt: segments that were read.
     """
 
+    world: World
     directory: Directory
     config: LogConfig
     known: Known
@@ -125,7 +126,8 @@ class _Loader:
         was_synced = True
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
             # Never synced: the checkpoints describe an earlier log of the partition.
-            self.known = Known()
+            before = self.known
+            self.known = Known(progress=before.progress, worker_bytes=before.worker_bytes)
             self.start_offset = 0
             was_synced = False
         await finish_swaps(self.directory, self.files)
@@ -140,6 +142,7 @@ class _Loader:
         epochs_lost = await self._load_epochs()
         saved = self.epochs.rows
         loader = SegmentLoader(
+            self.world,
             self.directory,
             self.config,
             self.known,
@@ -171,6 +174,7 @@ class _Loader:
             self.rebuilt[0].base_offset if self.rebuilt else self.end_offset,
             self.end_offset,
             set(self.rebuilt),
+            without=loader.plain,
             silent_since=silent_since,
         )
         if not self.known.clean:

@@ -2,7 +2,8 @@
 
 import os
 import random
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.real.watchdog_thread import run_watchdog_thread
-from trio_kafka.world.world import WatchdogThread
+from trio_kafka.world.world import WatchdogThread, WorkerLostError
 
 T = TypeVar("T")
 
@@ -73,10 +74,16 @@ class RealWorld:
         import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
         with self.clock.working():
-            done: T = await trio_parallel.run_sync(
-                partial(_run_job, job, path, *args), kill_on_cancel=True
-            )
+            try:
+                done: T = await trio_parallel.run_sync(
+                    partial(_run_job, job, path, *args), kill_on_cancel=True
+                )
+            except trio_parallel.BrokenWorkerError as error:
+                raise WorkerLostError(f"the worker process for {path} has ended") from error
         return done
+
+    def kept_workers(self) -> AbstractAsyncContextManager[None]:
+        return _kept_workers()
 
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
@@ -84,6 +91,14 @@ class RealWorld:
         from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - rarely needed
 
         return await start_child(command, environment=environment, directory=directory)
+
+
+@asynccontextmanager
+async def _kept_workers() -> AsyncIterator[None]:
+    import trio_parallel  # noqa: PLC0415 - as above
+
+    async with trio_parallel.cache_scope():
+        yield
 
 
 def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
