@@ -147,7 +147,7 @@ class SimulatedFile:
             self._recent.cut(size)
 
     def measure(self) -> int:
-        self._check()
+        self._call("measure")
         return self.size
 
     def lease(self, end: int) -> SimulatedLease:
