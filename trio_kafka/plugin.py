@@ -69,6 +69,8 @@ from trio_kafka.introspect.levels import logger_levels
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.introspect.tree import Figure, Node
 from trio_kafka.log.append import Appended
+from trio_kafka.log.manager.description import DescribedLog, describe_logs, space_of
+from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
     NodeEndpoint,
@@ -99,6 +101,11 @@ from trio_kafka.quotas.mutation import Charges
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed_produce import Produced, is_settled
+from trio_kafka.replication.delete_records import (
+    Deletion,
+    begin_deletion,
+    complete_deletions,
+)
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
     ListedOffset,
@@ -125,6 +132,7 @@ from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_CLUSTER, OF_GROUP, OF_TOPIC, Operation
 from trio_kafka.security.principal import NOBODY, Principal, parse_principal
 from trio_kafka.security.resources import Resource, ResourceType
+from trio_kafka.world.protocols import Space
 
 __all__ = [
     "ALLOW_ALL",
@@ -155,8 +163,10 @@ __all__ = [
     "Context",
     "CreatedTopic",
     "Delayed",
+    "Deletion",
     "Described",
     "DescribedConsumerGroup",
+    "DescribedLog",
     "DescribedMember",
     "DescribedTopic",
     "Encoded",
@@ -185,6 +195,7 @@ __all__ = [
     "Leaving",
     "ListedGroup",
     "ListedOffset",
+    "LogDirectory",
     "MemberSpec",
     "MetadataImage",
     "MetricsReporter",
@@ -222,6 +233,7 @@ __all__ = [
     "ResponseCache",
     "Row",
     "Selection",
+    "Space",
     "Stamps",
     "Steps",
     "Synced",
@@ -237,6 +249,7 @@ __all__ = [
     "active_producers",
     "api",
     "append",
+    "begin_deletion",
     "boolean",
     "check_acks",
     "check_broker",
@@ -244,10 +257,12 @@ __all__ = [
     "check_time_is_known",
     "check_topic_name",
     "client_host",
+    "complete_deletions",
     "counted",
     "describe_broker",
     "describe_broker_defaults",
     "describe_group",
+    "describe_logs",
     "describe_topic",
     "double",
     "encoded_in_steps",
@@ -274,6 +289,7 @@ __all__ = [
     "rows_of",
     "search_offset",
     "sorted_in_steps",
+    "space_of",
     "special_offset",
     "string",
     "texts",

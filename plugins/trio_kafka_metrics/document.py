@@ -57,7 +57,6 @@ ABSENT: Final = {
     "kafka_server_brokertopicmetrics_replication": _ONE_BROKER,
     "kafka_server_brokertopicmetrics_totalshare": _SHARES,
     "kafka_server_controllerserver_": "broker and controller are one process: see the broker's",
-    "kafka_server_delayeddeleterecordsmetrics_": "DeleteRecords is not served yet",
     "kafka_server_delayedremotelistoffsetsmetrics_": "remote storage is not implemented",
     "kafka_server_fetcher": _ONE_BROKER,
     "kafka_server_kafkarequesthandlerpool_brokerrequesthandleravgidlepercent_count": _FORMATS,

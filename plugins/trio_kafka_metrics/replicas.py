@@ -85,6 +85,11 @@ EXPIRED_FETCHES = of_bean(
     "Fetch requests that expired.",
     "Count",
 )
+EXPIRED_DELETIONS = of_bean(
+    "kafka.server:type=DelayedDeleteRecordsMetrics,name=ExpiresPerSec",
+    "DeleteRecords requests that expired.",
+    "Count",
+)
 _SESSIONS: Final = "kafka.server:type=FetchSessionCache,name="
 SESSIONS = of_bean(f"{_SESSIONS}NumIncrementalFetchSessions", "Fetch sessions (KIP-227).")
 SESSION_PARTITIONS = of_bean(
@@ -111,9 +116,10 @@ class _Sums:
 def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
     """Read the metrics, in chunks of partitions."""
     replicas = parts.replicas
-    for purgatory in (replicas.produce, replicas.fetch):
+    for purgatory in (replicas.produce, replicas.fetch, replicas.deletions):
         _read_purgatory(purgatory, collected)
     collected.set(EXPIRED_PRODUCES, _expired(replicas.produce))
+    collected.set(EXPIRED_DELETIONS, _expired(replicas.deletions))
     collected.set(EXPIRED_FETCHES, _expired(replicas.fetch), "consumer")
     yield
     sessions = replicas.sessions.figures()

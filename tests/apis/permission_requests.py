@@ -13,9 +13,11 @@ from trio_kafka.protocol.messages import k09_offset_fetch as k09
 from trio_kafka.protocol.messages import k13_leave_group as k13
 from trio_kafka.protocol.messages import k19_create_topics as k19
 from trio_kafka.protocol.messages import k20_delete_topics as k20
+from trio_kafka.protocol.messages import k21_delete_records as k21
 from trio_kafka.protocol.messages import k23_offset_for_leader_epoch as k23
 from trio_kafka.protocol.messages import k32_describe_configs as k32
 from trio_kafka.protocol.messages import k33_alter_configs as k33
+from trio_kafka.protocol.messages import k35_describe_log_dirs as k35
 from trio_kafka.protocol.messages import k37_create_partitions as k37
 from trio_kafka.protocol.messages import k44_incremental_alter_configs as k44
 from trio_kafka.protocol.messages import k47_offset_delete as k47
@@ -100,6 +102,8 @@ def _of_topics(names: Names) -> Iterator[Example]:
     yield Example(k20.DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
     by_id = [k20.DeleteTopicState(topic_id=topic_id)]
     yield Example(k20.DeleteTopicsRequest(topics=by_id, timeout_ms=1000), 6)
+    below = k21.DeleteRecordsTopic(topic, [k21.DeleteRecordsPartition(0, 0)])
+    yield Example(k21.DeleteRecordsRequest([below], 1000), 2)
     epoch = k23.OffsetForLeaderPartition(0, -1, 0)
     yield Example(
         k23.OffsetForLeaderEpochRequest(topics=[k23.OffsetForLeaderTopic(topic, [epoch])]), 4
@@ -178,6 +182,7 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(k49.AlterClientQuotasRequest([quota]), 1)
     yield Example(UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("kraft.version", 1)]), 2)
     yield Example(DescribeClusterRequest(include_cluster_authorized_operations=True), 2)
+    yield Example(k35.DescribeLogDirsRequest(None), 5)
     yield Example(ListConfigResourcesRequest(), 1, lists=True)
     yield Example(DescribeTreeRequest(), 1, lists=True)
     yield Example(ListPluginsRequest(), 0, lists=True)

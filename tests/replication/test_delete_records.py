@@ -1,9 +1,24 @@
 import pytest
 
-from tests.replication.kit import batch, new_partition
+from tests.replication.kit import (
+    PEER,
+    batch,
+    new_partition,
+    open_cluster,
+    park,
+    serve,
+    state,
+)
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicPartition
+from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
-from trio_kafka.replication.delete_records import HIGH_WATERMARK, delete_records
+from trio_kafka.replication.delete_records import (
+    HIGH_WATERMARK,
+    begin_deletion,
+    complete_deletions,
+    delete_records,
+)
 
 
 async def test_records_below_the_offset_are_gone_for_readers(world) -> None:
@@ -15,7 +30,8 @@ async def test_records_below_the_offset_are_gone_for_readers(world) -> None:
 
     assert partition.log.start_offset == 3
     assert marks == [partition]
-    assert delete_records(partition, 1) == 3
+    assert delete_records(partition, 1) == 1
+    assert partition.log.start_offset == 3
     assert delete_records(partition, HIGH_WATERMARK) == 5
 
 
@@ -36,3 +52,68 @@ async def test_a_topic_that_is_only_compacted_deletes_no_records(world) -> None:
     with pytest.raises(KafkaError) as caught:
         delete_records(partition, 0)
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
+
+
+async def test_an_internal_topic_deletes_no_records(world) -> None:
+    partition, _ = new_partition(world, 1, at=TopicPartition("__consumer_offsets", 0))
+
+    with pytest.raises(KafkaError) as caught:
+        delete_records(partition, 0)
+    assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+async def test_a_deletion_waits_until_followers_in_sync_have_hidden_the_records(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, 2)})
+    partition = cluster.replicas.partition("t", 0)
+    append(partition, batch(5), acks=1)
+    partition.follower_fetched(PEER, 5, 0)
+
+    deletion = begin_deletion(partition, 3)
+    answer = complete_deletions([deletion], lambda: "done", 1.0, cluster.replicas.deletions)
+    assert isinstance(answer, Delayed)
+    done = park(answer)
+
+    partition.follower_fetched(PEER, 5, 2)
+    serve()
+    assert done == []
+    partition.follower_fetched(PEER, 5, 3)
+    serve()
+    assert done == ["done"]
+    assert deletion.low_watermark == 3
+    assert deletion.error is ErrorCode.NONE
+
+
+async def test_a_deletion_that_takes_too_long_times_out_and_stays_in_force(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, 2)})
+    partition = cluster.replicas.partition("t", 0)
+    append(partition, batch(5), acks=1)
+    partition.follower_fetched(PEER, 5, 0)
+
+    deletion = begin_deletion(partition, 3)
+    answer = complete_deletions([deletion], lambda: "done", 1.0, cluster.replicas.deletions)
+    done = park(answer)
+    answer.timed_out = True
+    answer.marked()
+    serve()
+
+    assert done == ["done"]
+    assert deletion.error is ErrorCode.REQUEST_TIMED_OUT
+    assert partition.log.start_offset == 3
+
+
+async def test_a_deletion_ends_when_its_partition_is_lost(world) -> None:
+    cluster = await open_cluster(world)
+    cluster.change(t={0: state(1, 2)})
+    partition = cluster.replicas.partition("t", 0)
+    append(partition, batch(5), acks=1)
+    partition.follower_fetched(PEER, 5, 0)
+
+    deletion = begin_deletion(partition, 3)
+    done = park(complete_deletions([deletion], lambda: "done", 1.0, cluster.replicas.deletions))
+    cluster.change(t={0: state(1, 2, leader=2, epoch=1)})
+    serve()
+
+    assert done == ["done"]
+    assert deletion.error is ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -490,3 +490,15 @@ async def test_what_was_reserved_is_given_back(worlds, clock, ends):
         getattr(file, ends)()
 
     assert await length_of(worlds, "a") == 5
+
+
+async def test_a_directory_knows_the_space_of_its_file_system(worlds, clock):
+    space = await worlds.root.space()
+
+    assert space.total >= space.usable > 0
+
+
+async def test_a_path_becomes_absolute(worlds, clock):
+    assert worlds.here.absolute_path(worlds.path) == worlds.path
+    assert worlds.here.absolute_path(f"{worlds.path}/") == worlds.path
+    assert worlds.here.absolute_path("data")[0] == "/"

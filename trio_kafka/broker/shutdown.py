@@ -96,6 +96,7 @@ async def _leave(broker: RunningBroker) -> None:
 async def _drain(broker: RunningBroker) -> None:
     """Answer requests in flight; parked requests are answered with what is there."""
     broker.replicas.fetch.close()
+    broker.replicas.deletions.close()
     broker.groups.stop()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_produce, broker, name="close-produce")

@@ -258,7 +258,7 @@ class Fetch:
             except BlockingIOError:
                 part = self._postpone(asked, partition)
             if follower is not None and self._first and part.diverging is None:
-                partition.follower_fetched(follower, wanted.offset)
+                partition.follower_fetched(follower, wanted.offset, wanted.log_start_offset)
         except KafkaError as error:
             if ready is not None:
                 ready.release()

@@ -54,7 +54,7 @@ class ReplicaSettings:
 
 
 class ReplicaManager:
-    """Replicas of this broker. produce, fetch: purgatories. sessions: of fetches.
+    """Replicas of this broker. produce, fetch, deletions: purgatories. sessions: of fetches.
 
     topic_metrics: traffic by topic. logs: those of the broker. image: metadata of the replicas.
     """
@@ -78,6 +78,7 @@ class ReplicaManager:
         self._node = node.add("replica-manager", "part", self.figures)
         self.produce = Purgatory("Produce", timers, self._node)
         self.fetch = Purgatory("Fetch", timers, self._node)
+        self.deletions = Purgatory("DeleteRecords", timers, self._node)
         self.sessions = SessionCache(
             session_slots,
             world.random.randrange,
@@ -314,6 +315,8 @@ class ReplicaManager:
             self.produce.mark(key)
         if key in self.fetch.watchers:
             self.fetch.mark(key)
+        if key in self.deletions.watchers:
+            self.deletions.mark(key)
 
     def figures(self) -> Figures:
         partitions = self.partitions

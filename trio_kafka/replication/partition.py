@@ -60,6 +60,7 @@ class Partition:
     deleted: bool = field(default=False, init=False)
     epoch_start: int = field(default=0, init=False)
     follower_ends: dict[NodeId, int] = field(factory=dict, init=False)
+    follower_starts: dict[NodeId, int] = field(factory=dict, init=False)
     loss: object = field(factory=object, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -86,6 +87,12 @@ class Partition:
         """Number of replicas that must be in sync for acks=all."""
         return effective_minimum(self.settings.min_insync_replicas, len(self.replicas))
 
+    @property
+    def low_watermark(self) -> int:
+        """Lowest start offset of all replicas in sync. There must be a log."""
+        starts = [self.follower_starts.get(node, -1) for node in self.isr if node != self.node]
+        return min([*starts, *(log.start_offset for log in (self.log,) if log is not None)])
+
     # Changes
 
     def update(self, state: PartitionState) -> None:
@@ -95,6 +102,7 @@ class Partition:
         """
         if state.leader_epoch != self.leader_epoch and state.leader == self.node:
             self.follower_ends.clear()
+            self.follower_starts.clear()
             self.epoch_start = 0 if self.log is None else self.log.end_offset
         self._take(state)
         self.advance()
@@ -150,10 +158,14 @@ class Partition:
             log.high_watermark, log.durable_end, ends, enough=len(isr) >= self.minimum
         )
 
-    def follower_fetched(self, node: NodeId, end_offset: int) -> None:
-        """Note that a follower has everything below `end_offset`, as it fetches from there."""
+    def follower_fetched(self, node: NodeId, end_offset: int, start_offset: int = -1) -> None:
+        """Note that a follower has everything below `end_offset`, as it fetches from there.
+
+        start_offset: first offset of its log.
+        """
         self.check_replica(node)
         self.follower_ends[node] = end_offset
+        self.follower_starts[node] = start_offset
         self.advance()
         self.changed(self)
 

@@ -7,7 +7,7 @@ wait and are always a checkpoint. Buffers are views of single bytes.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from trio_kafka.model import Endpoint
 
@@ -328,6 +328,13 @@ class File(Protocol):
         """Make all appends before the call durable, in a thread, shielded. Never retried."""
 
 
+class Space(NamedTuple):
+    """Bytes of a file system: all of them, and those that this process may still write."""
+
+    total: int
+    usable: int
+
+
 class Directory(Protocol):
     """A directory. Its sync makes names durable, a file's sync bytes, in no order.
 
@@ -363,6 +370,9 @@ class Directory(Protocol):
 
     def resize(self, threads: int) -> None:
         """Set the number of threads for all that was opened through one `World.directory`."""
+
+    async def space(self) -> Space:
+        """Return the space of the file system, in a thread, which cancelling abandons. OSError."""
 
     async def names_slow(self) -> list[str]:
         """Return the names, in a thread: large or uncached directories take long."""

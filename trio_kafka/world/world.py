@@ -70,6 +70,9 @@ class World(Protocol):
         Raises FileNotFoundError, NotADirectoryError.
         """
 
+    def absolute_path(self, path: str) -> str:
+        """Return the whole path, from the root on."""
+
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
         """Run a call that waits, or works without the interpreter's lock. Shielded.
 

@@ -1,6 +1,7 @@
 """All logs of a broker: their directories, loading, identity, removal and maintenance."""
 
 __all__ = [
+    "description",
     "directory",
     "identity",
     "loading",

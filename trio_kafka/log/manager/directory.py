@@ -65,7 +65,11 @@ _EVERYWHERE: Final = (1 << 63) - 1
 
 
 class LogDirectory:
-    """A log directory in use. clean: the broker stopped cleanly before. logs: those in it."""
+    """A log directory in use. clean: the broker stopped cleanly before.
+
+    logs: those in it. futures: copies of logs that move here from another directory; none of a log
+        that is here already, so checkpoints have one line for each partition.
+    """
 
     def __init__(
         self,
@@ -78,6 +82,7 @@ class LogDirectory:
         self.path = root.path
         self.latency = DiskLatency(world.clock.elapsed, world.clock.waits, yield_point)
         self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
         self.offline: LogDirError | None = None
         self.clean = False
         self.properties: MetaProperties | None = None
@@ -139,9 +144,14 @@ class LogDirectory:
             else self._known[CLEANER_OFFSETS].get(partition, 0),
         )
 
-    def add(self, log: Log) -> None:
+    @property
+    def all_logs(self) -> tuple[Log, ...]:
+        """Logs and future logs."""
+        return (*self.logs.values(), *self.futures.values())
+
+    def add(self, log: Log, *, is_future: bool = False) -> None:
         """Add a log."""
-        self.logs[log.partition] = log
+        (self.futures if is_future else self.logs)[log.partition] = log
         log.on_failure = self.fail
         log.lower_checkpoints = self.lower_checkpoints
 
@@ -154,7 +164,7 @@ class LogDirectory:
             self.offline = error
             reason = f"{error}{advice(error.__cause__)}"
             _logger.error("log directory offline", path=self.path, reason=reason)
-            for log in self.logs.values():
+            for log in self.all_logs:
                 log.failed = log.failed or error
             self._on_offline()
 
@@ -190,7 +200,7 @@ class LogDirectory:
     async def _write(self, name: str) -> None:
         offset_of = _OFFSETS[name]
         offsets: dict[TopicPartition, int] = {}
-        logs = tuple(self.logs.values())
+        logs = self.all_logs
         for start in range(0, len(logs), _SLICE):
             for log in logs[start : start + _SLICE]:
                 offset = offset_of(log)
@@ -213,9 +223,7 @@ class LogDirectory:
         """
         async with self._writing:
             committed = self._durable[HIGH_WATERMARKS]
-            if any(
-                log.start_offset > committed.get(log.partition, 0) for log in self.logs.values()
-            ):
+            if any(log.start_offset > committed.get(log.partition, 0) for log in self.all_logs):
                 await self._write(HIGH_WATERMARKS)
             await self._write(START_OFFSETS)
 
@@ -258,7 +266,7 @@ class LogDirectory:
     async def high_watermarks_moved(self) -> bool:
         """Return whether the checkpoint of high watermarks is out of date."""
         await trio.lowlevel.checkpoint()
-        durable, logs = self._durable[HIGH_WATERMARKS], tuple(self.logs.values())
+        durable, logs = self._durable[HIGH_WATERMARKS], self.all_logs
         for start in range(0, len(logs), _SLICE):
             some = logs[start : start + _SLICE]
             if any(durable.get(log.partition) != log.high_watermark for log in some):
@@ -271,7 +279,7 @@ class LogDirectory:
         marker.
         """
         try:
-            for log in list(self.logs.values()):
+            for log in self.all_logs:
                 await close(log)
             await self.checkpoint()
             if self.offline is None:
@@ -287,7 +295,7 @@ class LogDirectory:
 
     def abandon(self) -> None:
         """Close the files and unlock, without checkpoints. Idempotent."""
-        for log in self.logs.values():
+        for log in self.all_logs:
             log.abandon()
         if self._unlock is not None:
             self._unlock()

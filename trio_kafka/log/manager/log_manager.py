@@ -141,6 +141,12 @@ class LogManager:
         """Directories that are not offline."""
         return [directory for directory in self.directories if directory.offline is None]
 
+    def by_path(self) -> dict[str, LogDirectory | None]:
+        """Return all configured directories by absolute path; None: it could not be opened."""
+        whole = self.world.absolute_path
+        opened = {whole(one.path): one for one in self.directories}
+        return {whole(path): opened.get(whole(path)) for path in self._paths}
+
     def check_online(self) -> None:
         """Raise the LogDirError of the first failed directory if all are offline."""
         if not self.online:

@@ -19,12 +19,19 @@ from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
-from trio_kafka.testing.kafka.topics import create_topic, delete_topic, describe_topic, find_topic
+from trio_kafka.testing.kafka.topics import (
+    create_topic,
+    delete_records,
+    delete_topic,
+    describe_topic,
+    find_topic,
+)
 from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
 
 T = TypeVar("T")
 _LOOK_S = 0.005
 _LIMIT_S = 10.0
+_TO_THE_END = -1
 
 
 class NotReachedError(AssertionError):
@@ -163,6 +170,18 @@ class KafkaInLoop:
         found = self._topic(topic)
         wanted: Iterable[int] = found.partitions if partition is None else [partition]
         return await read_records(self.broker, found, wanted, start)
+
+    async def delete_records(
+        self, topic: str, *, before: int | None = None, partition: int | None = None
+    ) -> dict[int, int]:
+        """Delete the records before an offset; None: all. Return the first offsets.
+
+        partition: None: all partitions.
+        """
+        found = self._topic(topic)
+        wanted: Iterable[int] = found.partitions if partition is None else [partition]
+        offset = _TO_THE_END if before is None else before
+        return await delete_records(self.broker, found, dict.fromkeys(wanted, offset))
 
     # --- groups
 

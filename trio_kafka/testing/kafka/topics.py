@@ -14,6 +14,11 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
 )
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from trio_kafka.protocol.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.values import Topic
 from trio_kafka.testing.running import HasParts
@@ -39,6 +44,22 @@ async def delete_topic(broker: HasParts, name: str) -> None:
     answer = await ask(broker, DeleteTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS))
     (done,) = answer.responses
     check(done.error_code, f"{name}: {done.error_message}")
+
+
+async def delete_records(
+    broker: HasParts, image: TopicImage, offsets: Mapping[int, int]
+) -> dict[int, int]:
+    """Delete the records below an offset of each partition. Return the first offsets.
+
+    Raises KafkaError.
+    """
+    rows = [DeleteRecordsPartition(number, offset) for number, offset in offsets.items()]
+    topic = DeleteRecordsTopic(image.name, rows)
+    answer = await ask(broker, DeleteRecordsRequest([topic], timeout_ms=_TIMEOUT_MS))
+    done = [row for one in answer.topics for row in one.partitions]
+    for row in done:
+        check(row.error_code, f"{image.name}-{row.partition_index}")
+    return {row.partition_index: row.low_watermark for row in done}
 
 
 def find_topic(broker: HasParts, name: str) -> TopicImage | None:

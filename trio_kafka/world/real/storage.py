@@ -7,7 +7,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.world.protocols import Buffer, Directory, check_name
+from trio_kafka.world.protocols import Buffer, Directory, Space, check_name
 from trio_kafka.world.real.file import RealFile
 from trio_kafka.world.real.volume import Volume
 
@@ -75,6 +75,10 @@ class RealDirectory:
 
     def resize(self, threads: int) -> None:
         self._volume.limiter.total_tokens = threads
+
+    async def space(self) -> Space:
+        found = await self._volume.run_abandoned(os.statvfs, self.path)
+        return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
     async def names_slow(self) -> list[str]:
         return sorted(await self._volume.opened_slow(os.listdir, self.path))

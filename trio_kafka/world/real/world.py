@@ -51,6 +51,9 @@ class RealWorld:
         volume = Volume(self.clock, threads, descriptors=self.descriptors)
         return RealDirectory(volume, path)
 
+    def absolute_path(self, path: str) -> str:
+        return os.path.abspath(path)
+
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
         with self.clock.working(), trio.CancelScope(shield=True):
             done: T = await trio.to_thread.run_sync(partial(call, *args))

@@ -141,6 +141,7 @@ class DiskMachine(Protocol):
     def descriptors(self) -> Descriptors: ...
 
     alive: bool
+    capacity: int | None
     locks: dict[str, object]
 
     def call(self, call: str, target: str, data: object = None) -> None:

@@ -8,7 +8,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import Buffer, Directory, check_name
+from trio_kafka.world.protocols import Buffer, Directory, Space, check_name
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, FileNode, Link, Node, Rename, Unlink
 from trio_kafka.world.simulated.file import SimulatedFile
@@ -123,6 +123,12 @@ class SimulatedDirectory:
 
     def resize(self, threads: int) -> None:
         """Do nothing: there are no threads."""
+
+    async def space(self) -> Space:
+        await self._world.call_in_thread("space", self.path)
+        free = self._world.free_space()
+        capacity = self._world.capacity
+        return Space(free if capacity is None else capacity, free)
 
     async def names_slow(self) -> list[str]:
         await self._world.pause(1e-5, 1e-3)

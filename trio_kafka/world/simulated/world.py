@@ -58,6 +58,9 @@ class SimulatedWorld(Machine):
         self.random = self.universe.chance(f"{self.name}/{self.life}")
         self.random_bytes = self.random.randbytes
 
+    def absolute_path(self, path: str) -> str:
+        return "/" + "/".join(part for part in path.split("/") if part)
+
     def directory(
         self,
         path: str,

@@ -1,0 +1,102 @@
+"""DescribeLogDirs (key 35): describe the log directories of this broker and the replicas in them.
+
+Waits for the disks to tell their space, at most two seconds each; an unknown space is -1. A
+directory that is offline has an error and no replicas. A replica that moves to another directory
+is listed twice: in its directory, and as a future replica in the other one, with its lag.
+Source: KIP-113, KIP-827, KIP-1066.
+
+Needs DESCRIBE on the cluster.
+"""
+
+from typing import Final
+
+from trio_kafka.plugin import (
+    Context,
+    DescribedLog,
+    ErrorCode,
+    LogDirectory,
+    Operation,
+    Space,
+    Steps,
+    TopicPartition,
+    api,
+    describe_logs,
+    in_slices,
+    in_steps,
+    rows_of,
+    space_of,
+)
+from trio_kafka.protocol.messages.k35_describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+STEP: Final = 1000  # partitions in one step
+
+Wanted = dict[str, set[int]]
+
+
+@api(DescribeLogDirsRequest)
+async def describe_log_dirs(
+    request: DescribeLogDirsRequest, context: Context
+) -> DescribeLogDirsResponse:
+    context.authorize(Operation.DESCRIBE, cluster=True)
+    wanted = await in_steps(_wanted(request))
+    response = DescribeLogDirsResponse()
+    for path, directory in context.replicas.logs.by_path().items():
+        response.results.append(await _describe(path, directory, wanted, context))
+    return response
+
+
+def _wanted(request: DescribeLogDirsRequest) -> Steps[Wanted | None]:
+    if request.topics is None:
+        return None
+    wanted: Wanted = {}
+    for topic in request.topics:
+        for some in in_slices(topic.partitions, STEP):
+            wanted.setdefault(topic.topic, set()).update(some)
+            yield
+    return wanted
+
+
+async def _describe(
+    path: str, directory: LogDirectory | None, wanted: Wanted | None, context: Context
+) -> DescribeLogDirsResult:
+    """Describe one directory. None: it could not be opened."""
+
+    def wants(at: TopicPartition) -> bool:
+        return wanted is None or at.partition in wanted.get(at.topic, ())
+
+    broken = DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)
+    if directory is None or directory.offline:
+        return broken
+    try:
+        space: Space = await space_of(directory)
+    except OSError:
+        return broken
+    found = await in_steps(describe_logs(context.replicas.logs, directory, wants))
+    return DescribeLogDirsResult(
+        log_dir=path,
+        topics=await in_steps(_topics(found)),
+        total_bytes=space.total,
+        usable_bytes=space.usable,
+    )
+
+
+def _topics(found: list[DescribedLog]) -> Steps[list[DescribeLogDirsTopic]]:
+    by_topic: dict[str, list[DescribedLog]] = {}
+    for some in in_slices(found, STEP):
+        for one in some:
+            by_topic.setdefault(one.partition.topic, []).append(one)
+        yield
+    return rows_of(
+        by_topic.items(),
+        lambda topic: DescribeLogDirsTopic(topic[0], rows_of(topic[1], _row)),
+    )
+
+
+def _row(one: DescribedLog) -> DescribeLogDirsPartition:
+    return DescribeLogDirsPartition(one.partition.partition, one.size, one.lag, one.is_future)

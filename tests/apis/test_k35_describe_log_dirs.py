@@ -1,0 +1,121 @@
+"""DescribeLogDirs: directories, their space, and the replicas in them."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.apis.kit import batch, broker, produce, stable
+from trio_kafka.errors import ErrorCode, LogDirError
+from trio_kafka.protocol.messages.k35_describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+)
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
+
+TWO = {"log.dirs": "/one,/two"}
+
+
+async def describe(
+    served: ServedBroker, *wanted: tuple[str, int], version: int = 5
+) -> dict[str, DescribeLogDirsResult]:
+    topics = [DescribableLogDirTopic(topic, [number]) for topic, number in wanted]
+    answer: DescribeLogDirsResponse = await served.ask(
+        DescribeLogDirsRequest(topics or None), version
+    )
+    assert getattr(answer, "error_code", 0) == 0
+    return {row.log_dir: row for row in answer.results}
+
+
+def replicas(*rows: DescribeLogDirsResult) -> dict[tuple[str, int], tuple[int, int, bool]]:
+    """Size, lag and whether it is a future replica, by topic and partition."""
+    return {
+        (topic.name, one.partition_index): (one.partition_size, one.offset_lag, one.is_future_key)
+        for row in rows
+        for topic in row.topics
+        for one in topic.partitions
+    }
+
+
+@pytest.mark.parametrize("version", stable(DescribeLogDirsRequest))
+async def test_every_directory_is_described_with_its_replicas_in_every_version(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker(TWO) as served:
+        await served.create_topic("t", 2)
+        records = batch(b"a", b"b")
+        size = len(records)
+        await produce(served, "t", records, partition=1)
+
+        found = await describe(served, version=version)
+
+        assert list(found) == ["/one", "/two"]
+        assert all(row.error_code == 0 for row in found.values())
+        assert replicas(*found.values()) == {("t", 0): (0, 0, False), ("t", 1): (size, 0, False)}
+        assert [len(replicas(row)) for row in found.values()] == [1, 1]
+        if version >= 4:
+            assert found["/one"].total_bytes >= found["/one"].usable_bytes > 0
+        else:
+            assert found["/one"].total_bytes == -1
+
+
+async def test_only_the_partitions_that_are_asked_for_are_listed(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker(TWO) as served:
+        await served.create_topic("t", 2)
+        await served.create_topic("u")
+
+        found = await describe(served, ("t", 1), ("t", 9), ("missing", 0))
+
+        assert list(replicas(*found.values())) == [("t", 1)]
+
+
+async def test_the_space_is_that_of_the_disk(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world, {"log.dirs": "/one"}) as served:
+        world.capacity = 1 << 30
+
+        (row,) = (await describe(served)).values()
+
+        assert row.total_bytes == 1 << 30
+        assert 0 < row.usable_bytes < 1 << 30
+
+
+async def test_an_offline_directory_has_an_error_and_no_replicas(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker(TWO) as served:
+        await served.create_topic("t", 2)
+        served.broker.logs.directories[1].fail(LogDirError("/two", "broken"))
+
+        found = await describe(served)
+
+        assert found["/one"].error_code == 0
+        assert found["/two"].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert found["/two"].topics == []
+
+
+async def test_a_disk_that_does_not_answer_has_an_unknown_space(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with served_broker(world, {"log.dirs": "/one"}) as served:
+        world.universe.fault = lambda machine, call, target: 60.0 if call == "space" else None
+
+        (row,) = (await describe(served)).values()
+
+        assert (row.error_code, row.total_bytes, row.usable_bytes) == (0, -1, -1)
+
+
+async def test_a_disk_that_cannot_tell_its_space_is_an_error(autojump_clock: MockClock) -> None:
+    world = simulated_world()
+    async with served_broker(world, {"log.dirs": "/one"}) as served:
+        world.universe.fault = lambda machine, call, target: (
+            OSError(5, "EIO") if call == "space" else None
+        )
+
+        (row,) = (await describe(served)).values()
+
+        assert row.error_code == ErrorCode.KAFKA_STORAGE_ERROR
