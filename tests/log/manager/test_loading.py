@@ -201,14 +201,14 @@ async def test_a_load_is_in_the_tree_while_it_runs_and_in_the_log_when_it_ends(
     seen = []
 
     def begin(partition):
-        root = manager._node.parent
+        root = manager.node.parent
         seen.extend(node.name for _, node in root.walk() if node.name.startswith("loading"))
         return SMALL
 
     await load_logs(manager, begin)
 
     assert seen == ["loading /data"] * 3
-    assert not any(node.name.startswith("loading") for node in manager._node.children)
+    assert not any(node.name.startswith("loading") for node in manager.node.children)
     (record,) = [one for one in caplog.records if one.msg == "logs loaded"]
     assert (record.fields["logs"], record.fields["loaded"], record.fields["recovered"]) == (3, 3, 0)
 

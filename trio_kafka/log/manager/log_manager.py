@@ -39,7 +39,7 @@ class LogManager:
     threads: number of threads for each directory.
     yield_point: called between the pieces of clients' large appends.
     offline_paths: directories that could not be opened.
-    removal: directories to be removed.
+    removal: directories to be removed. node: in the tree, for parts that belong to the logs.
     strays: directories of partitions that do not belong to this broker. Only an operator removes
         them.
     """
@@ -67,8 +67,8 @@ class LogManager:
         self._on_offline = on_offline
         self._logs: dict[TopicPartition, Log] = {}
         self._syncing = SyncQueue()
-        self._node = node.add("log-manager", "part", self.figures)
-        self._node.add("open-files", "file", self.files.figures)
+        self.node = node.add("log-manager", "part", self.figures)
+        self.node.add("open-files", "file", self.files.figures)
         self._nodes: dict[TopicPartition, Node] = {}
 
     def figures(self) -> Figures:
@@ -162,7 +162,7 @@ class LogManager:
     def loading(self, progress: DirectoryProgress) -> Iterator[None]:
         """Show the load of a directory in the tree while the block runs."""
         name = f"loading {progress.path}"
-        node = self._node.add(name, "part", progress.figures, progress.nodes)
+        node = self.node.add(name, "part", progress.figures, progress.nodes)
         try:
             yield
         finally:
@@ -244,7 +244,7 @@ class LogManager:
         directory.add(log)
         log.wants_sync = self._syncing.ask
         self._logs[log.partition] = log
-        self._nodes[log.partition] = self._node.add(str(log.partition), "log", log.figures)
+        self._nodes[log.partition] = self.node.add(str(log.partition), "log", log.figures)
 
     def delete(self, partition: TopicPartition) -> None:
         """Stop serving a log. Its files are removed after file.delete.delay.ms; leases stay valid.
@@ -310,7 +310,7 @@ class LogManager:
             await directory.close(broker_epoch)
         self.files.close_all()
         self._logs.clear()
-        self._node.remove()
+        self.node.remove()
 
     def abandon(self) -> None:
         """Close files and locks without checkpoints: the next start recovers. Idempotent."""
