@@ -36,7 +36,7 @@ async def test_another_machine_is_refused_whatever_it_wants_to_change(
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INSIDE:PLAINTEXT",
     }
     apis = changing_apis()
-    assert [api.name for api in apis] == ["ReloadPlugin"]
+    assert [api.name for api in apis] == ["ReloadPlugin", "RunJob"]
     async with served_broker(host, settings) as served:
         address = Endpoint(host.name, served.broker.endpoints["PLAINTEXT"].port)
         async with connected(other, address) as client:
