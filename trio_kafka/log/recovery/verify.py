@@ -20,9 +20,9 @@ from trio_kafka.records.header import (
     HEADER_SIZE,
     BatchHeader,
     check_crc,
-    iterate_headers,
     read_header,
 )
+from trio_kafka.records.stored_header import check_stored_crc, iterate_stored_headers
 from trio_kafka.world.protocols import File
 
 See = Callable[[int, BatchHeader], None]
@@ -103,10 +103,10 @@ def checking(
         found = len(view)
         here = count = 0
         try:
-            for at, header in iterate_headers(view):
+            for at, header in iterate_stored_headers(view):
                 if not checked.accepts(header) or not segment.reaches(header.last_offset):
                     return position + here
-                check_crc(view, at, header)
+                check_stored_crc(view, at, header)
                 segment.wrote(position + at, (header,), index_interval_bytes)
                 see(position + at, header)
                 checked.note(header)
