@@ -66,7 +66,7 @@ def read_stored_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
     The records may end outside of the buffer. Raises KafkaError(CORRUPT_MESSAGE).
     """
-    if len(buffer) - position > MAGIC_AT and is_legacy(buffer[position + MAGIC_AT]):
+    if len(buffer) - position > MAGIC_AT and buffer[position + MAGIC_AT] < MAGIC:  # often called
         return _header_of(buffer, position)
     return read_header(buffer, position)
 
