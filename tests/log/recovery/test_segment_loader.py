@@ -180,7 +180,7 @@ async def test_segments_without_producers_are_read_once(autojump_clock, world):
     reads = []
 
     def note(machine, call, target):
-        if call == "read" and target.endswith(".log"):
+        if call in {"read", "try_read"} and target.endswith(".log"):
             reads.append(target)
 
     world.universe.fault = note

@@ -8,6 +8,7 @@ operation into the generator.
 
 import errno
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import trio
@@ -63,6 +64,13 @@ class ReadBytes(NamedTuple):
         return view[:found]
 
     async def in_thread(self) -> memoryview:
+        """Read in a thread, unless few bytes are wanted and all of them are in memory."""
+        if self.size <= _LARGEST_WARM:
+            # Before the checkpoint, during which the file may be closed for others: a copy.
+            with suppress(BlockingIOError):
+                found = memoryview(bytes(self.now()))
+                await trio.lowlevel.checkpoint()
+                return found
         view = memoryview(bytearray(self.size))
         return view[: await self.file.read(self.position, view)]
 
