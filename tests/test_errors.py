@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from trio_kafka.errors import (
     ErrorCode,
     KafkaError,
     LogDirError,
+    advice,
     leaves,
     only_leaf,
 )
@@ -82,3 +84,10 @@ def test_a_group_of_one_is_its_error_and_others_stay() -> None:
     assert only_leaf(ExceptionGroup("g", [ExceptionGroup("g", [one])])) is one
     assert only_leaf(group) is group
     assert leaves(group) == [one, two]
+
+
+def test_advice_is_given_where_it_is_known() -> None:
+    assert advice(OSError(errno.ENOSPC, "full")) == ": make room on the disk"
+    assert advice(OSError(errno.EPIPE, "broken")) == ""
+    assert advice(ValueError("no")) == ""
+    assert advice(None) == ""

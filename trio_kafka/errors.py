@@ -5,6 +5,7 @@ offline, `InvariantError` stops the broker. Any other exception is a bug in one 
 Source: Errors of Apache Kafka 4.4.0.
 """
 
+import errno
 from enum import IntEnum
 from typing import Final, Self
 
@@ -273,3 +274,24 @@ def only_leaf(error: Exception) -> Exception:
     """Return the only error in a group, at any depth; otherwise the argument itself."""
     found = leaves(error)
     return found[0] if len(found) == 1 and isinstance(found[0], Exception) else error
+
+
+# Advice by errno, where there is one.
+_ADVICE: Final = {
+    errno.EAGAIN: "stop the broker that uses it",
+    errno.EACCES: "give this user the right to write there",
+    errno.EPERM: "give this user the right to write there",
+    errno.EROFS: "name a directory that can be written to",
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room on the disk",
+    errno.EIO: "look for errors of the disk in the log of the kernel",
+    errno.ENOTDIR: "name a directory",
+    errno.EADDRINUSE: "stop what listens there, or change `listeners`",
+    errno.EADDRNOTAVAIL: "name an address of this machine in `listeners`",
+}
+
+
+def advice(error: BaseException | None) -> str:
+    """Return advice about a system error, after a colon; empty if there is none."""
+    known = _ADVICE.get(error.errno or 0) if isinstance(error, OSError) else None
+    return f": {known}" if known else ""

@@ -44,13 +44,13 @@ def varint(value: int) -> bytes:
     return bytes(out)
 
 
-def record_batch(values: Sequence[bytes]) -> bytes:
-    """An uncompressed batch (magic 2) of records without keys, all of this moment."""
+def record_batch(values: Sequence[bytes], time_ms: int | None = None) -> bytes:
+    """An uncompressed batch (magic 2) of records without keys, all of one time; None: now."""
     records = b""
     for n, value in enumerate(values):
         record = b"\0" + varint(0) + varint(n) + varint(-1) + varint(len(value)) + value + varint(0)
         records += varint(len(record)) + record
-    now = int(time.time() * 1000)
+    now = int(time.time() * 1000) if time_ms is None else time_ms
     checked = struct.pack(">hiqqqhii", 0, len(values) - 1, now, now, -1, -1, -1, len(values))
     checked += records
     head = struct.pack(">iBI", -1, 2, crc32c(checked))

@@ -18,6 +18,7 @@ from tests.benchmarks.rows import (
     create,
     idle,
     memory,
+    restart,
     sessions,
     small,
     validation,
@@ -236,3 +237,16 @@ def test_the_longest_turn_is_read_from_the_tree(target: Target) -> None:
 
     assert longest is not None
     assert longest > 0
+
+
+def test_starts_find_what_was_written_before(target: Target) -> None:
+    for _ in range(2):  # the second time without writing
+        many = restart.start_many(target, partitions=3, segments=3)
+        killed = restart.recover(target, partitions=2, size=100_000)
+
+    assert {bound.figure for bound in bounds("start-2000-partitions")} <= set(many)
+    assert {bound.figure for bound in bounds("recovery-2-GiB")} <= set(killed)
+    logs = list((target.directory / "trio-kafka-many-logs").rglob("kept-*/*.log"))
+    assert len(logs) == 9
+    written = (target.directory / "trio-kafka-large-logs").rglob("kept-*/*.log")
+    assert sum(one.stat().st_size for one in written) > 90_000

@@ -30,7 +30,7 @@ def temporary_topic(
     wanted = NewTopic(name, partitions, 1, config=dict(settings))
     admin.create_topics([wanted])[name].result(_DONE_WITHIN_S)
     try:
-        _wait_for_leaders(admin, name, partitions)
+        wait_for_leaders(admin, name, partitions)
         yield name
     finally:
         # A broker that cannot delete keeps its data: its row has been measured.
@@ -38,7 +38,7 @@ def temporary_topic(
             admin.delete_topics([name])[name].result(_DONE_WITHIN_S)
 
 
-def _wait_for_leaders(admin: AdminClient, topic: str, partitions: int) -> None:
+def wait_for_leaders(admin: AdminClient, topic: str, partitions: int) -> None:
     """Until every partition answers: a topic is created before it is led."""
     wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(partitions)}
     end = time.monotonic() + _UP_WITHIN_S

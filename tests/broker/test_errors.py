@@ -1,14 +1,7 @@
 import errno
 
-from trio_kafka.broker.errors import advice, listen_error, storage_error
+from trio_kafka.broker.errors import listen_error, storage_error
 from trio_kafka.errors import LogDirError
-
-
-def test_advice_is_given_where_it_is_known() -> None:
-    assert advice(OSError(errno.ENOSPC, "full")) == ": make room on the disk"
-    assert advice(OSError(errno.EIO, "broken")) == ""
-    assert advice(ValueError("no")) == ""
-    assert advice(None) == ""
 
 
 def test_a_storage_error_names_directory_reason_and_advice() -> None:

@@ -141,6 +141,10 @@ LIMITS: Final = {
     "trio.request.lives": (
         "introspect/test_recent_requests.py::test_the_slowest_are_the_slowest_and_the_latest_the_latest"
     ),
+    "trio.disk.warning.percent": (
+        "log/manager/test_disk_space.py::"
+        "test_a_disk_below_the_limit_is_warned_of_once_and_again_at_half"
+    ),
     "trio.watchdog.ms": (
         "introspect/test_watchdog.py::test_a_block_is_named_when_the_limit_is_reached"
     ),

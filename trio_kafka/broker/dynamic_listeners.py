@@ -18,12 +18,11 @@ from typing import Final, NoReturn
 import attrs
 import trio
 
-from trio_kafka.broker.errors import advice
 from trio_kafka.broker.listeners import control_settings, listener_settings
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.dynamic import Layers
 from trio_kafka.config.endpoints import parse_endpoint
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError, advice
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from trio_kafka.broker.errors import StartError
-from trio_kafka.errors import InvariantError, KafkaError, LogDirError, leaves
+from trio_kafka.errors import InvariantError, KafkaError, LogDirError, advice, leaves
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.plugin_host.guard import PluginError
 
@@ -39,7 +39,8 @@ def exit_status_of(run: Callable[[], int], *, refused: str = NO_START) -> int:
         for kinds, status, message in _ENDS:
             reasons = [leaf for leaf in found if isinstance(leaf, kinds)]
             for reason in reasons:
-                _logger.error(message or refused, reason=str(reason))  # noqa: TRY400 - no traceback
+                found_out = f"{reason}{advice(reason.__cause__)}"
+                _logger.error(message or refused, reason=found_out)  # noqa: TRY400 - no traceback
             if reasons:
                 return status
         raise

@@ -5,6 +5,7 @@ from functools import partial
 
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, START_OFFSETS
+from trio_kafka.log.manager.disk_space import EVERY_S, DiskSpace
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import (
     forget_producers,
@@ -24,7 +25,7 @@ def add_jobs(
     logs: LogManager,
     current: Callable[[], BrokerConfig],
 ) -> None:
-    """Add the log jobs: retention, timed flush, checkpoints, deletion of files, producer expiry.
+    """Add the log jobs: disk space, retention, flush, checkpoints, deletion, producer expiry.
 
     current: returns the settings in force, for those that may change while the broker runs.
     """
@@ -33,6 +34,9 @@ def add_jobs(
     async def retain() -> None:
         await retain_all(logs)
 
+    space = DiskSpace(lambda: logs.online, lambda: current().trio_disk_warning_percent)
+    logs.node.add("disk-space", "part", space.figures)
+    scheduler.every("trio-disk-space", EVERY_S, space.check, delay_s=0.0)
     scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
     _add_checkpoints(scheduler, config, logs)
     if config.log_flush_scheduler_interval_ms < 1 << 62:

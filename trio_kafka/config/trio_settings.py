@@ -51,6 +51,13 @@ class TrioSettings:
         "Largest request of an API without a size of its own, such as that of Produce.",
         low=1024,
     )
+    trio_disk_warning_percent: int = int32(
+        10,
+        "Free space of a log directory below which a warning is logged, percent; 0: never.",
+        low=0,
+        high=99,
+        update=CLUSTER,
+    )
     trio_fetch_session_max_partitions: int = int32(
         250000,
         "Partitions in all fetch sessions together; clients beyond it get no session.",

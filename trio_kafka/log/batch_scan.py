@@ -15,7 +15,13 @@ from trio_kafka.records.header import (
     LENGTH_END,
     SMALLEST_LENGTH,
     BatchHeader,
-    read_header,
+)
+from trio_kafka.records.stored_header import (
+    SMALLEST_STORED,
+    is_legacy,
+    iterate_stored_headers,
+    message_fits,
+    read_stored_header,
 )
 from trio_kafka.world.protocols import File
 
@@ -53,12 +59,15 @@ def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
     unpack = HEADER.unpack_from
     end = file.size
     unsure = position > 0
-    while position + HEADER_SIZE <= end:
-        view = yield ReadBytes(file, position, HEADER_SIZE, min(_CHUNK, end - position))
+    while position + SMALLEST_STORED <= end:
+        need = min(HEADER_SIZE, end - position)
+        view = yield ReadBytes(file, position, need, min(_CHUNK, end - position))
         start, here = position, 0
         while here + HEADER_SIZE <= len(view):
             base, length, _, magic, _, _, delta, *_ = unpack(view, here)
             whole = magic == 2 and length >= SMALLEST_LENGTH
+            if not whole and is_legacy(magic):
+                delta, whole = 0, message_fits(view, here)
             if unsure and (base > offset or not whole):
                 raise CorruptIndexError(f"no batch for offset {offset} at position {position}")
             if not whole:
@@ -70,8 +79,16 @@ def find_batch(file: File, position: int, offset: int) -> FileWork[Spot | None]:
                 return Spot(position, length + LENGTH_END, base, base + delta)
             here += length + LENGTH_END
             position = start + here
-        if len(view) < HEADER_SIZE:
-            break
+        if position == start:  # less than a header is left: one more message, or a torn batch
+            return _last_message(view, position, offset)
+    return None
+
+
+def _last_message(view: memoryview, position: int, offset: int) -> Spot | None:
+    """Return the short message at the end of a file if it ends with `offset` or later."""
+    for _, header in iterate_stored_headers(view):
+        if header.last_offset >= offset:
+            return Spot(position, header.size, header.base_offset, header.last_offset)
     return None
 
 
@@ -90,12 +107,15 @@ def walk(
     """
     size = file.size
     end = size if end is None else end
-    while position + HEADER_SIZE <= size and position < end:
-        view = yield ReadBytes(file, position, HEADER_SIZE, min(chunk, size - position))
+    while position + SMALLEST_STORED <= size and position < end:
+        need = min(HEADER_SIZE, size - position)
+        view = yield ReadBytes(file, position, need, min(chunk, size - position))
         start, here = position, 0
-        while here + HEADER_SIZE <= len(view) and position < end:
+        # A header that the view cuts short is read again, unless the file ends there.
+        last = len(view) - (HEADER_SIZE if start + len(view) < size else SMALLEST_STORED)
+        while here <= last and position < end:
             try:
-                header = read_header(view, here)
+                header = read_stored_header(view, here)
             except KafkaError:
                 return position
             if position + header.length + LENGTH_END > size:
@@ -104,7 +124,7 @@ def walk(
                 return position
             here += header.length + LENGTH_END
             position = start + here
-        if len(view) < HEADER_SIZE:
+        if position == start:
             break
     return position
 

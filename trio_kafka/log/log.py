@@ -195,6 +195,7 @@ class Log:
             self.refuse()  # the files were closed: the log was deleted during a read or sync
         if self.failed is None:
             self.failed = LogDirError(self.directory.path, f"{type(error).__name__}: {error}")
+            self.failed.__cause__ = error
             self.on_failure(self.failed)
         raise self.failed from error
 

@@ -3,7 +3,7 @@
 A load reads the newest usable snapshot and the batches after it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import trio
@@ -53,24 +53,35 @@ def write_snapshot(
     return file
 
 
-async def drop_snapshots(directory: Directory, above: int) -> None:
-    """Remove snapshots of offsets above the end of the log."""
-    for offset in await snapshots(directory):
+async def drop_snapshots(
+    directory: Directory, above: int, found: Sequence[int] | None = None
+) -> list[int]:
+    """Remove snapshots of offsets above the end of the log. Return those that stay.
+
+    found: the snapshots; None: list the directory.
+    """
+    found = await snapshots(directory) if found is None else found
+    for offset in found:
         if offset > above:
             await directory.unlink(offset_file(offset, SNAPSHOT))
+    return [offset for offset in found if offset <= above]
 
 
-async def drop_strays(directory: Directory, bases: Collection[int]) -> None:
-    """Remove snapshots at which no segment begins: clean stops wrote them.
+async def drop_strays(
+    directory: Directory, bases: Collection[int], found: Sequence[int] | None = None
+) -> list[int]:
+    """Remove snapshots at which no segment begins: clean stops wrote them. Return the others.
 
     bases: base offsets of the segments. The newest snapshot stays if no segment begins after it: it
-        is that of the end of the log.
+        is that of the end of the log. found: see `drop_snapshots`.
     """
-    strays = [offset for offset in await snapshots(directory) if offset not in bases]
+    found = await snapshots(directory) if found is None else found
+    strays = [offset for offset in found if offset not in bases]
     if strays and strays[-1] >= max(bases, default=0):
         strays.pop()
     for offset in strays:
         await directory.unlink(offset_file(offset, SNAPSHOT))
+    return [offset for offset in found if offset not in strays]
 
 
 async def load_producers(
@@ -80,17 +91,21 @@ async def load_producers(
     end_offset: int,
     rebuilt: set[Segment],
     *,
+    found: Sequence[int] | None = None,
+    without: Collection[Segment] = (),
     silent_since: int | None = None,
 ) -> ProducerState:
     """Load the producers at `end_offset`.
 
     upto: no snapshot above it is used. rebuilt: segments whose transaction index is filled.
+    found: see `drop_snapshots`. without: segments without a batch of a producer, which need not be
+        read.
     silent_since: producers of a snapshot without a batch after this time (ms) are forgotten.
         Producers of later batches are not, as duplicates of these may still arrive.
     A damaged snapshot is removed: a scan of the log replaces it.
     """
     producers, begin = ProducerState(), segments.first.base_offset
-    for offset in reversed(await snapshots(directory)):
+    for offset in reversed(await snapshots(directory) if found is None else found):
         if offset > upto:
             continue
         content = await read_file(directory, offset_file(offset, SNAPSHOT))
@@ -109,8 +124,9 @@ async def load_producers(
         return producers
     number = segments.floor(begin)
     while (segment := segments.at(number)) is not None:
-        into = segment if segment in rebuilt else None
-        await run_in_threads(_replay(segment, begin, producers, into))
+        if segment not in without:
+            into = segment if segment in rebuilt else None
+            await run_in_threads(_replay(segment, begin, producers, into))
         number += 1
     return producers
 

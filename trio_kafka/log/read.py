@@ -15,7 +15,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.file_range import FileRange
-from trio_kafka.records.header import iterate_headers
+from trio_kafka.records.stored_header import iterate_stored_headers
 from trio_kafka.world.protocols import File
 
 T = TypeVar("T")
@@ -179,7 +179,7 @@ async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | No
 def whole_batches(content: memoryview) -> bytes:
     """Copy the batches that are complete in `content`."""
     end = 0
-    for position, header in iterate_headers(content):
+    for position, header in iterate_stored_headers(content):
         end = position + header.size
     return bytes(content[:end])
 

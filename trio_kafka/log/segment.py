@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import field
 
-from trio_kafka.attributes import define
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
@@ -32,6 +32,19 @@ from trio_kafka.world.protocols import Buffer, Directory
 _LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
 _REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
+
+
+@frozen(kw_only=True)
+class Summary:
+    """Indexes and state of the end of a segment, as plain data. Offsets and times are entries."""
+
+    offsets: bytes
+    times: bytes
+    max_timestamp: int
+    max_timestamp_offset: int
+    rolling_timestamp: int | None
+    since_index: int
+    recent: tuple[tuple[int, int, int], ...]
 
 
 @define(eq=False)
@@ -339,6 +352,29 @@ class Segment(SegmentFile):
         self.rolling_timestamp = None
         self._since_index = 0
         self._recent.clear()
+
+    def summary(self) -> "Summary":
+        """Return what a check has found, for another process."""
+        return Summary(
+            offsets=self.offsets.entries.content(),
+            times=self.times.entries.content(),
+            max_timestamp=self.max_timestamp,
+            max_timestamp_offset=self.max_timestamp_offset,
+            rolling_timestamp=self.rolling_timestamp,
+            since_index=self._since_index,
+            recent=tuple(self._recent),
+        )
+
+    def take(self, summary: "Summary") -> None:
+        """Take over what a check in another process has found, instead of `reset` and `wrote`."""
+        self.reset()
+        self.offsets.entries.reset(summary.offsets)
+        self.times.entries.reset(summary.times)
+        self.max_timestamp = summary.max_timestamp
+        self.max_timestamp_offset = summary.max_timestamp_offset
+        self.rolling_timestamp = summary.rolling_timestamp
+        self._since_index = summary.since_index
+        self._recent += summary.recent
 
     def grow_again(self) -> FileWork[None]:
         """Make a sealed segment the active one, with its indexes in memory."""

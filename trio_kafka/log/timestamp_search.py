@@ -18,8 +18,10 @@ from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.legacy import read_legacy_records, read_message
 from trio_kafka.records.record_scan import scan_records
+from trio_kafka.records.stored_header import is_legacy, read_stored_header
 from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka.world.protocols import Buffer
 
@@ -123,7 +125,7 @@ def _first_batch(
 def _candidate(segment: Segment, position: int, header: BatchHeader) -> FileWork[Candidate]:
     view = yield ReadBytes(segment.file, position, header.size, header.size)
     content = bytes(view)
-    return Candidate(read_header(content), content)
+    return Candidate(read_stored_header(content), content)
 
 
 async def offset_for_timestamp(
@@ -168,6 +170,8 @@ async def _look_into(
     Request handlers are few, so this one neither queues for the large buffer nor searches for long.
     It raises OFFSET_NOT_AVAILABLE, which clients retry.
     """
+    if is_legacy(candidate.header.magic):
+        return await log.world.run_beside(_first_message, candidate, timestamp_ms, start_offset)
     elapsed = log.world.clock.elapsed
     codec, block = candidate.header.codec, candidate.records
     try:
@@ -186,3 +190,11 @@ async def _look_into(
             f"offset {candidate.header.base_offset}: the memory for large batches is in use, retry"
         )
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE, found) from None
+
+
+def _first_message(candidate: Candidate, timestamp: int, start_offset: int) -> TimedOffset | None:
+    """Find a message as `first_record` finds a record. Raises KafkaError(CORRUPT_MESSAGE)."""
+    for record in read_legacy_records(read_message(candidate.content)):
+        if record.timestamp >= timestamp and record.offset >= start_offset:
+            return TimedOffset(record.offset, record.timestamp, candidate.header.leader_epoch)
+    return None

@@ -8,6 +8,7 @@ on the same disk is a restart. Files take twice their size, as unsynced bytes ar
 import os
 import time
 from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from random import Random
 from typing import Any, Final, TypeVar
 
@@ -21,7 +22,7 @@ from trio_kafka.world.real.world import RealWorld
 from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.faults import CallFaults, PowerLoss, Verdict
-from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
+from trio_kafka.world.simulated.storage import SimulatedDirectory, check_worker, find_directory
 from trio_kafka.world.world import Crashed
 
 T = TypeVar("T")
@@ -70,8 +71,8 @@ class MemoryDisk:
         self.alive = False
         self.root.lose_power(chance, kept)
 
-    def directory(self, path: str, *, create: bool) -> Directory:
-        """Open a directory; see `World.directory`."""
+    def directory(self, path: str, *, create: bool, blocking: bool = False) -> Directory:
+        """Open a directory; see `World.directory`. blocking: reads wait instead of raising."""
         self.check()
         node = self.root
         for name in [part for part in path.split("/") if part]:
@@ -79,7 +80,7 @@ class MemoryDisk:
                 node.change(Link(name, DirectoryNode()))
                 node.sync(node.changes)
             node = find_directory(node, name)
-        return SimulatedDirectory(self, node, path.rstrip("/"), Writes())
+        return SimulatedDirectory(self, node, path.rstrip("/"), Writes(), blocking=blocking)
 
     # --- the machine of the files
 
@@ -130,7 +131,10 @@ class InMemoryWorld(RealWorld):
 
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         del threads  # nothing waits
-        return self.disk.directory(os.path.abspath(path), create=create)
+        return self._directory(path, create=create)
+
+    def _directory(self, path: str, *, create: bool = False, blocking: bool = False) -> Directory:
+        return self.disk.directory(os.path.abspath(path), create=create, blocking=blocking)
 
     @property
     def has_processes(self) -> bool:
@@ -140,10 +144,11 @@ class InMemoryWorld(RealWorld):
         self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
         """Run the job in this process: another one does not have the files."""
-        steps = job(self.directory(path), *args)
+        steps = job(self._directory(path, blocking=True), *args)
         started = trio.current_time()
         while True:
             await trio.lowlevel.checkpoint()
+            check_worker(self.disk, path)
             try:
                 due_s = next(steps)
             except StopIteration as stop:
@@ -151,3 +156,7 @@ class InMemoryWorld(RealWorld):
                 return result
             if due_s is not None:
                 await trio.sleep_until(started + due_s)
+
+    def kept_workers(self) -> AbstractAsyncContextManager[None]:
+        """Do nothing: jobs run in this process."""
+        return nullcontext()

@@ -1,6 +1,7 @@
 """World: the only access to the machine: clock, network, disk, randomness, threads, processes."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from random import Random
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -22,7 +23,7 @@ class Crashed(BaseException):
 
 
 class WorkerLostError(Exception):
-    """Raised for a worker process that ended before its job."""
+    """Raised if a worker process ended before its job, such as after `kill -9`."""
 
 
 class WatchdogThread(Protocol):
@@ -105,8 +106,14 @@ class World(Protocol):
 
         The job is a generator that yields at least once a millisecond; `try_read` may block in it.
         A number that it yields is the time at which it goes on, in seconds since its start.
-        Raises WorkerLostError if another program has killed the process.
         It reads sealed files and writes new ones under temporary names; its caller renames them.
+        Raises WorkerLostError if the process was killed, ImportError without the extra `workers`.
+        """
+
+    def kept_workers(self) -> AbstractAsyncContextManager[None]:
+        """Use worker processes again for later jobs of the block; they end with it.
+
+        Raises ImportError as `run_in_process`.
         """
 
     async def start_child(

@@ -191,3 +191,51 @@ async def test_producers_that_were_silent_are_not_loaded(autojump_clock, world, 
     await load_logs(manager, lambda _: SMALL, producers_silent_ms=silent_ms)
 
     assert {one.producer_id for one in manager.get(T0).producers} == known
+
+
+async def test_a_load_is_in_the_tree_while_it_runs_and_in_the_log_when_it_ends(
+    autojump_clock, world, caplog
+):
+    caplog.set_level("INFO")
+    manager = await written(world, 3)
+    seen = []
+
+    def begin(partition):
+        root = manager.node.parent
+        seen.extend(node.name for _, node in root.walk() if node.name.startswith("loading"))
+        return SMALL
+
+    await load_logs(manager, begin)
+
+    assert seen == ["loading /data"] * 3
+    assert not any(node.name.startswith("loading") for node in manager.node.children)
+    (record,) = [one for one in caplog.records if one.msg == "logs loaded"]
+    assert (record.fields["logs"], record.fields["loaded"], record.fields["recovered"]) == (3, 3, 0)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+async def test_large_segments_are_checked_in_processes_if_there_are_any(
+    autojump_clock, world, installed, monkeypatch
+):
+    manager = await written(world, 3)
+    manager.abandon()
+    manager = await started(world)
+    for log in manager.logs:
+        append(log, batch(5))
+    manager.abandon()
+    asked = []
+    world.universe.fault = lambda _, call, target: asked.append(target) if "proc" in call else None
+    if not installed:
+        monkeypatch.setattr(type(world), "kept_workers", raise_import_error)
+    manager = LogManager(world, ["/data"], Node("broker", "broker"))
+    await manager.open()
+    await manager.identify(IDENTITY)
+
+    await load_logs(manager, lambda _: SMALL, worker_bytes=1)
+
+    assert {log.end_offset for log in manager.logs} == {6, 7, 8}
+    assert set(asked) == ({f"/data/t-{number}" for number in range(3)} if installed else set())
+
+
+def raise_import_error(world):
+    raise ImportError

@@ -223,7 +223,7 @@ async def test_open_files_of_all_logs_are_one_budget(autojump_clock, world):
             append(log, batch(2))
         await sync(log)
         await read_all(log)
-    (node,) = [child for child in manager._node.children if child.name == "open-files"]
+    (node,) = [child for child in manager.node.children if child.name == "open-files"]
 
     figures = node.figures()
     assert (figures["open"], figures["budget"]) == (5, 5)

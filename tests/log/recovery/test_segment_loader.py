@@ -112,3 +112,78 @@ async def test_a_missing_index_costs_no_segment_behind_a_gap(autojump_clock, wor
     again = await open_log(world, log.directory, PARTITION, log.config, known=known)
 
     assert offsets(await read_all(again)) == [0, 1, 10, 11, 20, 21]
+
+
+def broken_log(world, epochs=(0, 0, 1, 1, 3)):
+    """A log that was not closed: some segments, epochs and producers, and a torn tail."""
+    log = new_log(world, segment_bytes=400, index_interval_bytes=100)
+    for number, epoch in enumerate(epochs * 4):
+        who = {"producer_id": number, "producer_epoch": 0, "base_sequence": 0} if number > 9 else {}
+        append(
+            log, batch(2, size=40, timestamp=1000 * number, **who), max(epoch, log.epochs.latest)
+        )
+    return log
+
+
+def described(log):
+    """What recovery has found; a sealed segment keeps its indexes on the disk."""
+    return (
+        log.end_offset,
+        log.epochs.rows,
+        sorted(one.producer_id for one in log.producers),
+        [(one.base_offset, one.size, one.max_timestamp) for one in log.segments],
+        log.segments.active.summary(),
+    )
+
+
+async def again(world, log, **known):
+    log.abandon()
+    known = Known(**known)
+    return await open_log(world, log.directory, PARTITION, log.config, known=known)
+
+
+async def test_segments_that_worker_processes_check_are_those_that_the_loop_checks(
+    autojump_clock, world
+):
+    log = broken_log(world)
+    log.segments.active.truncate(log.segments.active.size - 1)
+    here = described(await again(world, log))
+    there = await again(world, log, worker_bytes=1)
+
+    assert described(there) == here
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 5])
+async def test_a_segment_whose_worker_was_killed_is_checked_in_the_loop(
+    autojump_clock, world, after, caplog
+):
+    log = broken_log(world)
+    before = described(await again(world, log))
+    calls = []
+
+    def kill(machine, call, target):
+        if call != "run_in_process":
+            return None
+        calls.append(target)
+        return OSError(3, "killed") if len(calls) > after else None
+
+    world.universe.fault = kill
+    found = await again(world, log, worker_bytes=1)
+
+    assert described(found) == before
+    assert "segment checked again" in caplog.text
+
+
+async def test_segments_without_producers_are_read_once(autojump_clock, world):
+    log = broken_log(world, epochs=(0,))
+    log.abandon()
+    reads = []
+
+    def note(machine, call, target):
+        if call in {"read", "try_read"} and target.endswith(".log"):
+            reads.append(target)
+
+    world.universe.fault = note
+    await open_log(world, log.directory, PARTITION, log.config)
+
+    assert len(reads) == len(set(reads)) > 1

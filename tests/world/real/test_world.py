@@ -1,16 +1,19 @@
 """One real machine."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import trio
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
+from trio_kafka.world.world import WorkerLostError
 
 
 async def test_a_thread_is_never_abandoned_and_holds_the_clock():
@@ -97,3 +100,54 @@ async def test_a_cancelled_process_is_killed(tmp_path):
             nursery.cancel_scope.cancel()
 
     assert world.clock.in_flight == 0
+
+
+@pytest.mark.slow
+async def test_a_killed_process_is_reported(tmp_path):
+    world = RealWorld()
+    lost = []
+
+    async def work():
+        try:
+            await world.run_in_process(spin, str(tmp_path))
+        except WorkerLostError as error:
+            lost.append(str(error))
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(work)
+            while not (tmp_path / "begun").exists():
+                await trio.sleep(0.005)
+            for worker in workers():
+                os.kill(worker, signal.SIGKILL)
+
+    assert lost == [f"the worker process for {tmp_path} has ended"]
+
+
+@pytest.mark.slow
+async def test_kept_processes_end_with_their_block(tmp_path):
+    world, before = RealWorld(), set(workers())
+    (tmp_path / "f").write_bytes(b"12345")
+
+    async with world.kept_workers():
+        assert await world.run_in_process(read_all, str(tmp_path)) == 5
+        (kept,) = set(workers()) - before
+        assert await world.run_in_process(read_all, str(tmp_path)) == 5
+        assert set(workers()) - before == {kept}
+
+    assert not set(workers()) - before
+
+
+def workers():
+    """Ids of the worker processes of this one."""
+    children = [one.read_text().split() for one in Path("/proc/self/task").glob("*/children")]
+    return [
+        int(child) for some in children for child in some if "spawn_main" in read_command(child)
+    ]
+
+
+def read_command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""

@@ -7,6 +7,7 @@ Source: Kafka's checkpoint file formats.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import Final
 
@@ -15,7 +16,7 @@ import trio
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.files.descriptor_retry import sync_names, when_free, when_free_now
 from trio_kafka.model import TopicPartition
-from trio_kafka.world.protocols import Directory
+from trio_kafka.world.protocols import Directory, File
 
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
@@ -23,6 +24,7 @@ START_OFFSETS: Final = "log-start-offset-checkpoint"
 CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 _LONGEST: Final = 19  # digits of an int64
+_SMALL: Final = 64 * 1024
 _SLICE: Final = 1000  # lines written at a time: about 0.5 ms
 
 
@@ -34,9 +36,20 @@ async def read_file(directory: Directory, name: str) -> bytes | None:
         return None
     try:
         content = bytearray(file.size)
-        return bytes(content[: await file.read(0, content)])
+        return bytes(content[: await _read(file, content)])
     finally:
         file.close()
+
+
+async def _read(file: File, content: bytearray) -> int:
+    """Read from the begin of a file, in a thread unless it is small and in memory."""
+    if len(content) <= _SMALL:
+        with suppress(OSError):
+            found = file.try_read(0, content)
+            if found == len(content):
+                await trio.lowlevel.checkpoint()
+                return found
+    return await file.read(0, content)
 
 
 async def replace_file(directory: Directory, name: str, content: bytes) -> None:

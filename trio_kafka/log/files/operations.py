@@ -2,13 +2,18 @@
 
 A generator yields an operation and is sent its result. `run_now` performs each operation in the
 loop; a read that would wait for the disk raises BlockingIOError. `run_in_threads` performs the
-same operations in threads. Either one throws the error of an operation into the generator.
+same operations in threads, `run_in_steps` in a worker process. Each one throws the error of an
+operation into the generator.
 """
 
 import errno
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+import trio
+
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.world.protocols import Buffer, Directory, File
 
 T = TypeVar("T")
@@ -59,6 +64,13 @@ class ReadBytes(NamedTuple):
         return view[:found]
 
     async def in_thread(self) -> memoryview:
+        """Read in a thread, unless few bytes are wanted and all of them are in memory."""
+        if self.size <= _LARGEST_WARM:
+            # Before the checkpoint, during which the file may be closed for others: a copy.
+            with suppress(BlockingIOError):
+                found = memoryview(bytes(self.now()))
+                await trio.lowlevel.checkpoint()
+                return found
         view = memoryview(bytearray(self.size))
         return view[: await self.file.read(self.position, view)]
 
@@ -74,6 +86,16 @@ class AppendBytes(NamedTuple):
 
     async def in_thread(self) -> int:
         return await self.file.append_slow((self.content,))
+
+
+class Pause(NamedTuple):
+    """Let other tasks run, after about a millisecond of work."""
+
+    def now(self) -> None:
+        """Go on at once."""
+
+    async def in_thread(self) -> None:
+        await trio.lowlevel.checkpoint()
 
 
 class OpenFile(NamedTuple):
@@ -114,6 +136,34 @@ class CreateFile(NamedTuple):
     async def in_thread(self) -> File:
         directory, name, content, replace = self
         return await directory.create_slow(name, content, replace=replace)
+
+
+def run_in_steps(work: FileWork[T]) -> Steps[T]:
+    """Perform the operations in a job of `World.run_in_process`, where reads may block."""
+    try:
+        operation = next(work)
+        while True:
+            try:
+                result = _read_now(operation) if type(operation) is ReadBytes else operation.now()
+            except OSError as error:
+                operation = work.throw(error)
+            else:
+                yield
+                operation = work.send(result)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+
+
+def _read_now(wanted: ReadBytes) -> memoryview:
+    """Read all that is wanted, or up to the end of the file."""
+    view, done = memoryview(bytearray(wanted.size)), 0
+    while done < wanted.size:
+        found = wanted.file.try_read(wanted.position + done, view[done:])
+        if not found:
+            break
+        done += found
+    return view[:done]
 
 
 def run_now(work: FileWork[T]) -> T:

@@ -13,7 +13,7 @@ from typing import Final
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.segment_sidecar import WrittenFile
-from trio_kafka.world.protocols import Directory
+from trio_kafka.world.protocols import Buffer, Directory
 
 Entry = tuple[int, int]
 _PAGE: Final = 512
@@ -149,10 +149,20 @@ class EntryFile(WrittenFile):
             key, value = self._layout.unpack_from(self._entries, (self.count - 1) * size)
             self.last = key, value
 
-    def reset(self) -> None:
-        """Remove all entries; the index grows in memory."""
-        self._entries, self._tops = bytearray(), None
-        self.count, self.last = 0, None
+    def reset(self, content: Buffer = b"") -> None:
+        """Replace all entries; the index grows in memory. content: of `content`, or no entries."""
+        size = self._layout.size
+        self._entries, self._tops = bytearray(content), None
+        self.count, self.last = len(content) // size, None
+        if self.count:
+            key, value = self._layout.unpack_from(content, len(content) - size)
+            self.last = key, value
+
+    def content(self) -> bytes:
+        """Return the entries of a growing index, as they are written."""
+        if self._entries is None:
+            raise ValueError(f"{self._name} is not in memory")
+        return bytes(self._entries)
 
     def position_of(self, key: int) -> int:
         """Return how many entries of a growing index have a smaller key."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.errors import LogDirError
+from trio_kafka.errors import LogDirError, advice
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.durability.sync import close
@@ -26,6 +26,7 @@ from trio_kafka.log.files.checkpoints import (
 from trio_kafka.log.files.descriptor_retry import sync_names, when_free_now
 from trio_kafka.log.files.names import CLEAN, LOCK
 from trio_kafka.log.log import Log
+from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.model import TopicPartition
@@ -166,10 +167,12 @@ class LogDirectory:
     def fail(self, error: LogDirError | OSError) -> None:
         """Go offline, with every log. Idempotent."""
         if isinstance(error, OSError):
-            error = LogDirError(self.path, str(error))
+            cause, error = error, LogDirError(self.path, str(error))
+            error.__cause__ = cause
         if self.offline is None:
             self.offline = error
-            _logger.error("log directory offline", path=self.path, reason=str(error))
+            reason = f"{error}{advice(error.__cause__)}"
+            _logger.error("log directory offline", path=self.path, reason=reason)
             for log in self.all_logs:
                 log.failed = log.failed or error
             self._on_offline()
@@ -282,6 +285,20 @@ class LogDirectory:
                     )
             except OSError as error:
                 self.fail(error)
+
+    def check_there(self) -> None:
+        """Go offline if the directory is not the one that was opened, such as after an unmount.
+
+        Open files would take appends that no later start finds, and checkpoints would be written
+            into the empty directory below the mount.
+        """
+        try:
+            there = self.root.exists(LOCK) or self.root.exists(META_PROPERTIES)
+        except OSError as error:
+            self.fail(error)
+            return
+        if not there:
+            self.fail(LogDirError(self.path, f"{LOCK} and {META_PROPERTIES} have vanished"))
 
     async def high_watermarks_moved(self) -> bool:
         """Return whether the checkpoint of high watermarks is out of date."""

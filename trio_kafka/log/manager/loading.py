@@ -5,7 +5,8 @@ delay is over. Strays stay, and each start logs their paths. A crash may have co
 of a move between directories: the directory that the metadata name for the replica decides then.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Final
 
@@ -27,8 +28,12 @@ from trio_kafka.log.manager.foreign_files import OWN_FILES, why_foreign
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.progress import DirectoryProgress, LogProgress
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
 
+# A worker takes 0.4 s of CPU to start; the loop checks 128 MiB in batches of 16 kB in half of that,
+# in batches of 300 B in 4 s.
+WORKER_BYTES: Final = 128 << 20
 _logger: Final = get_logger(__name__)
 
 
@@ -41,11 +46,14 @@ async def load_logs(
     directory_of: Callable[[TopicPartition], str | None] = lambda _: None,
     producers_silent_ms: int | None = None,
     at_once: int = 1,
+    worker_bytes: int = WORKER_BYTES,
 ) -> None:
     """Load every partition of every directory.
 
     at_once: logs of one directory that are loaded at a time. Directories do not wait for one
         another.
+    worker_bytes: segments with at least so many bytes to check are checked in worker processes, if
+        the extra `workers` is installed.
     producers_silent_ms: producers silent for longer are not taken from a snapshot.
     topic_id_of: returns the id of a topic name, None if there is none. It decides between two
         directories of one partition, which a power loss may leave if a topic is deleted and created
@@ -54,14 +62,36 @@ async def load_logs(
     Raises LogDirError if no directory is left, IdentityError for two logs of one topic id.
     """
     since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
-    load = _Load(logs, config_of, delete_delay_ms, topic_id_of, directory_of, since, at_once)
-    async with trio.open_nursery() as nursery:
+    async with AsyncExitStack() as stack:
+        with_workers = await _keep_workers(logs, stack)
+        load = _Load(
+            logs,
+            config_of,
+            delete_delay_ms,
+            topic_id_of,
+            directory_of,
+            since,
+            at_once,
+            worker_bytes if with_workers else None,
+        )
+        nursery = await stack.enter_async_context(trio.open_nursery())
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
     logs.check_online()
     for partition in logs.futures.partitions:
         topic_id = topic_id_of(partition.topic)
         _settle_move(logs, partition, topic_id, directory_of(partition))
+
+
+async def _keep_workers(logs: LogManager, stack: AsyncExitStack) -> bool:
+    """Keep worker processes between two segments if one may be checked in a process."""
+    if all(directory.clean for directory in logs.online):
+        return False
+    try:
+        await stack.enter_async_context(logs.world.kept_workers())
+    except ImportError:
+        return False
+    return True
 
 
 @frozen
@@ -75,6 +105,7 @@ class _Load:
     directory_of: Callable[[TopicPartition], str | None]
     silent_since: int | None
     at_once: int
+    worker_bytes: int | None
 
     async def directory(self, directory: LogDirectory) -> None:
         """Load all logs of a directory. An error takes it offline."""
@@ -83,6 +114,24 @@ class _Load:
         except OSError as error:
             directory.fail(error)
             return
+        elapsed = self.logs.world.clock.elapsed
+        began = elapsed()
+        progress = DirectoryProgress(directory.path, sum(map(_is_log, names)))
+        with self.logs.loading(progress):
+            async with trio.open_nursery() as outer:
+                outer.start_soon(progress.report, name=f"log-loading-progress {directory.path}")
+                await self._load_all(directory, names, progress)
+                outer.cancel_scope.cancel()
+            if not directory.clean:
+                await directory.checkpoint()
+                await self._write_epochs(directory)
+        if progress.logs and directory.offline is None:
+            progress.log_end(elapsed, began)
+
+    async def _load_all(
+        self, directory: LogDirectory, names: Sequence[str], progress: DirectoryProgress
+    ) -> None:
+        """Load the logs of a directory, some at a time."""
         left = iter(names)
         async with trio.open_nursery() as nursery:
             for number in range(min(self.at_once, len(names))):
@@ -90,12 +139,10 @@ class _Load:
                     self._load_some,
                     directory,
                     left,
+                    progress,
                     nursery.cancel_scope,
                     name=f"log-recovery-{directory.path}-{number}",
                 )
-        if not directory.clean:
-            await directory.checkpoint()
-            await self._write_epochs(directory)
 
     async def _write_epochs(self, directory: LogDirectory) -> None:
         """Make rebuilt leader epochs durable, then write recovery points.
@@ -112,18 +159,22 @@ class _Load:
             await directory.checkpoint(RECOVERY_POINTS)
 
     async def _load_some(
-        self, directory: LogDirectory, names: Iterator[str], all_of_it: trio.CancelScope
+        self,
+        directory: LogDirectory,
+        names: Iterator[str],
+        progress: DirectoryProgress,
+        all_of_it: trio.CancelScope,
     ) -> None:
         """Load logs that no other task has taken. An error ends the load of the directory."""
         await trio.lowlevel.checkpoint()
         try:
             for name in names:
-                await self._load(directory, name)
+                await self._load(directory, name, progress)
         except (LogDirError, OSError) as error:
             directory.fail(error)
             all_of_it.cancel()
 
-    async def _load(self, directory: LogDirectory, name: str) -> None:
+    async def _load(self, directory: LogDirectory, name: str, progress: DirectoryProgress) -> None:
         parsed = parse_directory(name)
         if parsed is None:
             if name not in OWN_FILES:
@@ -147,18 +198,28 @@ class _Load:
         elif mark == STRAY:
             self.logs.found_stray(f"{directory.path}/{name}")
         else:
-            log = await self._open(directory, name, partition)
-            if directory.offline is not None:
-                log.abandon()
-            elif mark == FUTURE:
-                self._take_future(directory, log)
-            else:
-                self._take(directory, log)
+            loading = progress.begin(name)
+            try:
+                log = await self._open(directory, name, partition, loading)
+            finally:
+                progress.end(loading)
+            self._take_opened(directory, log, future=mark == FUTURE)
 
-    async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
+    def _take_opened(self, directory: LogDirectory, log: Log, *, future: bool) -> None:
+        if directory.offline is not None:
+            log.abandon()
+        elif future:
+            self._take_future(directory, log)
+        else:
+            self._take(directory, log)
+
+    async def _open(
+        self, directory: LogDirectory, name: str, partition: TopicPartition, loading: LogProgress
+    ) -> Log:
         folder = directory.root.directory(name)
         known, config = directory.known(partition), self.config_of(partition)
         known.silent_since = self.silent_since
+        known.progress, known.worker_bytes = loading, self.worker_bytes
         log = await when_free(
             partial(
                 open_log,
@@ -251,6 +312,14 @@ def _settle_move(
             logs.make_stray(partition)
         logs.promote(partition)
         _logger.info("move completed", partition=str(partition), path=directory.path)
+
+
+def _is_log(name: str) -> bool:
+    parsed = parse_directory(name)
+    if parsed is None:
+        return False
+    partition, mark = parsed
+    return mark in ("", FUTURE) and partition.topic != METADATA_TOPIC
 
 
 async def _sync_some(logs: Iterator[Log]) -> None:

@@ -4,7 +4,8 @@
 pending syncs. A directory that fails goes offline with its logs; the others continue.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, NoReturn
 
@@ -25,6 +26,7 @@ from trio_kafka.log.manager.identity import check_identity, format_directory
 from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.log.manager.removal import Removal
 from trio_kafka.log.recovery.partition import create_log
+from trio_kafka.log.recovery.progress import DirectoryProgress
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
@@ -39,7 +41,7 @@ class LogManager:
     threads: number of threads for each directory.
     yield_point: called between the pieces of clients' large appends.
     offline_paths: directories that could not be opened.
-    removal: directories to be removed.
+    removal: directories to be removed. node: in the tree, for parts that belong to the logs.
     futures: copies of logs that move to another directory.
     strays: directories of partitions that do not belong to this broker. Only an operator removes
         them.
@@ -68,9 +70,9 @@ class LogManager:
         self._on_offline = on_offline
         self._logs: dict[TopicPartition, Log] = {}
         self._syncing = SyncQueue()
-        self._node = node.add("log-manager", "part", self.figures)
-        self._node.add("open-files", "file", self.files.figures)
-        self.futures = FutureLogs(world, self.files, self._syncing.ask, self._node)
+        self.node = node.add("log-manager", "part", self.figures)
+        self.node.add("open-files", "file", self.files.figures)
+        self.futures = FutureLogs(world, self.files, self._syncing.ask, self.node)
         # Directories that were named for replicas before they exist (KIP-113).
         self.preferred: dict[TopicPartition, str] = {}
         self._nodes: dict[TopicPartition, Node] = {}
@@ -163,6 +165,16 @@ class LogManager:
                 return directory.offline
         return LogDirError(", ".join(self._paths), "no log directory is online")
 
+    @contextmanager
+    def loading(self, progress: DirectoryProgress) -> Iterator[None]:
+        """Show the load of a directory in the tree while the block runs."""
+        name = f"loading {progress.path}"
+        node = self.node.add(name, "part", progress.figures, progress.nodes)
+        try:
+            yield
+        finally:
+            node.remove()
+
     # Lookup
 
     def get(self, partition: TopicPartition) -> Log | None:
@@ -239,7 +251,7 @@ class LogManager:
         directory.add(log)
         log.wants_sync = self._syncing.ask
         self._logs[log.partition] = log
-        self._nodes[log.partition] = self._node.add(str(log.partition), "log", log.figures)
+        self._nodes[log.partition] = self.node.add(str(log.partition), "log", log.figures)
 
     def delete(self, partition: TopicPartition) -> None:
         """Stop serving a log. Its files are removed after file.delete.delay.ms; leases stay valid.
@@ -361,7 +373,7 @@ class LogManager:
             await directory.close(broker_epoch)
         self.files.close_all()
         self._logs.clear()
-        self._node.remove()
+        self.node.remove()
 
     def abandon(self) -> None:
         """Close files and locks without checkpoints: the next start recovers. Idempotent."""

@@ -85,11 +85,12 @@ async def write_checkpoints(logs: LogManager, *names: str) -> None:
 async def write_high_watermarks(logs: LogManager) -> None:
     """Write high watermarks of the directories in which one has moved.
 
-    This is done every few seconds, and costs a sync.
+    This is done every few seconds, and costs a sync. A directory that has vanished goes offline.
     """
     await trio.lowlevel.checkpoint()
     for directory in logs.online:
-        if await directory.high_watermarks_moved():
+        directory.check_there()
+        if directory.offline is None and await directory.high_watermarks_moved():
             await directory.checkpoint(HIGH_WATERMARKS)
 
 

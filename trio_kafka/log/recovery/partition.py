@@ -87,7 +87,7 @@ async def open_log(
     Sync the log if its epochs are dirty: only then may the recovery point be its end.
     """
     now_ms = int(world.clock.wall() * 1000)
-    loader = _Loader(directory, config, known or Known(), files or OpenFiles(), now_ms)
+    loader = _Loader(world, directory, config, known or Known(), files or OpenFiles(), now_ms)
     try:
         state = await loader.load()
     except BaseException as error:
@@ -105,6 +105,7 @@ class _Loader:
     doubtful: start offset that counts only if the log reaches it. rebuilt: segments that were read.
     """
 
+    world: World
     directory: Directory
     config: LogConfig
     known: Known
@@ -125,11 +126,14 @@ class _Loader:
         was_synced = True
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
             # Never synced: the checkpoints describe an earlier log of the partition.
-            self.known = Known()
+            before = self.known
+            self.known = Known(progress=before.progress, worker_bytes=before.worker_bytes)
             self.start_offset = 0
             was_synced = False
-        await finish_swaps(self.directory, self.files)
         names = await names_in(self.directory)
+        if any(name.endswith(".swap") for name in names):
+            await finish_swaps(self.directory, self.files)
+            names = await names_in(self.directory)
         if not was_synced and snapshots_among(names):
             # Its first segment may be lost and a later snapshot not: the retry of a lost batch
             # would be taken for a duplicate, and acknowledged.
@@ -140,6 +144,7 @@ class _Loader:
         epochs_lost = await self._load_epochs()
         saved = self.epochs.rows
         loader = SegmentLoader(
+            self.world,
             self.directory,
             self.config,
             self.known,
@@ -163,14 +168,19 @@ class _Loader:
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
         self.epochs.dirty = self.epochs.rows != saved
-        await drop_snapshots(self.directory, self.end_offset)
-        await drop_strays(self.directory, {segment.base_offset for segment in segments})
+        # Listed again: with a segment that was dropped its snapshot has gone.
+        found = snapshots_among(await names_in(self.directory))
+        found = await drop_snapshots(self.directory, self.end_offset, found)
+        bases_left = {segment.base_offset for segment in segments}
+        found = await drop_strays(self.directory, bases_left, found)
         producers = await load_producers(
             self.directory,
             segments,
             self.rebuilt[0].base_offset if self.rebuilt else self.end_offset,
             self.end_offset,
             set(self.rebuilt),
+            found=found,
+            without=loader.plain,
             silent_since=silent_since,
         )
         if not self.known.clean:
@@ -257,7 +267,7 @@ class _Loader:
         self.start_offset = max(self.start_offset, first)
 
     async def _make_durable(self, active: Segment) -> None:
-        """Sync the segments that were read, and the names."""
+        """Sync the segments that were read, and the names, which a clean stop has synced."""
         active.hold()
         active.sealed = False
         for segment in self.rebuilt:
@@ -265,7 +275,8 @@ class _Loader:
                 run_now(segment.write_indexes())
                 segment.seal()
             await segment.sync()
-        await sync_names(self.directory)
+        if self.rebuilt or not self.known.clean:
+            await sync_names(self.directory)
         if active not in self.rebuilt and self.known.clean:
             active.trust()
         for segment in self.rebuilt:

@@ -13,12 +13,15 @@ from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.recovery.check_job import check_in_job
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
+from trio_kafka.log.recovery.progress import LogProgress
 from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
+from trio_kafka.world.world import WorkerLostError, World
 
 _SEARCHED: Final = 16 << 20  # bytes searched after damage, only for its log event
 _logger: Final = get_logger(__name__)
@@ -31,6 +34,8 @@ class Known:
     clean: the broker stopped cleanly. cleaned_until: below it compaction may have left gaps.
     judge: called before damage is cut, for a log in which no offset may be missing.
     silent_since: see `load_producers`.
+    progress: of the load. worker_bytes: a segment with at least so many bytes to check is checked
+        in a worker process; None: none is.
     """
 
     clean: bool = False
@@ -40,6 +45,8 @@ class Known:
     cleaned_until: int = 0
     silent_since: int | None = None
     judge: Judge | None = None
+    progress: LogProgress = field(factory=LogProgress, eq=False)
+    worker_bytes: int | None = None
 
 
 def _see_nothing(position: int, header: BatchHeader) -> None:
@@ -50,10 +57,12 @@ def _see_nothing(position: int, header: BatchHeader) -> None:
 class SegmentLoader:
     """One load of the segments of a partition.
 
-    found: the segments of the log. rebuilt: those of them that were read. end_offset: of the log.
+    found: the segments of the log. rebuilt: those of them that were read, those without a batch of
+        a producer in `plain` too. end_offset: of the log.
     epochs: updated. epochs_lost: they are rebuilt from the batches.
     """
 
+    world: World
     directory: Directory
     config: LogConfig
     known: Known
@@ -64,13 +73,16 @@ class SegmentLoader:
     end_offset: int = field(default=0, init=False)
     found: list[Segment] = field(factory=list, init=False)
     rebuilt: list[Segment] = field(factory=list, init=False)
+    plain: set[Segment] = field(factory=set, init=False)
 
     async def load(self, bases: list[int]) -> None:
         """Load the segments with these base offsets. OSError."""
+        self.known.progress.segments = len(bases)
         checked: Checked | None = None
         whole = True
         for number, base in enumerate(bases):
             last = number + 1 == len(bases)
+            self.known.progress.checked = number
             if not whole or (checked and not self._continues(base, checked.end_offset)):
                 if whole and checked:
                     self._judge_hole(bases[number - 1], checked)
@@ -146,7 +158,11 @@ class SegmentLoader:
         """
         see = self._assign if assign else _see_nothing
         interval = self.config.index_interval_bytes
-        end = await check_segment(segment, checked, interval, see)
+        checked.producers = False
+        end = await self._check_in_process(segment, checked, assign=assign)
+        if end is None:
+            end = await check_segment(segment, checked, interval, see)
+        self.known.progress.bytes_checked += end
         self.rebuilt.append(segment)
         file = segment.file
         while end < file.size:
@@ -170,7 +186,41 @@ class SegmentLoader:
             if after is None:
                 break
             end = await check_segment(segment, checked, interval, see, after)
+        if not checked.producers:
+            self.plain.add(segment)
         return True
+
+    async def _check_in_process(
+        self, segment: Segment, checked: Checked, *, assign: bool
+    ) -> int | None:
+        """Check a large segment in a worker process, as `check_segment` does.
+
+        None: it is small, or the worker was killed.
+        """
+        least = self.known.worker_bytes
+        if least is None or segment.file.size < least:
+            return None
+        progress = self.known.progress
+        progress.worker = True
+        try:
+            found = await self.world.run_in_process(
+                check_in_job,
+                self.directory.path,
+                segment.base_offset,
+                checked,
+                self.config.index_interval_bytes,
+            )
+        except WorkerLostError as error:
+            path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
+            _logger.warning("segment checked again", path=path, reason=str(error))
+            return None
+        finally:
+            progress.worker = False
+        segment.take(found.summary)
+        checked.take(found.checked)
+        for epoch, start in found.epochs if assign else ():
+            self.epochs.assign(epoch, start)
+        return found.end
 
     def _judge_hole(self, base: int, checked: Checked) -> None:
         """Ask `judge` about segments that do not continue the one that begins with `base`."""

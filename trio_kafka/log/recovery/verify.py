@@ -14,18 +14,20 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.batch_scan import BULK
 from trio_kafka.log.epochs import NO_EPOCH
+from trio_kafka.log.files.operations import FileWork, Pause, ReadBytes, run_in_threads
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import (
     HEADER_SIZE,
     BatchHeader,
     check_crc,
-    iterate_headers,
     read_header,
 )
+from trio_kafka.records.stored_header import check_stored_crc, iterate_stored_headers
 from trio_kafka.world.protocols import File
 
 See = Callable[[int, BatchHeader], None]
 SCANNED: Final = 1 << 20
+_BATCHES: Final = 100  # checked between two pauses: about 1 ms
 _LOOKED: Final = 256  # possible headers between two checkpoints: about 1 ms
 _LARGEST_GAP: Final = 1 << 31  # offsets
 _MAGIC_AT: Final = 16
@@ -37,11 +39,25 @@ class Checked:
     """Progress of a check: offsets and epochs may not fall below it.
 
     gapless: no offset may be missing, as this log is not compacted.
+    producers: whether a batch of an idempotent producer was seen.
     """
 
     end_offset: int
     epoch: int = NO_EPOCH
     gapless: bool = field(default=False, kw_only=True)
+    producers: bool = field(default=False, init=False)
+
+    def note(self, header: BatchHeader) -> None:
+        """Take over a whole batch."""
+        self.end_offset = header.next_offset
+        self.epoch = header.leader_epoch
+        if header.producer_id >= 0:
+            self.producers = True
+
+    def take(self, other: "Checked") -> None:
+        """Take over the progress of a check in another process."""
+        self.end_offset, self.epoch = other.end_offset, other.epoch
+        self.producers |= other.producers
 
     def accepts(self, header: BatchHeader) -> bool:
         return (
@@ -64,6 +80,13 @@ class Checked:
 async def check_segment(
     segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
 ) -> int:
+    """Check a segment in threads, see `checking`. OSError."""
+    return await run_in_threads(checking(segment, checked, index_interval_bytes, see, position))
+
+
+def checking(
+    segment: Segment, checked: Checked, index_interval_bytes: int, see: See, position: int = 0
+) -> FileWork[int]:
     """Rebuild the indexes in memory and call `see` for every whole batch. Return where the last one
     ends.
 
@@ -75,20 +98,22 @@ async def check_segment(
     file = segment.file
     size = BULK
     while position < file.size:
-        buffer = bytearray(min(size, file.size - position))
-        found = await file.read(position, buffer)
-        view = memoryview(buffer)[:found]
-        here = 0
+        wanted = min(size, file.size - position)
+        view = yield ReadBytes(file, position, wanted, wanted)
+        found = len(view)
+        here = count = 0
         try:
-            for at, header in iterate_headers(view):
+            for at, header in iterate_stored_headers(view):
                 if not checked.accepts(header) or not segment.reaches(header.last_offset):
                     return position + here
-                check_crc(view, at, header)
+                check_stored_crc(view, at, header)
                 segment.wrote(position + at, (header,), index_interval_bytes)
                 see(position + at, header)
-                checked.end_offset = header.next_offset
-                checked.epoch = header.leader_epoch
+                checked.note(header)
                 here = at + header.size
+                count += 1
+                if not count % _BATCHES:
+                    yield Pause()
         except KafkaError:
             return position + here
         position += here

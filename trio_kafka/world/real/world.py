@@ -3,7 +3,8 @@
 import os
 import random
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -80,14 +81,17 @@ class RealWorld:
     ) -> T:
         import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
-        try:
-            with self.clock.working():
+        with self.clock.working():
+            try:
                 done: T = await trio_parallel.run_sync(
                     partial(_run_job, job, path, *args), kill_on_cancel=True
                 )
-        except trio_parallel.BrokenWorkerError as error:
-            raise WorkerLostError(str(error)) from error
+            except trio_parallel.BrokenWorkerError as error:
+                raise WorkerLostError(f"the worker process for {path} has ended") from error
         return done
+
+    def kept_workers(self) -> AbstractAsyncContextManager[None]:
+        return _kept_workers()
 
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
@@ -95,6 +99,14 @@ class RealWorld:
         from trio_kafka.world.real.child import start_child  # noqa: PLC0415 - rarely needed
 
         return await start_child(command, environment=environment, directory=directory)
+
+
+@asynccontextmanager
+async def _kept_workers() -> AsyncIterator[None]:
+    import trio_parallel  # noqa: PLC0415 - as above
+
+    async with trio_parallel.cache_scope():
+        yield
 
 
 def _yield_and_call(call: Callable[..., T], *args: Any) -> T:

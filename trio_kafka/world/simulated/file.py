@@ -46,6 +46,7 @@ class SimulatedFile:
     _node: FileNode
     _path: str
     _writes: Writes
+    _blocking: bool = field(default=False, kw_only=True)
     _leases: dict[SimulatedLease, None] = field(factory=dict, init=False)
     _broken: OSError | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
@@ -105,8 +106,8 @@ class SimulatedFile:
     def _warm(self, position: int, size: int) -> int:
         """Return how many of `size` bytes can be read without waiting."""
         universe, cold = self._world.universe, self._node.cold
-        if not size:
-            return 0
+        if not size or self._blocking:
+            return size
         if self._recent:
             warm = size if self._recent.holds(position) else 0
         else:
@@ -146,7 +147,7 @@ class SimulatedFile:
             self._recent.cut(size)
 
     def measure(self) -> int:
-        self._check()
+        self._call("measure")
         return self.size
 
     def lease(self, end: int) -> SimulatedLease:

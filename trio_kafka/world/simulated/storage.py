@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 
 import trio
+from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.world.protocols import Buffer, Directory, Space, check_name
@@ -12,6 +13,7 @@ from trio_kafka.world.recent_writes import Writes
 from trio_kafka.world.simulated.disk import DirectoryNode, FileNode, Link, Node, Rename, Unlink
 from trio_kafka.world.simulated.file import SimulatedFile
 from trio_kafka.world.simulated.run import DiskMachine
+from trio_kafka.world.world import WorkerLostError
 
 
 def _error(number: int, path: str) -> OSError:
@@ -29,14 +31,23 @@ def find_directory(node: DirectoryNode, name: str) -> DirectoryNode:
     return found
 
 
+def check_worker(world: DiskMachine, path: str) -> None:
+    """Raise WorkerLostError if a fault ends the worker process of a job in the directory `path`."""
+    try:
+        world.call("run_in_process", path)
+    except OSError as error:
+        raise WorkerLostError(f"the worker process for {path} has ended") from error
+
+
 @define(eq=False)
 class SimulatedDirectory:
-    """See `protocols.Directory`."""
+    """See `protocols.Directory`. blocking: for a job, in which `try_read` never refuses."""
 
     _world: DiskMachine
     _node: DirectoryNode
     path: str
     _writes: Writes
+    _blocking: bool = field(default=False, kw_only=True)
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{check_name(name)}"
@@ -62,7 +73,7 @@ class SimulatedDirectory:
             raise _error(errno.EEXIST, path)
         node = FileNode()
         self._node.change(Link(name, node))
-        return SimulatedFile(self._world, node, path, self._writes)
+        return SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
 
     def open(self, name: str) -> SimulatedFile:
         path = self._at(name)
@@ -71,7 +82,7 @@ class SimulatedDirectory:
         if isinstance(node, DirectoryNode):
             raise _error(errno.EISDIR, path)
         node.fill()
-        return SimulatedFile(self._world, node, path, self._writes)
+        return SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
 
     def rename(self, old: str, new: str) -> None:
         self._world.call("rename", self._at(old), self._at(new))
@@ -91,7 +102,13 @@ class SimulatedDirectory:
         self._world.call("directory", path, create)
         if create and name not in self._node.names:
             self._node.change(Link(name, DirectoryNode()))
-        return SimulatedDirectory(self._world, find_directory(self._node, name), path, self._writes)
+        return SimulatedDirectory(
+            self._world,
+            find_directory(self._node, name),
+            path,
+            self._writes,
+            blocking=self._blocking,
+        )
 
     def lock(self, name: str) -> Callable[[], None]:
         path, locks = self._at(name), self._world.locks
@@ -138,7 +155,7 @@ class SimulatedDirectory:
         if node is None:
             node = FileNode()
             self._node.change(Link(name, node))
-        file = SimulatedFile(self._world, node, path, self._writes)
+        file = SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
         file.fill(bytes(content))
         return file
 

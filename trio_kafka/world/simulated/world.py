@@ -1,6 +1,7 @@
 """World of a simulated machine."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
 import trio
@@ -14,7 +15,7 @@ from trio_kafka.world.simulated.child import SimulatedChild, start_child
 from trio_kafka.world.simulated.disk import DirectoryNode, Link
 from trio_kafka.world.simulated.network import SimulatedNetwork
 from trio_kafka.world.simulated.run import Machine
-from trio_kafka.world.simulated.storage import SimulatedDirectory, find_directory
+from trio_kafka.world.simulated.storage import SimulatedDirectory, check_worker, find_directory
 from trio_kafka.world.world import WatchdogThread
 
 T = TypeVar("T")
@@ -68,13 +69,18 @@ class SimulatedWorld(Machine):
         threads: int = 4,  # noqa: ARG002 - part of the interface; there are no threads
     ) -> SimulatedDirectory:
         self.call("directory", path)
+        return self._directory(path, create=create)
+
+    def _directory(
+        self, path: str, *, create: bool = False, blocking: bool = False
+    ) -> SimulatedDirectory:
         node = self.disk
         for name in [part for part in path.split("/") if part]:
             if create and check_name(name) not in node.names:
                 node.change(Link(name, DirectoryNode()))
                 node.sync(node.changes)
             node = find_directory(node, name)
-        return SimulatedDirectory(self, node, path.rstrip("/"), Writes())
+        return SimulatedDirectory(self, node, path.rstrip("/"), Writes(), blocking=blocking)
 
     async def run_in_thread(self, call: Callable[..., T], *args: Any) -> T:
         with trio.CancelScope(shield=True):
@@ -99,10 +105,11 @@ class SimulatedWorld(Machine):
     async def run_in_process(
         self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
-        steps = job(self.directory(path), *args)
+        steps = job(self._directory(path, blocking=True), *args)
         started = trio.current_time()
-        while True:  # at each step the machine may crash
+        while True:  # at each step the machine may crash, and the process may end
             await self.pause(1e-4, 1e-3)
+            check_worker(self, path)
             try:
                 due_s = next(steps)
             except StopIteration as stop:
@@ -110,6 +117,10 @@ class SimulatedWorld(Machine):
                 return result
             if due_s is not None:
                 await trio.sleep_until(started + due_s)
+
+    def kept_workers(self) -> AbstractAsyncContextManager[None]:
+        """Do nothing: there are no processes."""
+        return nullcontext()
 
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str

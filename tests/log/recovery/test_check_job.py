@@ -1,0 +1,40 @@
+import pytest
+
+from tests.log.kit import batch, fill
+from trio_kafka.log.recovery.check_job import check_in_job
+from trio_kafka.log.recovery.verify import Checked, check_segment
+from trio_kafka.log.segment import Segment
+from trio_kafka.scheduling.chunked_work import whole
+from trio_kafka.world.real.world import RealWorld
+
+NAME = "00000000000000000000.log"
+BATCHES = [
+    bytes(batch(2, base_offset=2 * n, leader_epoch=n // 3, size=50, timestamp=10 * n))
+    for n in range(8)
+]
+
+
+@pytest.mark.slow
+async def test_a_worker_process_finds_what_the_loop_finds(tmp_path):
+    world = RealWorld()
+    root = world.directory(str(tmp_path))
+    content = b"".join(BATCHES)
+    await fill(root, {NAME: content + BATCHES[0][:70]})
+    segment, checked, seen = Segment.open(root, 0, 0), Checked(0), []
+    end = await check_segment(segment, checked, 100, lambda _, header: seen.append(header))
+
+    async with world.kept_workers():
+        found = await world.run_in_process(check_in_job, str(tmp_path), 0, Checked(0), 100)
+
+    assert (found.end, found.checked) == (end, checked) == (len(content), checked)
+    assert found.summary == segment.summary()
+    assert found.epochs == ((0, 0), (1, 6), (2, 12))
+
+
+async def test_the_check_continues_that_of_the_segment_before(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    await fill(root, {NAME: b"".join(BATCHES)})
+
+    found = whole(check_in_job(root, 0, Checked(0, epoch=1), 100))
+
+    assert found.end == 0  # its first batch is of an older epoch

@@ -1,0 +1,131 @@
+"""Logs of old brokers: messages of magic 0 and 1, alone and before batches of magic 2."""
+
+import pytest
+
+from tests.log.kit import PARTITION, append, batch, content_of, decompression, fill
+from tests.records.test_legacy import NAMES, SETS, messages
+from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.files.operations import run_in_threads
+from trio_kafka.log.read import find_slice, perform_in_threads, read_bytes
+from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
+from trio_kafka.records.legacy import read_legacy_records, read_message
+from trio_kafka.records.stored_header import iterate_stored_headers
+
+BASE = 100
+NAME = f"{BASE:020}.log"
+CONFIG = LogConfig(index_interval_bytes=50)
+
+
+async def old_log(world, content, *, known=None):
+    directory = world.directory("/t-0", create=True)
+    if not directory.exists(NAME):
+        await fill(directory, {NAME: content})
+    return await open_log(world, directory, PARTITION, CONFIG, known=known)
+
+
+def records(content):
+    return [record for _, message in messages(content) for record in read_legacy_records(message)]
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+async def test_every_offset_of_an_old_log_is_found(autojump_clock, world, name, clean):
+    content, wanted = SETS[name], records(SETS[name])
+
+    log = await old_log(world, content, known=Known(clean=clean, start_offset=BASE))
+
+    assert log.end_offset == wanted[-1].offset + 1
+    assert await read_bytes(log, BASE, 1 << 20) == content
+    for offset in range(BASE, log.end_offset):
+        found = await read_bytes(log, offset, 1)
+        (message,) = [message for _, message in messages(found)]
+        inside = [one.offset for one in read_legacy_records(message)]
+        assert offset <= inside[-1]
+        assert offset in inside or offset not in [one.offset for one in wanted]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_old_records_are_found_by_time(autojump_clock, world, name):
+    wanted = records(SETS[name])
+    log = await old_log(world, SETS[name])
+
+    for time in sorted({one.timestamp for one in wanted if one.timestamp >= 0}):
+        found = await offset_for_timestamp(log, time, decompression(world))
+        first = next(one for one in wanted if one.timestamp >= time)
+        assert (found.offset, found.timestamp) == (first.offset, first.timestamp)
+    largest = await largest_timestamp(log, decompression(world))
+    assert (largest.timestamp if largest else -1) == max(one.timestamp for one in wanted)
+
+
+@pytest.mark.parametrize("name", ["v0-none.bin", "v1-none.bin", "v1-gzip.bin"])
+async def test_new_batches_follow_old_messages_over_restarts(autojump_clock, world, name):
+    content = SETS[name]
+    log = await old_log(world, content)
+    end = log.end_offset
+    for number in range(5):
+        append(log, batch(2, size=40, timestamp=10_000 * number), 3)
+    await (sync(log) if name == "v0-none.bin" else close(log))
+    log.abandon()
+
+    for clean in (True, False, True):
+        log = await old_log(world, b"", known=Known(clean=clean, start_offset=BASE))
+        found = await read_bytes(log, BASE, 1 << 20)
+        assert found.startswith(content)
+        assert log.end_offset == end + 10
+        assert log.epochs.rows == [(3, end)]
+        *_, (_, last) = iterate_stored_headers(await read_bytes(log, end + 9, 1))
+        assert last.last_offset == end + 9
+        log.abandon()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_torn_message_is_cut_after_a_crash(autojump_clock, world, name):
+    content = SETS[name]
+    log = await old_log(world, content + content[:40])
+
+    assert await read_bytes(log, BASE, 1 << 20) == content
+    assert len(await content_of(log.directory, NAME)) == len(content)
+
+
+@pytest.mark.parametrize("name", ["v0-none.bin", "v1-none.bin"])
+async def test_a_damaged_message_ends_the_log_after_a_crash(autojump_clock, world, name):
+    content = bytearray(SETS[name])
+    position, _ = messages(bytes(content))[1]
+    content[position + 30] ^= 1
+
+    log = await old_log(world, bytes(content))
+
+    assert await read_bytes(log, BASE, 1 << 20) == SETS[name][:position]
+
+
+async def test_a_range_of_messages_begins_with_the_one_of_the_offset(autojump_clock, world):
+    content = SETS["v1-none.bin"]
+    log = await old_log(world, content)
+    (position, message) = messages(content)[2]
+
+    found = await perform_in_threads(
+        log, lambda: find_slice(log, message.offset, 1 << 20, log.end_offset)
+    )
+
+    assert (found.position, found.first_offset) == (position, message.offset)
+    assert read_message(content, position).offset == message.offset
+
+
+async def test_a_message_shorter_than_a_header_of_a_batch_is_found_at_the_end_of_the_file(
+    autojump_clock, world
+):
+    content = SETS["v0-none.bin"]
+    position, last = messages(content)[-1]
+    log = await old_log(world, content)
+    log.abandon()
+    log = await old_log(world, b"", known=Known(clean=True))
+    (segment,) = log.segments
+    segment._recent.clear()
+
+    spot = await run_in_threads(segment.find(last.offset))
+
+    assert (spot.position, spot.last_offset) == (position, last.offset)
+    assert len(content) - position < 61
