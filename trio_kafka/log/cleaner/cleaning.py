@@ -100,6 +100,7 @@ class _Run:
             groups.append(  # noqa: PERF401 - it yields
                 (yield from self._clean_group(group, filtering, transactions))
             )
+        yield self._pace.pause()  # reports the last bytes
         return Cleaned(
             end_offset=end_offset,
             groups=tuple(groups),
