@@ -145,7 +145,11 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
     message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=CLUSTER)
     max_decompressed_message_bytes: int = int32(
-        2147483639, "The largest batch after decompression.", low=1, high=2147483639, update=CLUSTER
+        2147483639,
+        "The largest record of a compressed batch.",
+        low=1,
+        high=2147483639,
+        update=CLUSTER,
     )
     compression_type: str = string(
         "producer", "The codec that batches are stored with.", choices=_CODECS, update=CLUSTER
