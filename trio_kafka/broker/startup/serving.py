@@ -50,6 +50,7 @@ def make_replicas(context: BuildContext, logs: LogManager, lifecycle: Lifecycle)
         session_partitions=context.config.trio_fetch_session_max_partitions,
         yield_point=context.yield_point,
         assign=lifecycle.assign_directories,
+        moves_at_once=context.config.num_replica_alter_log_dirs_threads,
     )
 
 
