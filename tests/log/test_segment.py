@@ -6,16 +6,12 @@ from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.segment import Segment
 
 
-def one(operation):
-    return (yield operation)
-
-
 def filled(world, count=300, interval=200):
     """One segment that begins with 1000; the times of its batches go up and down."""
     segment = run_now(Segment.create(world.directory("/data", create=True), 1000, 0))
     for number in range(count):
         content = batch(base_offset=1000 + number, timestamp=100 + (number * 7) % 50)
-        position = run_now(one(segment.writing(content, None)))
+        position = segment.write(content, None)
         segment.wrote(position, headers(content), interval)
     return segment
 

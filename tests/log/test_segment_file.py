@@ -2,14 +2,10 @@
 
 import pytest
 
-from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.segment_file import SegmentFile
+from trio_kafka.world.protocols import PIECE
 
 NAME = f"{0:020}.log"
-
-
-def written(operation):
-    return (yield operation)
 
 
 @pytest.fixture
@@ -23,7 +19,7 @@ def growing(root) -> SegmentFile:
 
 async def test_a_file_is_given_up_when_it_is_durable_and_opened_again(root, autojump_clock) -> None:
     file = growing(root)
-    run_now(written(file.writing(b"abc", None)))
+    file.write(b"abc", None)
     assert not file.give_up()
     await file.sync_file()
 
@@ -34,7 +30,7 @@ async def test_a_file_is_given_up_when_it_is_durable_and_opened_again(root, auto
 
 async def test_a_file_that_another_program_cut_is_not_written_to(root, autojump_clock) -> None:
     file = growing(root)
-    run_now(written(file.writing(b"abc", None)))
+    file.write(b"abc", None)
     await file.sync_file()
     file.give_up()
     root.open(NAME).truncate(1)
@@ -46,15 +42,15 @@ async def test_a_file_that_another_program_cut_is_not_written_to(root, autojump_
 async def test_a_file_that_is_written_in_pieces_is_not_given_up(root, autojump_clock) -> None:
     file = growing(root)
     await file.sync_file()
-    operation = file.writing(b"abc", print)
+    given_up: list[bool] = []
 
-    assert not file.give_up()
-    assert run_now(written(operation)) == 0
+    assert file.write(bytes(PIECE + 1), lambda: given_up.append(file.give_up())) == 0
+    assert given_up == [False]
 
 
 async def test_a_cut_makes_the_durable_length_unknown(root, autojump_clock) -> None:
     file = growing(root)
-    run_now(written(file.writing(b"abc", None)))
+    file.write(b"abc", None)
     await file.sync_file()
 
     file.truncate(1)

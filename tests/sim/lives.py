@@ -1,6 +1,5 @@
 """The lives of one broker, each ended by a power loss at some time, the last one in order."""
 
-from collections.abc import Sequence
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -21,6 +20,16 @@ SETTINGS: Final = {
     "log.dirs": "/a,/b",
     "log.roll.ms": "150",
     "log.roll.jitter.ms": "50",
+}
+
+COMPACTED: Final = ("t0", "t1")
+DIRECTORIES: Final = ("/a", "/b")
+# The cleaner works all the time.
+CLEANER: Final = {
+    "log.cleaner.backoff.ms": "50",
+    "log.cleaner.min.cleanable.ratio": "0.01",
+    "log.segment.delete.delay.ms": "200",
+    "log.initial.task.delay.ms": "50",
 }
 
 
@@ -86,25 +95,28 @@ async def live_on(sim: Simulation, clients: Load) -> None:
         await live(sim.lives, clients, end)
 
 
-async def live_and_die(sim: Simulation, directories: Sequence[str] = ()) -> Ledger:
-    """Lives of a broker whose clients create and delete topics, produce and read.
+async def live_and_die(sim: Simulation) -> Ledger:
+    """Lives of a broker whose clients create and delete topics, produce and read."""
+    ledger = Ledger()
+    await live_on(
+        sim, Clients(world=sim.clients, ledger=ledger, chance=sim.universe.chance("clients"))
+    )
+    return ledger
 
-    directories: between which they move replicas, too.
-    """
+
+async def live_with_all(sim: Simulation) -> Ledger:
+    """Lives with compacted topics, deleted records and moves between directories as well."""
     ledger = Ledger()
     clients = Clients(
         world=sim.clients,
         ledger=ledger,
         chance=sim.universe.chance("clients"),
-        directories=directories,
+        compacted=COMPACTED,
+        cuts=True,
+        directories=DIRECTORIES,
     )
     await live_on(sim, clients)
     return ledger
-
-
-async def live_and_move(sim: Simulation) -> Ledger:
-    """Lives as those of `live_and_die`, with replicas that move between directories."""
-    return await live_and_die(sim, SETTINGS["log.dirs"].split(","))
 
 
 def stall_now_and_then(universe: Universe) -> None:

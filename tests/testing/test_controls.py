@@ -64,7 +64,7 @@ async def test_failures_of_predicates_and_coroutines_are_kept(autojump_clock: Mo
 # --- from another thread
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def kafka() -> Iterator[Kafka]:
     with running_broker(topics=["orders"]) as kafka:
         yield kafka

@@ -15,9 +15,9 @@ from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
 from trio_kafka.purgatory import Purgatory
-from trio_kafka.records.batch import BatchBody, ProducerFields, encode_batch
+from trio_kafka.records.batch import BatchBody, ProducerFields, close_batch
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.replication.append import ACKS_ALL, append_own
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.delayed_produce import acknowledged
@@ -147,16 +147,16 @@ class PartitionLog:
         return batches
 
     def _closed(self, body: BatchBody) -> Batch:
-        batch = memoryview(bytearray(encode_batch(body, codec=self._codec, producer=_PRODUCER)))
+        batch, header = close_batch(body, codec=self._codec, producer=_PRODUCER)
         if len(batch) > self._limit:
             self._refuse(batch)
-        return batch, read_header(batch)
+        return memoryview(batch), header
 
     @property
     def _limit(self) -> int:
         return self.partition.settings.limits.max_message_bytes
 
-    def _refuse(self, batch: memoryview) -> NoReturn:
+    def _refuse(self, batch: bytearray) -> NoReturn:
         found = f"records of {len(batch)} bytes: expected at most {self._limit} (max.message.bytes)"
         raise as_coordinator(KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found))
 

@@ -18,11 +18,11 @@ import trio
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.operations import FileWork, run_in_threads
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.log.rolling import begin_segment
-from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment import LAST_RELATIVE, Segment
 from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
     CONTROL,
@@ -80,7 +80,7 @@ def append_as_leader(
         now_ms = log.now_ms()
     appended = place(log, records, headers, leader_epoch, now_ms)
     if not appended.duplicate:
-        log.latency.run_now(_writing(log, records, headers, now_ms, in_pieces))
+        _write_now(log, records, headers, now_ms, in_pieces=in_pieces)
     return appended
 
 
@@ -110,7 +110,7 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
             found = f"{log.partition}: batch at {header.base_offset}, want {expected} or more"
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
         expected = header.base_offset + header.last_offset_delta + 1
-    log.latency.run_now(_writing(log, records, headers, log.now_ms()))
+    _write_now(log, records, headers, log.now_ms())
 
 
 async def copy_in_thread(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
@@ -126,12 +126,36 @@ async def copy_in_thread(log: Log, records: memoryview, headers: Sequence[BatchH
 # Steps of an append
 
 
-def _writing(
+def _write_now(
     log: Log,
     records: memoryview,
     headers: Sequence[BatchHeader],
     now_ms: int,
+    *,
     in_pieces: bool = False,
+) -> None:
+    """Write in the loop. Same steps as `_writing`, without a generator: that costs 2 µs of 20."""
+    if log.failed or log.closed or log.busy:
+        log.refuse()
+    latency = log.latency
+    began = latency.begin()
+    log.busy = True
+    try:
+        segment = log.segments.active
+        if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
+            segment = run_now(begin_segment(log, _next_base(log, headers), now_ms))
+        give_way = latency.give_way if in_pieces and latency.yield_point.bound else None
+        position = segment.write(records, give_way)
+    except OSError as error:
+        log.fail(error)
+    finally:
+        log.busy = False
+    take_over(log, segment, records, headers, position)
+    latency.end(began)
+
+
+def _writing(
+    log: Log, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
 ) -> FileWork[None]:
     if log.failed or log.closed or log.busy:
         log.refuse()
@@ -139,14 +163,23 @@ def _writing(
     try:
         segment = log.segments.active
         if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
-            segment = yield from begin_segment(log, headers[0].base_offset, now_ms)
-        give_way = log.latency.give_way if in_pieces and log.latency.yield_point.bound else None
-        position = yield segment.writing(records, give_way)
+            segment = yield from begin_segment(log, _next_base(log, headers), now_ms)
+        position = yield segment.writing(records)
     except OSError as error:
         log.fail(error)
     finally:
         log.busy = False
     take_over(log, segment, records, headers, position)
+
+
+def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
+    """Return where a new segment begins: the end of the log, as a start takes a gap for a hole.
+
+    A batch that is out of its reach begins the segment itself.
+    """
+    last = headers[-1]
+    reach = last.base_offset + last.last_offset_delta - log.end_offset
+    return log.end_offset if reach <= LAST_RELATIVE else headers[0].base_offset
 
 
 def place(

@@ -16,7 +16,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
+from trio_kafka.log.files.operations import FileWork, run_in_threads
 from trio_kafka.scheduling.yield_point import YieldPoint
 
 T = TypeVar("T")
@@ -61,19 +61,18 @@ class DiskLatency:
         """True for a second after a long append."""
         return self.elapsed() < self.slow_until
 
-    def run_now(self, append: FileWork[T]) -> T:
-        """Perform an append in the loop, and note a long one."""
+    def begin(self) -> float:
+        """Begin to measure an append in the loop. Pass the result to `end`."""
         if self.suspect:
             self.watch()
-        elapsed, yielded_s = self.elapsed, self._yielded_s
-        began = elapsed()
-        result = run_now(append)
-        ended = elapsed()
-        if ended - began > LONG_APPEND_S:
-            ended -= self._yielded_s - yielded_s
-            if ended - began > LONG_APPEND_S:
-                self.held_up(began, ended)
-        return result
+        return self.elapsed() - self._yielded_s
+
+    def end(self, began: float) -> None:
+        """Note a long append. Appends nest: one task may serve at a yield point of another."""
+        ended = self.elapsed()
+        took_s = ended - self._yielded_s - began
+        if took_s > LONG_APPEND_S:
+            self.held_up(ended - took_s, ended)
 
     async def run_in_threads(self, append: FileWork[T]) -> T:
         """Perform an append in threads, and note a long one. Shielded."""

@@ -14,7 +14,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.files.names import LOG, SEGMENT_FILES, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import AppendBytes, GiveWay
-from trio_kafka.world.protocols import Buffer, Directory, File
+from trio_kafka.world.protocols import PIECE, Buffer, Directory, File
 
 _logger: Final = get_logger(__name__)
 
@@ -116,15 +116,20 @@ class SegmentFile:
         self._doubt()
         self.file.truncate(size)
 
-    def writing(self, records: Buffer, give_way: GiveWay | None) -> AppendBytes:
-        """Return the operation that writes batches; `wrote` comes next. OSError.
+    def write(self, records: Buffer, give_way: GiveWay | None) -> int:
+        """Write batches in the loop; return the position of the first. `wrote` comes next. OSError.
 
-        give_way: see `AppendBytes`.
+        give_way: called between pieces of large records; None: one piece.
         """
         file = self._file or self.file
-        if give_way is not None:
-            self._doubt()  # files are closed for others meanwhile: not this one
-        return AppendBytes(file, records, give_way)
+        if give_way is None or len(records) <= PIECE:
+            return file.append((records,))
+        self._doubt()  # files are closed for others meanwhile: not this one
+        return file.append_in_pieces(records, give_way)
+
+    def writing(self, records: Buffer) -> AppendBytes:
+        """Return the operation that writes batches as `write` does, in a thread."""
+        return AppendBytes(self._file or self.file, records)
 
     def hold(self) -> None:
         """Keep the file open until it is durable, as it will be written. Leases stay valid."""
@@ -132,6 +137,12 @@ class SegmentFile:
         if self._file is None:
             self._file = self.files.take(self) or self.files.open(self.directory, self._name)
             self.files.grows(self)
+
+    def rename_file(self, suffix: str) -> None:
+        """Add `suffix` to the name of the file, in place of an earlier suffix. OSError."""
+        name = offset_file(self.base_offset, LOG) + suffix
+        self.directory.rename(self._name, name)
+        self._name = name
 
     def trust(self) -> None:
         """Take the whole file for durable, as the process before has synced it."""

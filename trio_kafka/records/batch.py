@@ -45,6 +45,7 @@ __all__ = [
     "ProducerFields",
     "Record",
     "check_crc",
+    "close_batch",
     "decode_records",
     "encode_batch",
     "iterate_headers",
@@ -136,7 +137,7 @@ class BatchBody:
     max_timestamp: int = NO_TIMESTAMP
     last_delta: int = -1
     count: int = 0
-    _encoded: list[bytes] = field(factory=list)
+    encoded: list[bytes] = field(factory=list)  # sizes and records in turn
 
     def add(self, record: Record) -> None:
         """Add a record. Raises ValueError for an offset that does not fit."""
@@ -169,13 +170,8 @@ class BatchBody:
                 _encode_headers(headers) if headers else b"\0",
             )
         )
-        self._encoded += (encode_varint(len(body)), body)
+        self.encoded += (encode_varint(len(body)), body)
         self.count += 1
-
-    @property
-    def content(self) -> bytes:
-        """All records, encoded."""
-        return b"".join(self._encoded)
 
 
 def _encode_headers(headers: Headers) -> bytes:
@@ -220,19 +216,43 @@ def encode_batch(
         body = BatchBody(base_offset)
         for record in records:
             body.add(record)
+    return bytes(
+        close_batch(
+            body,
+            base_offset,
+            leader_epoch,
+            codec=codec,
+            level=level,
+            producer=producer,
+            attributes=attributes,
+        )[0]
+    )
+
+
+def close_batch(
+    body: BatchBody,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    *,
+    codec: Codec = Codec.NONE,
+    level: int | None = None,
+    producer: ProducerFields = NO_PRODUCER,
+    attributes: int = 0,
+) -> tuple[bytearray, BatchHeader]:
+    """Encode a batch as `encode_batch` does; return it with its header."""
     if body.last_delta < 0:
         raise ValueError("a batch without records: want at least one")
-    data = body.content
+    data = b"".join(body.encoded)
     if codec is not Codec.NONE:
         data = compress(codec, data, level)
-    covered = COVERED.pack(
-        attributes | codec,
-        body.last_delta,
-        NO_TIMESTAMP if body.base_timestamp is None else body.base_timestamp,
-        body.max_timestamp,
-        *producer,
-        body.count,
-    )
+    base_timestamp = NO_TIMESTAMP if body.base_timestamp is None else body.base_timestamp
+    attributes |= codec
+    last_delta, latest, count = body.last_delta, body.max_timestamp, body.count
+    covered = COVERED.pack(attributes, last_delta, base_timestamp, latest, *producer, count)
     crc = crc32c(data, crc32c(covered))
-    length = len(data) + SMALLEST_LENGTH
-    return UNCOVERED.pack(base_offset, length, leader_epoch, MAGIC, crc) + covered + data
+    before = (base_offset, len(data) + SMALLEST_LENGTH, leader_epoch, MAGIC, crc)
+    batch = bytearray(UNCOVERED.pack(*before))
+    batch += covered
+    batch += data
+    header = BatchHeader(*before, attributes, last_delta, base_timestamp, latest, *producer, count)
+    return batch, header

@@ -132,15 +132,22 @@ class InMemoryWorld(RealWorld):
         del threads  # nothing waits
         return self.disk.directory(os.path.abspath(path), create=create)
 
+    @property
+    def has_processes(self) -> bool:
+        return False
+
     async def run_in_process(
-        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
         """Run the job in this process: another one does not have the files."""
         steps = job(self.directory(path), *args)
+        started = trio.current_time()
         while True:
             await trio.lowlevel.checkpoint()
             try:
-                next(steps)
+                due_s = next(steps)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
+            if due_s is not None:
+                await trio.sleep_until(started + due_s)

@@ -2,12 +2,13 @@
 
 import pytest
 import trio
-from attrs import define, field
+from attrs import define, evolve, field
 
 from tests.log.kit import read_all
 from tests.replication.kit import Cluster, batch, open_cluster, state
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.rolling import skip_in_thread
 from trio_kafka.replication.append import append
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
@@ -247,3 +248,49 @@ async def test_hidden_records_do_not_move(world, autojump_clock, start: int) -> 
     assert on.partition.low_watermark == start
     write(on.partition)
     assert on.partition.log.end_offset == 18
+
+
+async def test_a_compacted_log_is_whole_after_a_crash_that_follows_its_move(
+    world, autojump_clock
+) -> None:
+    """Gaps that compaction has left at the end and between segments are no holes."""
+    on = await stage(world)
+    log = on.partition.log
+    write(on.partition)
+    async with log.writing:
+        await skip_in_thread(log, 50)
+    log.high_watermark = 50
+    write(on.partition)
+    async with log.writing:
+        await skip_in_thread(log, 90)
+    log.high_watermark = 90
+    here = on.cluster.logs.directory_of(on.partition.at)
+    await here.write_cleaned(log, 90)
+
+    await on.mover.run()
+    assert on.partition.log.end_offset == 90
+    on.cluster.logs.abandon()
+
+    cluster = await open_cluster(world, on.cluster.image, paths=PATHS)
+    again = cluster.replicas.partition("t", 0)
+    assert cluster.logs.directory_of(again.at).path == on.mover.directory.path
+    assert again.log.end_offset == 90
+    assert [one.offset for one in await read_all(again.log)] == [0, 1, 2, 50, 51, 52]
+
+
+async def test_batches_with_gaps_between_them_begin_segments_without_a_hole(
+    world, autojump_clock
+) -> None:
+    on = await stage(world)
+    on.mover.future.config = on.partition.log.config
+    write(on.partition)
+    log = on.partition.log
+    async with log.writing:
+        await skip_in_thread(log, 50)
+    write(on.partition)
+    on.mover.future.config = evolve(log.config, segment_bytes=log.size // 2 + 10)
+
+    while on.mover.copying.lag:
+        await on.mover.copying.copy(1)
+
+    assert [one.base_offset for one in on.mover.future.segments] == [0, 3]

@@ -18,6 +18,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import only_leaf
+from trio_kafka.log.cleaner.log_cleaner import LogCleaner
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.channel import RequestChannel
@@ -71,13 +72,16 @@ def make_parts(
     controller: Controller,
     replicas: ReplicaManager,
     lifecycle: Lifecycle,
+    cleaner: LogCleaner,
     topic_creation: TopicCreation,
     listeners: DynamicListeners,
 ) -> Parts:
     """Make the parts that handlers use as `context.<part>`."""
     config = context.config
+    replicas.moves.pausing = cleaner.states.paused
     return Parts(
         apis=apis,
+        cleaner=cleaner,
         node_id=context.node_id,
         cluster_id=metadata.cache.image.cluster_id,
         features=ClusterFeatures(metadata.cache, metadata.raft),

@@ -12,6 +12,7 @@ from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
+from trio_kafka.broker.parts.cleaner import make_cleaner, start_cleaner
 from trio_kafka.broker.parts.connections import start_limits
 from trio_kafka.broker.parts.groups import start_groups
 from trio_kafka.broker.parts.plugins import make_host, start_plugins
@@ -110,14 +111,14 @@ class Startup:
             controller=controller,
             replicas=replicas,
             lifecycle=lifecycle,
+            cleaner=make_cleaner(context, logs),
             topic_creation=creation,
             listeners=listeners,
         )
         # No checkpoint between the next two statements: no image may be published in between.
         dynamic = DynamicSettings(context.effective, metadata.cache.image)
         metadata.loader.add(dynamic)
-        dynamic.follow(lambda config: _resize(config.background_threads, logs, storage))
-        dynamic.follow(lambda config: _place(config, replicas, lifecycle))
+        dynamic.follow(lambda config: _obey(config, storage, replicas, lifecycle))
         await start_limits(context, parts.limits, dynamic)
         plane = make_data_plane(context, parts, dynamic)
         control = make_control_plane(context, parts)
@@ -132,6 +133,7 @@ class Startup:
             await start_snapshots(context, storage, metadata)
             await context.tasks.start("auto-topic-creation", creation.run)
             add_jobs(context.scheduler, context.config, logs, lambda: dynamic.config)
+            await start_cleaner(context, parts.cleaner, dynamic)
         with steps.step("registration"):
             await lifecycle.register(
                 advertised,
@@ -238,15 +240,13 @@ class Startup:
             self.context.tasks.fail(error)
 
 
-def _resize(threads: int, logs: LogManager, storage: Storage) -> None:
-    """Set the number of threads that work in each directory."""
-    logs.resize(threads)
-    storage.resize(threads)
-
-
-def _place(config: BrokerConfig, replicas: ReplicaManager, lifecycle: Lifecycle) -> None:
-    """Apply the cordoned directories, here and at the controller, and the rate of moves."""
+def _obey(
+    config: BrokerConfig, storage: Storage, replicas: ReplicaManager, lifecycle: Lifecycle
+) -> None:
+    """Apply settings of the directories: their threads, which are cordoned, the rate of moves."""
     logs = replicas.logs
+    logs.resize(config.background_threads)
+    storage.resize(config.background_threads)
     replicas.moves.pace.set_rate(config.replica_alter_log_dirs_io_max_bytes_per_second)
     logs.cordon(config.cordoned_log_dirs)
     lifecycle.cordon(

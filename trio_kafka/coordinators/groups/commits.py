@@ -63,7 +63,6 @@ def _commit(
         expires_ms, version = min(now_ms + asked.retention_ms, _LAST_MS), _WITH_EXPIRY
     codes: list[int] = []
     for topic, topic_id, partitions in asked.topics:
-        yield
         for partition, offset, leader_epoch, metadata in partitions:
             if metadata and not _fits(metadata, limit):
                 codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)

@@ -5,7 +5,6 @@ Many events of one request are submitted in steps.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from itertools import islice
 from math import inf
 from types import GeneratorType
@@ -66,7 +65,10 @@ class Submitter:
         COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE (also after the
         timeout).
         """
-        return self.submit_told(wait, group_id, event, partial(value_or_raise, make))
+        answer = (reply := self._ask(group_id, event)).answer
+        if answer is not NOT_YET:
+            return value_or_raise(make, answer)
+        return self._joint(wait, [reply], lambda answers: value_or_raise(make, answers[0]))
 
     def submit_told(self, wait: str, group_id: str, event: Event, make: Callable[[Any], T]) -> Any:
         """Submit an event; errors are passed to `make` like any answer."""

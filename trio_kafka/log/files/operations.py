@@ -9,7 +9,7 @@ import errno
 from collections.abc import Callable, Generator
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from trio_kafka.world.protocols import PIECE, Buffer, Directory, File
+from trio_kafka.world.protocols import Buffer, Directory, File
 
 T = TypeVar("T")
 
@@ -64,20 +64,13 @@ class ReadBytes(NamedTuple):
 
 
 class AppendBytes(NamedTuple):
-    """Append to a file. The result is the position of the first byte.
-
-    give_way: called between the pieces of a large append in the loop; None: one piece.
-    """
+    """Append to a file. The result is the position of the first byte."""
 
     file: File
     content: Buffer
-    give_way: GiveWay | None = None
 
     def now(self) -> int:
-        file, content, give_way = self
-        if give_way is None or len(content) <= PIECE:
-            return file.append((content,))
-        return file.append_in_pieces(content, give_way)
+        return self.file.append((self.content,))
 
     async def in_thread(self) -> int:
         return await self.file.append_slow((self.content,))

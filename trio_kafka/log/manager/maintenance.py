@@ -18,7 +18,7 @@ from trio_kafka.log.retention import delete_before, retain
 
 
 async def retain_all(logs: LogManager) -> int:
-    """Remove old segments of every log. Return their number."""
+    """Remove old segments of every log that is not compacted. Return their number."""
     await trio.lowlevel.checkpoint()
     gone = 0
     for directory in logs.online:
@@ -33,8 +33,9 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         with suppress(KafkaError, LogDirError):  # moved or deleted meanwhile; offline
             gone += await _delete_hidden(directory, log)
     for log in tuple(directory.logs.values()):
-        if log.closed or log.failed:
-            continue
+        if log.closed or log.failed or log.config.compacts or log.upkeep:
+            continue  # the cleaner removes segments of compacted logs
+        log.upkeep = "retention"
         try:
             gone += await retain(log, now_ms(), directory.write_start_offsets)
         except KafkaError:
@@ -44,6 +45,8 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         except OSError as error:
             directory.fail(error)
             break
+        finally:
+            log.upkeep = None
     return gone
 
 

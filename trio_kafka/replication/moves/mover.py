@@ -79,6 +79,7 @@ class Mover:
         """Move, and try again after errors that pass. A damaged batch fails the move."""
         while self.goes_on() and self.state != "done":
             try:
+                await self._take_cleaned_offset()
                 await self._move()
             except LogDirError as error:
                 self._fail(error)
@@ -91,6 +92,23 @@ class Mover:
                     return
                 _logger.warning("move delayed", partition=str(self.partition.at), reason=str(error))
                 await trio.sleep(BACKOFF_S)
+
+    async def _take_cleaned_offset(self) -> None:
+        """Let the target know how far the log was compacted: a start takes other gaps for holes."""
+        source = self.logs.directory_of(self.partition.at)
+        cleaned = None if source is None else source.cleaned(self.partition.at)
+        if cleaned is None:
+            await trio.lowlevel.checkpoint()
+            return
+        known = self.directory.cleaned(self.partition.at)
+        await sync(self.future)  # the first one forgets what was there before
+        try:
+            await self.directory.write_cleaned(
+                self.future, cleaned if known is None else min(known, cleaned)
+            )
+        except OSError as error:
+            self.directory.fail(error)
+            raise LogDirError(self.directory.path, str(error)) from error
 
     def _fail(self, error: Exception) -> None:
         self.state, self.reason = "failed", str(error)
