@@ -238,6 +238,22 @@ async def test_one_of_no_topic_stays_until_the_metadata_are_taken_over(
     assert len(logs.futures) == 1
 
 
+async def test_one_beside_its_log_is_deleted_unread(world, autojump_clock, caplog) -> None:
+    """A move that was cancelled before the log came here; the crash undid the new name."""
+    logs = await moving(world)
+    here = logs.directories[0].root
+    left = here.directory(future_name(T0, b"o" * 16), create=True)
+    left.create("leader-epoch-checkpoint").close()
+    await logs.directories[0].checkpoint()
+
+    logs = await next_life(world, logs)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert logs.get(T0).end_offset == 10
+    assert names(world, "/a") == ["t-0", "t-0-delete"]
+    assert "records are missing" not in caplog.text
+
+
 async def test_of_two_future_logs_one_is_kept(world, autojump_clock) -> None:
     logs = await moving(world)
     other = world.directory("/b").directory(future_name(T0, b"o" * 16), create=True)

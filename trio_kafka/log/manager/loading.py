@@ -146,14 +146,25 @@ class _Load:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
         elif mark == STRAY:
             self.logs.found_stray(f"{directory.path}/{name}")
+        elif mark == FUTURE and root.exists(str(partition)):
+            # Its log is here: a move that was cancelled, whose new name was not durable.
+            deleted = self.logs.marked(partition, DELETE)
+            root.rename(name, deleted)
+            self.logs.removal.add(directory, deleted, self.delete_delay_ms)
         else:
-            log = await self._open(directory, name, partition)
-            if directory.offline is not None:
-                log.abandon()
-            elif mark == FUTURE:
-                self._take_future(directory, log)
-            else:
-                self._take(directory, log)
+            await self._serve(directory, name, partition, is_future=mark == FUTURE)
+
+    async def _serve(
+        self, directory: LogDirectory, name: str, partition: TopicPartition, *, is_future: bool
+    ) -> None:
+        """Open a log or a future log, and keep it."""
+        log = await self._open(directory, name, partition)
+        if directory.offline is not None:
+            log.abandon()
+        elif is_future:
+            self._take_future(directory, log)
+        else:
+            self._take(directory, log)
 
     async def _open(self, directory: LogDirectory, name: str, partition: TopicPartition) -> Log:
         folder = directory.root.directory(name)
