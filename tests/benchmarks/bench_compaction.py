@@ -47,6 +47,7 @@ class Load:
 
 
 LOADS: Final = {
+    "one record": Load(1),
     "16 KiB": Load(160),
     "128 KiB lz4": Load(1280, Codec.LZ4),
     "128 KiB zstd": Load(1280, Codec.ZSTD),

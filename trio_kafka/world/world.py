@@ -21,7 +21,7 @@ class Crashed(BaseException):
     """
 
 
-class WorkerKilledError(Exception):
+class WorkerLostError(Exception):
     """Raised for a worker process that ended before its job."""
 
 
@@ -105,7 +105,7 @@ class World(Protocol):
 
         The job is a generator that yields at least once a millisecond; `try_read` may block in it.
         A number that it yields is the time at which it goes on, in seconds since its start.
-        Raises WorkerKilledError if another program has killed the process.
+        Raises WorkerLostError if another program has killed the process.
         It reads sealed files and writes new ones under temporary names; its caller renames them.
         """
 

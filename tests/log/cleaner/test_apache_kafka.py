@@ -20,7 +20,7 @@ from tests.log.cleaner.kit import (
 )
 from tests.log.cleaner.test_cleaning import PATHS, Written
 from trio_kafka.log.cleaner.job import CleaningJob, LastRecord
-from trio_kafka.log.files.names import LOG, TRANSACTION_INDEX, offset_file
+from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, offset_file
 from trio_kafka.log.index.transaction import ENTRY
 from trio_kafka.records.batch import Record, iterate_headers
 from trio_kafka.records.compression import Codec
@@ -62,26 +62,30 @@ def random_operations(chance: random.Random, now_ms: int, count: int) -> list[tu
     return found
 
 
-def written_log(chance: random.Random) -> Written:
-    log, now_ms = Written(), int(time.time() * 1000)
-    log.perform(random_operations(chance, now_ms, 300))
+def extend(log: Written, chance: random.Random, count: int) -> None:
+    """Write more to a log, and roll it, so that all but one record can be cleaned."""
+    now_ms = int(time.time() * 1000)
+    log.perform(random_operations(chance, now_ms, count))
     for producer in tuple(log.open):
         log.finish(producer, commit=True, time=now_ms)
     log.roll()
     log.perform([("data", -1, [Record(key=b"last", value=b"1")], Codec.NONE)])
+    log.roll()
+    log.perform([("data", -1, [Record(key=b"active", value=b"1")], Codec.NONE)])
     for base, batches in log.segments.items():
         # The leader epoch of a new topic; no checksum covers it.
         log.segments[base] = [one[:12] + bytes(4) + one[16:] for one in batches]
-    return log
 
 
-def replace_log(partition: Path, log: Written) -> None:
-    """Put our segments in the place of those of a stopped broker, which will recover them."""
-    for file in partition.iterdir():
-        if file.name != "partition.metadata":
-            file.unlink()
+def write_log(partition: Path, log: Written) -> None:
+    """Write the segments that a stopped broker does not have. It builds their indexes."""
     for base, batches in log.segments.items():
-        (partition / offset_file(base, LOG)).write_bytes(b"".join(batches))
+        file = partition / offset_file(base, LOG)
+        content = b"".join(batches)
+        if not file.exists() or file.read_bytes() != content:
+            file.write_bytes(content)
+            for other in (INDEX, TIME_INDEX, TRANSACTION_INDEX):
+                file.with_suffix(other).unlink(missing_ok=True)
 
 
 def wait_until_cleaned(checkpoint: Path, line: str) -> None:
@@ -108,29 +112,40 @@ def test_both_cleaners_leave_the_same_log(tmp_path: Path) -> None:
     for program in ("java", "mvn", "flock"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-    logs = [written_log(random.Random(seed)) for seed in SEEDS]
+    logs = [Written() for _ in SEEDS]
+    chances = [random.Random(seed) for seed in SEEDS]
     disabled = "log.cleaner.enable=false"
     with broker_process(tmp_path, disabled, command=apache_kafka_command) as kafka:
         create_topic(kafka)
         directory = kafka.data / "log"
-    for number, log in enumerate(logs):
-        replace_log(directory / f"{TOPIC}-{number}", log)
-    (directory / ".kafka_cleanshutdown").unlink()  # indexes and snapshots are built anew
+    partitions = [directory / f"{TOPIC}-{number}" for number in range(len(SEEDS))]
+    first_dirty = [0] * len(SEEDS)
+    # In the second round horizons of the first have passed.
+    for count in (300, 60):
+        for log, chance, partition in zip(logs, chances, partitions, strict=True):
+            extend(log, chance, count)
+            write_log(partition, log)
 
-    with broker_process(tmp_path, "log.cleaner.backoff.ms=100", command=apache_kafka_command):
-        for number, log in enumerate(logs):
+        with broker_process(tmp_path, "log.cleaner.backoff.ms=100", command=apache_kafka_command):
             checkpoint = directory / "cleaner-offset-checkpoint"
-            wait_until_cleaned(checkpoint, f"{TOPIC} {number} {max(log.segments)}")
+            for number, log in enumerate(logs):
+                wait_until_cleaned(checkpoint, f"{TOPIC} {number} {max(log.segments)}")
 
-    for number, log in enumerate(logs):
-        partition = directory / f"{TOPIC}-{number}"
-        theirs, entries = cleaned_by_kafka(partition, max(log.segments))
-        for columnar in PATHS:
-            batches, transactions = cleaned_by_us(log, theirs, columnar=columnar)
-            assert [seen(one) for one in batches] == [seen(one) for one in theirs]
-            untouched = {one for batch in log.segments.values() for one in batch}
-            assert untouched & set(batches) == untouched & set(theirs)
-            assert transactions == entries
+        for number, (log, partition) in enumerate(zip(logs, partitions, strict=True)):
+            active = max(log.segments)
+            theirs, entries = cleaned_by_kafka(partition, active)
+            for columnar in PATHS:
+                batches, transactions = cleaned_by_us(
+                    log, theirs, first_dirty[number], columnar=columnar
+                )
+                assert [seen(one) for one in batches] == [seen(one) for one in theirs]
+                untouched = {one for batch in log.segments.values() for one in batch}
+                assert untouched & set(batches) == untouched & set(theirs)
+                assert transactions == entries
+            log.segments = {0: theirs, active: log.segments[active]}
+            log.batches = [seen(one) for batch in log.segments.values() for one in batch]
+            log.aborted = [one for one in log.aborted if one.last_offset in {e[2] for e in entries}]
+            first_dirty[number] = active
 
 
 def create_topic(kafka: BrokerProcess) -> None:
@@ -157,16 +172,14 @@ def cleaned_by_kafka(partition: Path, active: int) -> tuple[list[bytes], list[tu
         if file.name != offset_file(active, TRANSACTION_INDEX)
         for entry in ENTRY.iter_unpack(file.read_bytes())
     ]
-    batches = [content[at : at + header.size] for at, header in iterate_headers(content)]
-    assert entries
-    return batches, entries
+    return [content[at : at + header.size] for at, header in iterate_headers(content)], entries
 
 
 def cleaned_by_us(
-    log: Written, theirs: list[bytes], *, columnar: bool
+    log: Written, theirs: list[bytes], first_dirty: int, *, columnar: bool
 ) -> tuple[list[bytes], list[tuple[int, ...]]]:
     """Clean the same log at the time at which Kafka did."""
-    (horizon,) = {one.horizon for one in map(seen, theirs)} - {None}
+    horizon = max(one.horizon or 0 for one in map(seen, theirs))
     active = max(log.segments)
     directory = new_directory()
     job = CleaningJob(
@@ -174,7 +187,7 @@ def cleaned_by_us(
         segments=write_segments(
             directory, {base: log.segments[base] for base in log.segments if base < active}
         ),
-        first_dirty_offset=0,
+        first_dirty_offset=first_dirty,
         first_uncleanable_offset=active,
         aborted=tuple(log.aborted),
         columnar=columnar,

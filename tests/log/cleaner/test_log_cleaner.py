@@ -195,3 +195,27 @@ async def test_a_change_of_settings_restarts_a_run(autojump_clock, world):
 
     assert log.size < before / 2
     assert log.upkeep is None
+
+
+async def test_an_idle_cleaner_looks_less_often_until_a_log_changes(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+    cleaner = new_cleaner(manager)
+    looks = []
+    find = cleaner._find_dirtiest
+
+    async def counted():
+        looks.append(trio.current_time())
+        return await find()
+
+    cleaner._find_dirtiest = counted
+    async with trio.open_nursery() as nursery:
+        await nursery.start(cleaner.run)
+        await trio.sleep(7 * 86_400)
+        assert 2000 < len(looks) < 2100
+        looks.clear()
+        for _ in range(60):
+            write(log, ("a", "1"))
+            await trio.sleep(10)
+        assert len(looks) >= 20
+        nursery.cancel_scope.cancel()

@@ -116,6 +116,19 @@ def test_a_batch_of_many_records_is_treated_in_pieces(make) -> None:
         assert len(steps) >= 8
 
 
+@pytest.mark.parametrize("make", [rows, columns])
+def test_the_map_is_freed_in_steps(make) -> None:
+    strategy = make(50_000) if make is rows else make()
+    batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(40_000)]))
+    finish(strategy.index("p", [batch], 0))
+    steps: list[Step] = []
+
+    finish(strategy.release(), steps)
+
+    assert len(steps) >= (5 if make is rows else 1)
+    assert all(isinstance(step, Pause) for step in steps)
+
+
 def test_the_map_is_never_overfilled() -> None:
     strategy = rows(300)
     batches = [

@@ -12,7 +12,7 @@ from trio_kafka.log.cleaner.job import CleaningJob
 from trio_kafka.log.cleaner.runner import Progress, _work, run_job
 from trio_kafka.records.batch import Record
 from trio_kafka.world.real import RealWorld
-from trio_kafka.world.world import WorkerKilledError
+from trio_kafka.world.world import WorkerLostError
 
 
 class Slices(RealWorld):
@@ -138,7 +138,7 @@ def test_a_worker_is_told_when_to_go_on():
 
 @pytest.mark.slow
 async def test_a_job_of_a_killed_process_says_so(tmp_path):
-    with pytest.raises(WorkerKilledError):
+    with pytest.raises(WorkerLostError):
         await RealWorld().run_in_process(_killed, str(tmp_path))
 
 

@@ -7,18 +7,22 @@ from typing import Final, NamedTuple
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.job import CleaningError, Compute, Work
+from trio_kafka.log.cleaner.old_formats import MAGIC_AT, SMALLEST, is_old, read_old
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.files.names import LOG, offset_file
 from trio_kafka.log.files.operations import OpenFile
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT
-from trio_kafka.records.compression import Codec, TooLargeError, decompress
+from trio_kafka.records.compression import TooLargeError, decompress
 from trio_kafka.records.header import (
+    CODEC_MASK,
     HEADER_SIZE,
     LENGTH_END,
+    MAGIC,
     BatchHeader,
     check_crc,
+    corrupt,
     read_header,
 )
 from trio_kafka.world.memory import new_buffer
@@ -28,16 +32,22 @@ PADDING: Final = 8  # readable bytes after the batches: `records.columnar` reads
 _LARGE: Final = 256 << 10  # a codec or a CRC over more bytes works in a thread
 _SMALL_OUTPUT: Final = 256 << 10
 _SMALL_INPUT: Final = 32 << 10
-_SMALLEST_MESSAGE: Final = 14  # bytes after the length, in format 0
-_BATCH_US: Final = 4.0
+_BATCH_US: Final = 2.5
 
 
 class Batch(NamedTuple):
-    """A whole batch: its position in the file, its header, and its bytes, header included."""
+    """A whole batch, or a message of an old format: its position in the file, its header, and its
+    bytes, header included.
+    """
 
     position: int
     header: BatchHeader
     data: memoryview
+
+    @property
+    def is_old(self) -> bool:
+        """True for a message of format 0 or 1, which is never looked into."""
+        return self.header.magic < MAGIC
 
     @property
     def block(self) -> memoryview:
@@ -131,52 +141,61 @@ class SegmentReader:
         return buffer[:filled]
 
     def _size_of_first(self, view: memoryview) -> int:
-        if len(view) < HEADER_SIZE:
-            raise self.damaged(self._position, f"{len(view)} bytes, want {HEADER_SIZE} of a header")
+        left = len(view)
+        if left < SMALLEST or (left < HEADER_SIZE and not is_old(view, 0)):
+            raise self.damaged(self._position, f"{left} bytes, want {HEADER_SIZE} of a header")
         return int.from_bytes(view[8:LENGTH_END], "big", signed=True) + LENGTH_END
 
     def _parse(self, view: memoryview, skip_below: int) -> Work[list[Batch]]:
         """Return the whole batches of a view, and go on after them."""
         found: list[Batch] = []
-        at, size = 0, len(view)
-        while size - at >= HEADER_SIZE:
+        at, end = 0, len(view) - SMALLEST
+        while at <= end:
             position = self._position + at
             try:
-                header = read_header(view, at)
-                if header.size > size - at:
+                header = _header_at(view, at)
+                if header is None:
                     break
+                size = header.length + LENGTH_END
                 self._check_offsets(header, position)
-                after = at + header.size
-                if header.last_offset >= skip_below:
-                    if header.size > _LARGE:
-                        yield Compute(partial(check_crc, view, at, header))
-                    else:
+                if self._next_offset > skip_below:
+                    if header.magic == MAGIC and size <= _LARGE:
                         check_crc(view, at, header)
-                    found.append(Batch(position, header, view[at:after]))
+                    elif header.magic == MAGIC:
+                        yield Compute(partial(check_crc, view, at, header))
+                    found.append(Batch(position, header, view[at : at + size]))
             except KafkaError as error:
-                length = int.from_bytes(view[at + 8 : at + LENGTH_END], "big", signed=True)
-                old = error.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-                if old and length < _SMALLEST_MESSAGE:
-                    raise self.damaged(position, f"no batch: length {length}") from None
-                if old:
-                    raise self.damaged(position, "records of message format 0 or 1") from None
                 raise self.damaged(position, str(error.message)) from None
-            self._next_offset = header.next_offset
-            at = after
+            at += size
             if self._pace.due(_BATCH_US):
                 yield self._pace.pause()
         self._position += at
         return found
 
     def _check_offsets(self, header: BatchHeader, position: int) -> None:
-        """Compare offsets, which no CRC covers, with those of the neighbours."""
-        base, last = header.base_offset, header.last_offset
+        """Compare offsets, which no CRC covers, with those of the neighbours; go on after them."""
+        base = header.base_offset
+        last = base + header.last_offset_delta
         if not self._next_offset <= base <= last < self._end_offset or header.count < 0:
             raise self.damaged(
                 position,
                 f"offsets {base} to {last} and {header.count} records, want offsets from"
                 f" {self._next_offset} to {self._end_offset - 1}",
             )
+        self._next_offset = last + 1
+
+
+def _header_at(view: memoryview, at: int) -> BatchHeader | None:
+    """Return the header of the batch at `at`; None: the view ends before it. KafkaError."""
+    left = len(view) - at
+    if view[at + MAGIC_AT] in (0, 1):
+        if is_old(view, at):
+            return read_old(view, at)
+        raise corrupt(f"no batch at position {at}: its length is too small")
+    if left < HEADER_SIZE:
+        return None
+    header = read_header(view, at)
+    return header if header.length <= left - LENGTH_END else None
 
 
 def unpack(batch: Batch) -> Work[bytes]:
@@ -184,9 +203,9 @@ def unpack(batch: Batch) -> Work[bytes]:
 
     Small ones at once, others in a thread, bounded as for consumers.
     """
+    if not batch.header.attributes & CODEC_MASK:
+        return bytes(batch.data[HEADER_SIZE:])
     codec, block = batch.header.codec, batch.block
-    if codec is Codec.NONE:
-        return bytes(block)
     if len(block) <= _SMALL_INPUT:
         try:
             return decompress(codec, block, _SMALL_OUTPUT)

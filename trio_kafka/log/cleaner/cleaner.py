@@ -34,7 +34,7 @@ from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.segment import Segment
 from trio_kafka.scheduling.chunked_work import in_slices
-from trio_kafka.world.world import WorkerKilledError
+from trio_kafka.world.world import WorkerLostError
 
 _PRODUCERS: Final = 1000  # handled at a time: 0.5 ms
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -164,7 +164,7 @@ def _passes(error: Exception) -> bool:
     """Return whether a run that failed may succeed later, as the log is not damaged."""
     if isinstance(error, OSError) and error.errno in _FULL:
         return True
-    return isinstance(error, WorkerKilledError) or is_exhaustion(error)
+    return isinstance(error, WorkerLostError) or is_exhaustion(error)
 
 
 async def _make_durable(log: Log, directory: LogDirectory, end_offset: int) -> None:

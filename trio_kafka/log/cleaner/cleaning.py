@@ -35,6 +35,7 @@ from trio_kafka.log.cleaner.transactions import Transactions
 from trio_kafka.world.protocols import Directory
 
 _SMALLEST_BUFFER: Final = 4096
+_PLAN_US: Final = 1.5
 
 
 def clean(directory: Directory, job: CleaningJob) -> Cleaning:
@@ -43,8 +44,14 @@ def clean(directory: Directory, job: CleaningJob) -> Cleaning:
     Raises CleaningError for damage, OSError. Then the caller removes the new files.
     """
     pace = Pace()
-    run = _Run(directory, job, pace, _records(job, pace))
-    return (yield from run.clean())
+    records = _records(job, pace)
+    try:
+        cleaned = yield from _Run(directory, job, pace, records).clean()
+    except Exception:
+        yield from records.release()
+        raise
+    yield from records.release()
+    return cleaned
 
 
 def _records(job: CleaningJob, pace: Pace) -> Records:
@@ -93,7 +100,7 @@ class _Run:
             groups.append(  # noqa: PERF401 - it yields
                 (yield from self._clean_group(group, filtering, transactions))
             )
-        yield self._pace.pause()
+        yield self._pace.pause()  # reports the last bytes
         return Cleaned(
             end_offset=end_offset,
             groups=tuple(groups),
@@ -153,6 +160,8 @@ class _Run:
         wanted: list[int] = []
         for number, batch in enumerate(batches):
             header = batch.header
+            if batch.is_old:
+                continue
             if header.is_control:
                 try:
                     kind = yield from control_kind(batch)
@@ -161,6 +170,8 @@ class _Run:
                 transactions.see_control(header, kind)
             elif not transactions.see_data(header):
                 wanted.append(number)
+            if self._pace.due(_PLAN_US):
+                yield self._pace.pause()
         count = yield from self._records.index(
             reader.path, [batches[number] for number in wanted], self._job.first_dirty_offset
         )

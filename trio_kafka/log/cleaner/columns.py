@@ -76,6 +76,10 @@ class Columns:
         yield from self._rest(window)
         return [Survivors(*one) for one in found]
 
+    def release(self) -> Work[None]:
+        """See `rows.Records`. One array needs no steps."""
+        yield self._pace.pause()
+
     def _fill(self, path: str, batches: Sequence[Batch]) -> Work[list[Batch]]:
         """Decompress the first batches, at least one, into `_blocks`."""
         window: list[Batch] = []

@@ -28,7 +28,8 @@ from trio_kafka.world.protocols import Buffer
 
 _LARGE: Final = 32 << 10
 _SHIFT_US: Final = 1.1
-_BATCH_US: Final = 4.0
+_PLAN_US: Final = 2.0
+_BATCH_US: Final = 3.0
 
 
 def control_kind(batch: Batch) -> Work[ControlType | None]:
@@ -67,7 +68,9 @@ class Filter:
         actions: list[Work[None] | None] = []  # of each batch; None: the next one of `data`
         for batch in batches:
             header = batch.header
-            if header.is_control:
+            if batch.is_old:
+                actions.append(self._copy(batch, new))
+            elif header.is_control:
                 try:
                     kind = yield from control_kind(batch)
                 except KafkaError as error:
@@ -79,6 +82,8 @@ class Filter:
             else:
                 data.append(batch)
                 actions.append(None)
+            if self._pace.due(_PLAN_US):
+                yield self._pace.pause()
         rest: deque[tuple[Batch, Survivors]] = deque()
         for action in actions:
             if action is not None:
@@ -90,21 +95,30 @@ class Filter:
                 )
                 rest.extend(zip(data, found, strict=False))
                 del data[: len(found)]
-            yield from self._treat_data(*rest.popleft(), new)
+            batch, survivors = rest.popleft()
+            if survivors.kept and survivors.content is not None:
+                yield from self._rebuild(batch, survivors, new, begins=survivors.tombstones)
+            self._note(batch, survivors, new)
+            if self._pace.due(_BATCH_US):
+                yield self._pace.pause()
 
-    def _treat_data(self, batch: Batch, survivors: Survivors, new: NewSegment) -> Work[None]:
-        """Keep the surviving records of a batch of data."""
+    def _copy(self, batch: Batch, new: NewSegment) -> Work[None]:
+        """Keep a message of an old format."""
         self.messages_read += batch.header.count
-        self.invalid += survivors.invalid
-        self._pace.offset = batch.header.next_offset
-        if not survivors.kept:
-            self._keep_empty(batch.header, new)
-        elif survivors.content is None:
-            self._keep(batch, new)
-        else:
-            yield from self._rebuild(batch, survivors, new, begins=survivors.tombstones)
+        self._keep(batch, new)
         if self._pace.due(_BATCH_US):
             yield self._pace.pause()
+
+    def _note(self, batch: Batch, survivors: Survivors, new: NewSegment) -> None:
+        """Count the records of a batch of data, and keep it unless it was rebuilt."""
+        header = batch.header
+        self.messages_read += header.count
+        self.invalid += survivors.invalid
+        self._pace.offset = header.next_offset
+        if not survivors.kept:
+            self._keep_empty(header, new)
+        elif survivors.content is None:
+            self._keep(batch, new)
 
     def _treat_control(self, batch: Batch, new: NewSegment, *, may_go: bool) -> Work[None]:
         """Keep a control batch. If it may go, let its time begin, and remove it afterwards."""

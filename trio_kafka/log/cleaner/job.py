@@ -143,7 +143,7 @@ class Cleaned:
 
 
 class CleaningError(Exception):
-    """Raised for a log that cannot be cleaned: damage, or a format of old brokers.
+    """Raised for a log that cannot be cleaned: damage, or a key map that is too small.
 
     path, position: file and byte of the batch. Can be sent between processes.
     """

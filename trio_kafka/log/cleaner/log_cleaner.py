@@ -2,8 +2,9 @@
 
 Each task takes the dirtiest log that is due and compacts it; then it removes the segments of
 compacted logs that retention no longer keeps. Without a log that is due it pauses for
-`log.cleaner.backoff.ms`. A log that cannot be compacted is set aside, and the others go on. A
-change of settings cancels the runs, which begin again.
+`log.cleaner.backoff.ms`, and up to five minutes while no log changes, so that an idle broker
+sleeps. A log that cannot be compacted is set aside, and the others go on. A change of settings
+cancels the runs, which begin again.
 Source: Kafka's LogCleaner.
 """
 
@@ -32,6 +33,8 @@ from trio_kafka.log.retention import retain
 from trio_kafka.log.rolling import roll
 
 T = TypeVar("T")
+_LONGEST_PAUSE_S: Final = 300.0  # while nothing changes
+_MOST_DOUBLINGS: Final = 20
 _logger: Final = get_logger(__name__)
 
 
@@ -52,6 +55,9 @@ class Cleaner:
     runs: int = field(default=0, init=False)
     since: float = field(default=0.0, init=False)
     failed: bool = field(default=False, init=False)
+    # Rounds without a change of any log, and the state of all logs after the last one.
+    idle: int = field(default=0, init=False)
+    seen: tuple[int, ...] = field(default=(), init=False)
 
     def figures(self) -> Figures:
         """Return figures for the tree."""
@@ -143,12 +149,32 @@ class LogCleaner:
                     await self._remove_old_segments()
                     self.states.forget_closed()
                     if not found:
-                        await trio.sleep(self.settings.backoff_ms / 1000)
+                        await trio.sleep(self._pause_s(cleaner))
             except InvariantError:
                 raise
             except Exception:
                 cleaner.failed = True
                 _logger.exception("cleaner stopped", cleaner=cleaner.number)
+
+    def _pause_s(self, cleaner: Cleaner) -> float:
+        """Return the pause of a cleaner that found nothing to do: longer while nothing changes."""
+        seen = self._state()
+        cleaner.idle = min(cleaner.idle + 1, _MOST_DOUBLINGS) if seen == cleaner.seen else 0
+        cleaner.seen = seen
+        backoff_s = self.settings.backoff_ms / 1000
+        return min(backoff_s * float(1 << cleaner.idle), max(backoff_s, _LONGEST_PAUSE_S))
+
+    def _state(self) -> tuple[int, ...]:
+        """Return what a change of any compacted log changes."""
+        count = end = start = committed = configs = 0
+        for log in self._logs.logs:
+            if log.config.compacts:
+                count += 1
+                end += log.end_offset
+                start += log.start_offset
+                committed += log.high_watermark
+                configs += id(log.config)
+        return count, end, start, committed, configs
 
     # Selection
 

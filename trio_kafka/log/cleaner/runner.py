@@ -58,7 +58,7 @@ async def run_job(
     bytes_per_second: float | None,
     progress: Progress,
 ) -> Cleaned:
-    """Run a job. CleaningError, OSError; WorkerKilledError if its process was killed."""
+    """Run a job. CleaningError, OSError; WorkerLostError if its process was killed."""
     if world.has_processes:
         return await world.run_in_process(_work, directory.path, job, bytes_per_second)
     run = clean(directory, job)

@@ -19,7 +19,7 @@ from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.real.watchdog_thread import run_watchdog_thread
-from trio_kafka.world.world import WatchdogThread, WorkerKilledError
+from trio_kafka.world.world import WatchdogThread, WorkerLostError
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ class RealWorld:
                     partial(_run_job, job, path, *args), kill_on_cancel=True
                 )
         except trio_parallel.BrokenWorkerError as error:
-            raise WorkerKilledError(str(error)) from error
+            raise WorkerLostError(str(error)) from error
         return done
 
     async def start_child(
