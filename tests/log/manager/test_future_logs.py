@@ -1,6 +1,7 @@
 """Future logs: created, promoted, dropped, and found again after a crash at any step."""
 
 import pytest
+import trio
 
 from tests.log.kit import append, batch, read_all
 from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, start, started
@@ -84,6 +85,22 @@ async def test_a_promoted_log_has_the_name_and_the_other_is_deleted(world, autoj
     assert len(await read_all(future)) == 11
     with pytest.raises(InvariantError):
         logs.promote(T0)
+
+
+async def test_the_old_files_stay_until_the_new_name_is_durable(world, autojump_clock) -> None:
+    logs = await moving(world)
+    world.universe.fault = lambda machine, call, target: (
+        5.0 if call == "sync_directory" and target == "/b" else None
+    )
+    async with trio.open_nursery() as nursery:
+        await nursery.start(logs.run)
+        logs.promote(T0)
+
+        await trio.sleep(4)
+        assert len(logs.removal) == 0
+        await trio.sleep(4)
+        assert len(logs.removal) == 1
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_dropped_future_log_is_deleted(world, autojump_clock) -> None:

@@ -1,5 +1,7 @@
 """One move: its steps, what stops it, and that nothing is lost meanwhile."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
 from attrs import define, evolve, field
@@ -7,8 +9,10 @@ from attrs import define, evolve, field
 from tests.log.kit import read_all
 from tests.replication.kit import Cluster, batch, open_cluster, state
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.log.rolling import skip_in_thread
+from trio_kafka.log.retention import delete_before
+from trio_kafka.log.rolling import roll, skip_in_thread
 from trio_kafka.replication.append import append
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
@@ -26,9 +30,10 @@ class Stage:
     mover: Mover
     assigned: list[str] = field(factory=list)
     refusals: int = 0
+    while_assigned: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
     async def assign(self, partition: Partition, directory: LogDirectory) -> None:
-        await trio.lowlevel.checkpoint()
+        await self.while_assigned()
         if self.refusals:
             self.refusals -= 1
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller")
@@ -112,6 +117,7 @@ async def test_what_is_appended_meanwhile_moves_too(world, autojump_clock) -> No
 
     assert on.mover.state == "done"
     assert written > 25
+    assert on.cluster.replicas.queued_appends._written > 0  # during the switch
     records = await read_all(on.partition.log)
     assert [record.offset for record in records] == list(range(3 * written))
 
@@ -130,6 +136,43 @@ async def test_what_was_durable_is_durable_before_the_logs_change_places(
 
         assert on.mover.future.recovery_point >= 15
         nursery.cancel_scope.cancel()
+
+
+async def test_what_becomes_durable_before_the_switch_is_durable_after_it(
+    world, autojump_clock
+) -> None:
+    on = await stage(world)
+    write(on.partition)
+
+    async def write_durably() -> None:
+        write(on.partition)
+        await sync(on.mover.log)
+
+    on.while_assigned = write_durably
+    await on.mover.run()
+
+    assert on.mover.state == "done"
+    assert on.mover.log.recovery_point == 6
+    assert on.partition.log.recovery_point == 6
+
+
+async def test_producers_whose_batches_are_gone_are_known_in_the_next_life(
+    world, autojump_clock
+) -> None:
+    on = await stage(world)
+    log = on.partition.log
+    append(on.partition, batch(1, producer_id=7, producer_epoch=0, base_sequence=0), acks=1)
+    roll(log)
+    write(on.partition)
+    log.set_start_offset(1)
+    await delete_before(log, 1, trio.lowlevel.checkpoint)
+
+    await on.mover.run()
+    await on.cluster.logs.close()
+
+    cluster = await open_cluster(world, on.cluster.image, paths=PATHS)
+    again = cluster.replicas.partition("t", 0).log
+    assert [one.producer_id for one in again.producers] == [7]
 
 
 async def test_the_metadata_are_asked_again_until_they_know_the_directory(

@@ -19,11 +19,9 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.durability.sync import sync, sync_now
-from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.producer_snapshots import write_snapshot
 from trio_kafka.replication.moves.copying import Copying
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
@@ -153,7 +151,6 @@ class Mover:
             if not self.goes_on() or future.end_offset != log.end_offset:
                 return False
             self.copying.hand_over()
-            self._write_producers()
             self.logs.promote(self.partition.at)
             self.partition.replace_log(future)
         finally:
@@ -165,20 +162,6 @@ class Mover:
             "replica moved", partition=str(self.partition.at), to=path, bytes=self.copying.bytes
         )
         return True
-
-    def _write_producers(self) -> None:
-        """Write a snapshot of the producers, also of those whose batches are gone.
-
-        Without it, as without a descriptor, the next start knows those in the batches only.
-        """
-        future = self.future
-        files = future.segments.active.files
-        work = write_snapshot(future.directory, files, future.end_offset, future.producers)
-        try:
-            future.unsynced.wrote(run_now(work))
-        except (KafkaError, OSError) as error:
-            path = future.directory.path
-            _logger.warning("producer snapshot not written", path=path, reason=str(error))
 
     @contextmanager
     def _shield(self) -> Iterator[None]:
