@@ -10,10 +10,12 @@ from tests.log.kit import read_all
 from tests.replication.kit import Cluster, batch, open_cluster, state
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.rolling import roll, skip_in_thread
 from trio_kafka.replication.append import append
+from trio_kafka.replication.moves import copying
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
@@ -337,3 +339,23 @@ async def test_batches_with_gaps_between_them_begin_segments_without_a_hole(
         await on.mover.copying.copy(1)
 
     assert [one.base_offset for one in on.mover.future.segments] == [0, 3]
+
+
+async def test_a_start_that_overtakes_the_copy_is_followed(
+    world, autojump_clock, monkeypatch
+) -> None:
+    on = await stage(world)
+    write(on.partition, 5)
+    read = copying.read_bytes
+    starts = iter([4, 7])
+
+    async def read_late(log: Log, *arguments: int) -> bytes:
+        log.set_start_offset(next(starts, 0))
+        return await read(log, *arguments)
+
+    monkeypatch.setattr(copying, "read_bytes", read_late)
+    await on.mover.run()
+
+    assert on.mover.state == "done"
+    assert on.partition.log.start_offset == 7
+    assert [one.offset for one in await read_all(on.partition.log)] == list(range(7, 15))

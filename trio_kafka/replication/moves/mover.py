@@ -30,7 +30,6 @@ BACKOFF_S: Final = 1.0  # the default of replica.fetch.backoff.ms
 LONGEST_SWITCH_S: Final = 30.0
 MOST_AT_SWITCH: Final = 4 << 20  # bytes that are copied while appends wait
 _PIECE_AT_SWITCH: Final = 1 << 20
-_EARLIER: Final = {ErrorCode.CORRUPT_MESSAGE, ErrorCode.OFFSET_OUT_OF_RANGE}
 # Commits the directory of a replica to the metadata. Raises KafkaError.
 Assign = Callable[[Partition, LogDirectory], Awaitable[None]]
 _logger: Final = get_logger(__name__)
@@ -85,9 +84,11 @@ class Mover:
             except KafkaError as error:
                 if not self.goes_on():
                     return
-                if error.code in _EARLIER:
+                if error.code is ErrorCode.CORRUPT_MESSAGE:
                     self._fail(error)
                     return
+                if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                    continue  # the start of the log has just passed the end of the copy
                 _logger.warning("move delayed", partition=str(self.partition.at), reason=str(error))
                 await trio.sleep(BACKOFF_S)
 
