@@ -1,4 +1,5 @@
 import logging
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -8,7 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from trio_kafka.errors import InvariantError
 from trio_kafka.introspect.tree import Node
-from trio_kafka.periodic_jobs import Scheduler
+from trio_kafka.periodic_jobs import JobNotRunError, Scheduler, UnknownJobError
 
 
 def new_scheduler():
@@ -331,3 +332,208 @@ def test_every_job_runs_as_often_as_its_interval_says_and_never_earlier_than_all
             d - interval * 0.1 - 1e-6 <= t <= d + 1e-6 for t, d in zip(at, due, strict=False)
         )
         assert due[len(at)] > span + 0.5 - 1e-6
+
+
+@asynccontextmanager
+async def running_scheduler():
+    scheduler = new_scheduler()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        yield scheduler
+        nursery.cancel_scope.cancel()
+
+
+async def test_any_job_is_run_now_and_its_next_run_stays_due_when_it_was(autojump_clock):
+    job = Runs()
+    async with running_scheduler() as scheduler:
+        scheduler.every("retention", 10, job)
+        await trio.sleep(4)
+
+        run = await scheduler.run_now("retention")
+        await trio.sleep(17)
+
+    assert (run.name, run.took_s, run.error) == ("retention", 0, None)
+    assert job.at == [4, 10, 20]
+
+
+async def test_a_disarmed_job_is_run_now_and_stays_disarmed(autojump_clock):
+    job = Runs()
+    async with running_scheduler() as scheduler:
+        made = scheduler.every("removal", 10, job, armed=False)
+
+        await scheduler.run_now("removal")
+        await trio.sleep(100)
+
+        assert not made.armed
+    assert job.at == [0]
+
+
+async def test_a_job_that_arms_itself_when_it_is_run_now_stays_armed(autojump_clock):
+    async with running_scheduler() as scheduler:
+        made = scheduler.every("removal", 10, lambda: made.arm(3), armed=False)
+
+        await scheduler.run_now("removal")
+
+        assert scheduler.statuses[0].next_in_s == 3
+
+
+async def test_a_run_now_waits_for_the_job_in_hand_and_for_its_own_end(autojump_clock):
+    at = []
+
+    async def slow():
+        at.append(trio.current_time())
+        await trio.sleep(5)
+
+    async with running_scheduler() as scheduler:
+        scheduler.every("slow", 100, slow, delay_s=1)
+        await trio.sleep(2)
+
+        run = await scheduler.run_now("slow")
+
+        assert trio.current_time() == 11
+    assert (at, run.took_s) == ([1, 6], 5)
+
+
+async def test_calls_before_a_run_begins_share_it_and_later_ones_do_not(autojump_clock):
+    runs = []
+
+    async def slow():
+        runs.append(trio.current_time())
+        await trio.sleep(5)
+
+    async with running_scheduler() as scheduler:
+        scheduler.every("slow", 100, slow)
+        async with trio.open_nursery() as callers:
+            for delay_s in (0, 0, 1, 2):
+
+                async def call(delay_s=delay_s):
+                    await trio.sleep(delay_s)
+                    await scheduler.run_now("slow")
+
+                callers.start_soon(call)
+
+    assert runs == [0, 5]
+
+
+async def test_a_job_that_fails_when_it_is_run_now_says_so_and_the_scheduler_goes_on(
+    autojump_clock,
+):
+    def fail():
+        raise OSError("disk")
+
+    async with running_scheduler() as scheduler:
+        scheduler.every("bad", 10, fail)
+
+        run = await scheduler.run_now("bad")
+
+        assert run.error == "OSError: disk"
+        assert scheduler.statuses[0].failures == 1
+        assert (await scheduler.run_now("bad")).error == "OSError: disk"
+
+
+async def test_jobs_that_are_due_run_between_two_runs_now(autojump_clock):
+    often, due = Runs(), Runs()
+
+    async def slow():
+        often()
+        await trio.sleep(1)
+
+    async with running_scheduler() as scheduler:
+        scheduler.every("often", 1000, slow)
+        scheduler.every("due", 2, due)
+        for _ in range(8):
+            await scheduler.run_now("often")
+
+    assert len(due.at) >= 3
+
+
+async def test_an_unknown_job_is_named_with_those_that_there_are(autojump_clock):
+    async with running_scheduler() as scheduler:
+        scheduler.every("a", 10, Runs())
+        scheduler.every("b", 10, Runs())
+
+        with pytest.raises(UnknownJobError, match="no job 'c': there are a, b"):
+            await scheduler.run_now("c")
+
+
+async def test_without_a_running_scheduler_no_job_is_run_now(autojump_clock):
+    async with running_scheduler() as scheduler:
+        scheduler.every("a", 10, Runs())
+
+    with pytest.raises(JobNotRunError, match="not running"):
+        await scheduler.run_now("a")
+
+
+async def test_a_run_now_ends_with_the_scheduler(autojump_clock):
+    failed = []
+    async with trio.open_nursery() as outer, running_scheduler() as scheduler:
+        scheduler.every("long", 10, trio.sleep_forever, delay_s=0)
+        scheduler.every("a", 10, Runs())
+        await wait_all_tasks_blocked()
+
+        async def call():
+            try:
+                await scheduler.run_now("a")
+            except JobNotRunError as error:
+                failed.append(str(error))
+
+        outer.start_soon(call)
+        await wait_all_tasks_blocked()
+
+    assert failed == ["job a: it was cancelled, or the scheduler ended"]
+
+
+async def test_a_job_that_is_cancelled_before_its_run_now_ends_the_call(autojump_clock):
+    async with running_scheduler() as scheduler:
+        scheduler.every("slow", 10, lambda: trio.sleep(5), delay_s=0)
+        made = scheduler.every("a", 10, Runs())
+        await wait_all_tasks_blocked()
+        async with trio.open_nursery() as callers:
+
+            async def call():
+                with pytest.raises(JobNotRunError):
+                    await scheduler.run_now("a")
+
+            callers.start_soon(call)
+            await wait_all_tasks_blocked()
+            made.cancel()
+
+
+async def test_a_job_cannot_wait_for_a_job(autojump_clock):
+    async with running_scheduler() as scheduler:
+        scheduler.every("other", 10, Runs())
+        scheduler.every("asks", 10, lambda: scheduler.run_now("other"))
+
+        run = await scheduler.run_now("asks")
+
+    assert run.error is not None
+    assert "a job cannot wait for another one" in run.error
+
+
+async def test_a_cancelled_call_lets_the_job_go_on(autojump_clock):
+    ended = []
+
+    async def slow():
+        await trio.sleep(5)
+        ended.append(trio.current_time())
+
+    async with running_scheduler() as scheduler:
+        scheduler.every("slow", 100, slow)
+        with trio.move_on_after(1):
+            await scheduler.run_now("slow")
+        await trio.sleep(10)
+
+    assert ended == [5]
+
+
+async def test_every_job_is_listed_with_its_runs(autojump_clock):
+    async with running_scheduler() as scheduler:
+        scheduler.every("b", 10, Runs())
+        scheduler.every("a", 30, Runs(), armed=False)
+        await trio.sleep(12)
+
+        found = scheduler.statuses
+
+    assert [(one.name, one.interval_s, one.runs) for one in found] == [("a", 30, 0), ("b", 10, 1)]
+    assert (found[0].next_in_s, found[0].last_ago_s) == (None, None)
+    assert (found[1].next_in_s, found[1].last_ago_s) == (8, 2)

@@ -4,17 +4,19 @@ The task sleeps until the first armed job is due; without one it sleeps for ever
 disarms it while there is nothing to do. Jobs that are nearly due run with the first one, so
 periodic work wakes the loop once. A job that raises is logged, counted and run again; only
 InvariantError is raised. A job that takes long delays the others: its work belongs in another task.
-Jobs are added and armed inside `trio.run`.
+Jobs are added and armed inside `trio.run`. `Scheduler.run_now` runs any job at once, armed or not;
+its next run is due when it was.
 """
 
 from collections.abc import Awaitable, Callable
 from math import inf
 from typing import Final, NoReturn
 
+import attrs
 import trio
 from attrs import field
 
-from trio_kafka.attributes import define
+from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import InvariantError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
@@ -23,6 +25,46 @@ Action = Callable[[], Awaitable[None] | None]
 
 _log: Final = get_logger(__name__)
 _EARLY: Final = 0.1  # share of its interval by which a job may run early, with another one
+
+
+class UnknownJobError(ValueError):
+    """There is no job with this name; the message lists those that there are."""
+
+
+class JobNotRunError(RuntimeError):
+    """The scheduler ended, or the job was cancelled, before it could run."""
+
+
+@frozen(kw_only=True)
+class JobRun:
+    """One run of a job. error: type and message of what it raised; None: nothing."""
+
+    name: str
+    took_s: float
+    error: str | None = None
+
+
+@frozen(kw_only=True)
+class JobStatus:
+    """A job at one moment. next_in_s: None while it is disarmed; last_ago_s: None before a run."""
+
+    name: str
+    interval_s: float
+    next_in_s: float | None
+    last_ago_s: float | None
+    last_took_s: float
+    running: bool
+    runs: int
+    failures: int
+    last_error: str | None
+
+
+@define(eq=False)
+class _Asked:
+    """A run that `run_now` has asked for. run: None: the job could not run."""
+
+    done: trio.Event = field(factory=trio.Event)
+    run: JobRun | None = None
 
 
 @define(eq=False)
@@ -84,11 +126,16 @@ class Job:
         """Time at which it is due; infinity if it is not armed."""
         return inf if self._due is None else self._due
 
-    async def run(self) -> None:
-        """Run once. The next run is due an interval after this start, and not before its end."""
+    async def run(self, *, early: bool = False) -> JobRun:
+        """Run once. The next run is due an interval after this start, and not before its end.
+
+        early: the next run stays due when it was; a disarmed job stays disarmed.
+        """
         started = self._last_run = trio.current_time()
-        self._due = started + self._interval_s
+        if not early:
+            self._due = started + self._interval_s
         self._runs += 1
+        failed: str | None = None
         try:
             with trio.CancelScope() as self._scope:
                 waiting = self._action()
@@ -98,7 +145,7 @@ class Job:
             if _is_fatal(error):
                 raise
             self._failures += 1
-            self._last_error = f"{type(error).__name__}: {error}"
+            failed = self._last_error = f"{type(error).__name__}: {error}"
             _log.exception("job failed", job=self.name, failures=self._failures)
         finally:
             self._scope = None
@@ -106,19 +153,27 @@ class Job:
             self._last_s = ended - started
             if self._due is not None:  # after jobs that became due meanwhile
                 self._due = max(self._due, ended)
+        return JobRun(name=self.name, took_s=ended - started, error=failed)
+
+    def status(self) -> JobStatus:
+        """Return what it is doing, and how its last run ended."""
+        now = trio.current_time()
+        return JobStatus(
+            name=self.name,
+            interval_s=self._interval_s,
+            next_in_s=None if self._due is None else max(0.0, self._due - now),
+            last_ago_s=None if self._last_run is None else now - self._last_run,
+            last_took_s=self._last_s,
+            running=self._scope is not None,
+            runs=self._runs,
+            failures=self._failures,
+            last_error=self._last_error,
+        )
 
     def _figures(self) -> Figures:
-        now = trio.current_time()
-        return {
-            "interval_s": self._interval_s,
-            "next_in_s": None if self._due is None else max(0.0, self._due - now),
-            "last_ago_s": None if self._last_run is None else now - self._last_run,
-            "last_took_s": self._last_s,
-            "running": self._scope is not None,
-            "runs": self._runs,
-            "failures": self._failures,
-            "last_error": self._last_error,
-        }
+        figures = attrs.asdict(self.status())
+        del figures["name"]
+        return figures
 
 
 class Scheduler:
@@ -127,6 +182,8 @@ class Scheduler:
     def __init__(self, node: Node) -> None:
         self.node = node.add("scheduler", "task", self._figures)
         self._jobs: dict[str, Job] = {}
+        self._asked: dict[str, _Asked] = {}  # by name of the job, so that it is bounded
+        self._task: trio.lowlevel.Task | None = None
         self._changed = trio.Event()
         self._wakes = 0
 
@@ -161,13 +218,45 @@ class Scheduler:
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
         """Run jobs when they are due, until cancelled; started at once."""
+        self._task = trio.lowlevel.current_task()
         try:
             task_status.started()
             while True:
+                await self._run_asked()
                 await self._run_due()
                 await self._wait_for_next()
         finally:
+            self._task = None
+            for asked in self._asked.values():
+                asked.done.set()
+            self._asked.clear()
             self.node.remove()
+
+    @property
+    def statuses(self) -> list[JobStatus]:
+        """Status of each job, by name."""
+        return [self._jobs[name].status() for name in sorted(self._jobs)]
+
+    async def run_now(self, name: str) -> JobRun:
+        """Run a job as soon as no other one runs, and return how that went.
+
+        Calls before the run begins share it. Waits as long as the jobs take; a cancelled call lets
+        the job go on. Raises UnknownJobError, and JobNotRunError if the scheduler does not run.
+        RuntimeError if called by a job: it would wait for itself.
+        """
+        if name not in self._jobs:
+            known = ", ".join(sorted(self._jobs)) or "none"
+            raise UnknownJobError(f"no job {name!r}: there are {known}")
+        if self._task is None:
+            raise JobNotRunError(f"job {name}: the scheduler is not running")
+        if trio.lowlevel.current_task() is self._task:
+            raise RuntimeError(f"job {name}: a job cannot wait for another one: arm it instead")
+        asked = self._asked.setdefault(name, _Asked())
+        self.wake()
+        await asked.done.wait()
+        if asked.run is None:
+            raise JobNotRunError(f"job {name}: it was cancelled, or the scheduler ended")
+        return asked.run
 
     def wake(self) -> None:
         """Recompute which job is due first, as one was armed."""
@@ -182,6 +271,16 @@ class Scheduler:
         if self.knows(job):
             del self._jobs[job.name]
 
+    async def _run_asked(self) -> None:
+        for name in tuple(self._asked):  # later ones wait for the jobs that are due
+            asked = self._asked.pop(name)
+            try:
+                if name in self._jobs:
+                    asked.run = await self._jobs[name].run(early=True)
+            finally:
+                asked.done.set()
+            await trio.lowlevel.checkpoint()
+
     async def _run_due(self) -> None:
         now = trio.current_time()
         if all(job.due > now for job in self._jobs.values()):
@@ -194,6 +293,8 @@ class Scheduler:
 
     async def _wait_for_next(self) -> None:
         # No checkpoint before the wait: arming a job later sets the new event.
+        if self._asked:
+            return  # since `_run_asked`
         self._changed = trio.Event()
         first = min(map(_due, self._jobs.values()), default=inf)
         with trio.move_on_at(first):

@@ -49,5 +49,6 @@ LISTED: Final = (
     (10001, "DescribeTree", 0, 1, "k10001_describe_tree"),
     (10002, "ListPlugins", 0, 0, "k10002_list_plugins"),
     (10003, "ReloadPlugin", 0, 0, "k10003_reload_plugin"),
+    (10004, "RunJob", 0, 0, "k10004_run_job"),
     (10010, "DescribeRequests", 0, 1, "k10010_describe_requests"),
 )

@@ -49,6 +49,7 @@ from trio_kafka.protocol.messages.k74_list_config_resources import ListConfigRes
 from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
+from trio_kafka.protocol.messages.k10004_run_job import RunJobRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import DescribeRequestsRequest
 from trio_kafka.protocol.schema import message_of
 
@@ -197,4 +198,5 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(DescribeTreeRequest(), 1, lists=True)
     yield Example(ListPluginsRequest(), 0, lists=True)
     yield Example(ReloadPluginRequest(PLUGIN), 0)
+    yield Example(RunJobRequest("kafka-log-retention"), 0)
     yield Example(DescribeRequestsRequest(), 1, lists=True)

@@ -12,7 +12,16 @@ from tests.benchmarks import protocol
 from tests.benchmarks.bounds import Bound
 from tests.benchmarks.brokers import started
 from tests.benchmarks.connection import connect
-from tests.benchmarks.rows import beside, control_plane, create, idle, memory, sessions, small
+from tests.benchmarks.rows import (
+    beside,
+    control_plane,
+    create,
+    idle,
+    memory,
+    sessions,
+    small,
+    validation,
+)
 from tests.benchmarks.rows.registry import NotApplicableError, Target, all_rows
 from tests.benchmarks.topics import temporary_topic, watermarks
 from tests.benchmarks.tree import figures_of, longest_turn_ms, rows_of
@@ -36,6 +45,14 @@ def test_a_produce_to_many_partitions_writes_to_all(target: Target) -> None:
 
     assert figures["server CPU"].value > 0
     assert {bound.figure for bound in bounds("produce-100-partitions")} <= set(figures)
+
+
+@pytest.mark.parametrize("setting", ["header", "full"])
+def test_both_settings_of_validation_are_measured(target: Target, setting: str) -> None:
+    figures = validation.validation(target, setting)
+
+    assert all(figure.value > 0 for figure in figures.values())
+    assert {bound.figure for bound in bounds(f"validation-{setting}")} <= set(figures)
 
 
 def test_topics_are_created_beside_another_client(target: Target) -> None:

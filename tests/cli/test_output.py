@@ -1,6 +1,6 @@
 """Tables for terminals."""
 
-from trio_kafka.cli.output import LEFT, RIGHT, columns
+from trio_kafka.cli.output import LEFT, RIGHT, columns, fixed_columns
 
 
 def test_columns_are_as_wide_as_they_must_be() -> None:
@@ -17,3 +17,11 @@ def test_a_table_without_rows_is_its_head() -> None:
 
 def test_what_a_terminal_could_take_for_more_than_text_is_escaped() -> None:
     assert list(columns(("a",), [("\x1b[2J\n",)], (LEFT,)))[1] == "\\x1b[2J\\n"
+
+
+def test_a_long_cell_moves_the_rest_of_its_line() -> None:
+    widths, sides = (4, 3), (LEFT, RIGHT)
+
+    assert fixed_columns(("a", "1"), widths, sides) == "a       1"
+    assert fixed_columns(("abcdefg", "1"), widths, sides) == "abcdefg    1"
+    assert fixed_columns(("\x1b", "1"), widths, sides) == "\\x1b    1"

@@ -31,6 +31,11 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "trio_kafka.cli.requests:requests",
         "Show requests in flight, the latest, or the slowest.",
     ),
+    "jobs list": ("trio_kafka.cli.jobs.list:list_jobs", "Show the periodic jobs of a broker."),
+    "jobs run": ("trio_kafka.cli.jobs.run:run", "Run a periodic job of a broker now."),
+    "log dump": ("trio_kafka.cli.log.dump:dump", "Print what files of logs hold."),
+    "log verify": ("trio_kafka.cli.log.verify:verify", "Find damage in files of logs."),
+    "log stats": ("trio_kafka.cli.log.stats:stats", "Measure partitions by their files."),
     "config explain": ("trio_kafka.cli.config.explain:explain", "List, search, explain settings."),
     "config lint": ("trio_kafka.cli.config.lint:lint_files", "Find mistakes in settings."),
     "config diff": ("trio_kafka.cli.config.diff:diff", "Compare settings."),
@@ -41,6 +46,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "version": ("trio_kafka.cli.version:version", "Print the version."),
 }
 _GROUPS: Final = {
+    "jobs": "Show the periodic jobs of a broker, and run one now.",
+    "log": "Read, check and measure files of logs, without a broker.",
     "config": "Explain, check and compare settings.",
     "plugin": "Show, check, create and reload plugins.",
 }
@@ -143,7 +150,8 @@ def _find_contributed(given: Sequence[str]) -> Found | None:
     own = _own_words()
     group = find_contributed(given[0], own)
     if group is None:
-        words = {name.rpartition(" ")[2]: name for name in COMMANDS}
+        words = {word: word for word in sorted(own)}
+        words |= {name.rpartition(" ")[2]: name for name in COMMANDS}
         words |= {word: word for word in own}
         words |= {one.word: one.word for one in contributed(own) if one.commands}
         _refuse_unknown(given[0], words)
@@ -193,9 +201,13 @@ def _refuse_unknown(
 
 
 def _nearest(word: str, candidates: Iterable[str]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for errors
+    """Return the candidate that is most like a word; of equal ones the first."""
+    from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415 - only for errors
 
-    return next(iter(get_close_matches(word, list(candidates), n=1)), None)
+    order = list(candidates)
+    found = get_close_matches(word, order, n=len(order) or 1)
+    ratios = {one: SequenceMatcher(None, one, word).ratio() for one in found}
+    return min(found, key=lambda one: (-ratios[one], order.index(one)), default=None)
 
 
 def _parse(name: str, file: Any, run: Callable[..., int], rest: Sequence[str]) -> Found:

@@ -31,6 +31,15 @@ def columns(
         yield "  ".join(cells).rstrip()
 
 
+def fixed_columns(cells: Sequence[str], widths: Sequence[int], sides: Sequence[str]) -> str:
+    """Return one line of a table whose rows come one by one; a longer cell moves the rest."""
+    shown = (
+        f"{printable(cell):{side}{width}}"
+        for cell, side, width in zip(cells, sides, widths, strict=True)
+    )
+    return "  ".join(shown).rstrip()
+
+
 def declare_json(parser: ArgumentParser, shape: str) -> None:
     """Declare the argument `json`. shape: description of the document, for the help text."""
     parser.add_argument("--json", action="store_true", help=f"print {shape}")

@@ -28,7 +28,8 @@ class UnknownTypeError(DecodeError):
     """The record's type is unknown here; a newer broker has written it."""
 
 
-def _types(*modules: ModuleType) -> dict[int, tuple[type[Any], type[Any]]]:
+def record_types(*modules: ModuleType) -> dict[int, tuple[type[Any], type[Any]]]:
+    """Return the classes of key and value by record type that the modules declare."""
     keys: dict[int, type[Any]] = {}
     values: dict[int, type[Any]] = {}
     for module in modules:
@@ -40,7 +41,7 @@ def _types(*modules: ModuleType) -> dict[int, tuple[type[Any], type[Any]]]:
 
 
 # Classes of key and value by the record's type, in `__consumer_offsets`.
-_SERVED: Final = _types(classic, consumer)
+_SERVED: Final = record_types(classic, consumer)
 
 
 @cache
@@ -52,7 +53,7 @@ def group_records() -> Mapping[int, tuple[type[Any], type[Any]]]:
     """
     from trio_kafka.protocol.stored.groups import share, streams  # noqa: PLC0415 - as the docstring says
 
-    return {**_SERVED, **_types(share, streams)}
+    return {**_SERVED, **record_types(share, streams)}
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:

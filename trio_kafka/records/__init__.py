@@ -7,6 +7,7 @@ __all__ = [
     "control",
     "file_range",
     "header",
+    "legacy",
     "partitioner",
     "recompress",
     "record_checks",

@@ -24,6 +24,7 @@ from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.plane import Plane
+from trio_kafka.periodic_jobs import Scheduler
 from trio_kafka.raft.driver import RaftDriver
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.authority import LocalChanges
@@ -140,6 +141,7 @@ class Parts:
     quotas: Throttle = field(factory=unlimited)
     raft: RaftDriver = missing("metadata log")
     replicas: ReplicaManager = missing("replicas")
+    scheduler: Scheduler = missing("scheduler")
     settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")
     tree: Node = missing("tree")

@@ -20,6 +20,7 @@ from trio_kafka.testing.faults.tables import rule_of, table_of
 from trio_kafka.testing.recorder import RecordedRequest, Recorder
 from trio_kafka_builtin.asgi_json import HttpError, read_number
 from trio_kafka_builtin.faults.app import Control, ControlRequest
+from trio_kafka_builtin.faults.job_control import JobControl
 from trio_kafka_builtin.faults.plugin import FaultSettings
 from trio_kafka_builtin.faults.state_controls import ClockControl, GroupControl
 
@@ -49,6 +50,7 @@ def open_controls(
             "versions": VersionControl(controls.limits),
             "clock": ClockControl(context),
             "groups": GroupControl(context),
+            "jobs": JobControl(context),
         }
     finally:
         controls.clear()

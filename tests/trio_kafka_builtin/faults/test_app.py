@@ -9,7 +9,7 @@ from tests.trio_kafka_builtin.faults.kit import MOVED, Http, code, harness_with
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka_builtin.faults.plugin import faults
 
-CONTROLS = ["clock", "faults", "groups", "requests", "versions"]
+CONTROLS = ["clock", "faults", "groups", "jobs", "requests", "versions"]
 
 
 async def test_the_root_lists_the_controls(autojump_clock: MockClock) -> None:

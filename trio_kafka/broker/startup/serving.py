@@ -103,6 +103,7 @@ def make_parts(
         quotas=make_throttle(context),
         raft=metadata.raft,
         replicas=replicas,
+        scheduler=context.scheduler,
         settings=context.effective,
         topic_creation=topic_creation,
         tree=context.node,

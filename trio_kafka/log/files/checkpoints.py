@@ -62,11 +62,22 @@ async def read_lines(directory: Directory, name: str, fields: int) -> list[list[
     content = await read_file(directory, name)
     if content is None:
         return []
+    try:
+        return parse_lines(content, fields)
+    except ValueError as error:
+        raise LogDirError(directory.path, f"{name} {error}") from None
+
+
+def parse_lines(content: bytes, fields: int) -> list[list[str]]:
+    """Return the lines of a checkpoint with this content, split into fields.
+
+    Raises ValueError with the line.
+    """
     lines = content.decode("utf-8", "replace").split("\n")
 
-    def corrupt(line: int, want: str) -> LogDirError:
+    def corrupt(line: int, want: str) -> ValueError:
         found = lines[line - 1] if line <= len(lines) else ""
-        return LogDirError(directory.path, f"{name} line {line}: {found!r}, want {want}")
+        return ValueError(f"line {line}: {found!r}, want {want}")
 
     if lines[0] != "0":
         raise corrupt(1, "version 0")

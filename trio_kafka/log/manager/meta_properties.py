@@ -44,6 +44,14 @@ async def read_meta_properties(directory: Directory) -> MetaProperties | None:
     content = await read_file(directory, NAME)
     if content is None:
         return None
+    try:
+        return decode(content)
+    except ValueError as error:
+        raise _refused(directory, str(error)) from None
+
+
+def decode(content: bytes) -> MetaProperties:
+    """Return the identity in the content of a file. Raises ValueError, which names the line."""
     values: dict[str, str] = {}
     for number, raw in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
         line = raw.strip()
@@ -51,20 +59,22 @@ async def read_meta_properties(directory: Directory) -> MetaProperties | None:
             continue
         key, separator, value = line.partition("=")
         if not separator:
-            raise _refused(directory, f"line {number} is {line[:60]!r}, want name=value")
+            raise ValueError(f"line {number} is {line[:60]!r}, want name=value")
         values[key.strip()] = value.strip().replace("\\", "")
+    for name in ("version", "node.id", "cluster.id"):
+        if name not in values:
+            raise ValueError(f"{name} is missing")
+    if values["version"] != "1":
+        raise ValueError(f"version is {values['version']!r}, want 1")
     try:
-        if values["version"] != "1":
-            raise _refused(directory, f"version is {values['version']!r}, want 1")
-        return MetaProperties(
-            node_id=NodeId(int(values["node.id"])),
-            cluster_id=values["cluster.id"],
-            directory_id=values.get("directory.id"),
-        )
-    except KeyError as error:
-        raise _refused(directory, f"{error.args[0]} is missing") from None
+        node_id = NodeId(int(values["node.id"]))
     except ValueError:
-        raise _refused(directory, f"node.id is {values['node.id']!r}, want a number") from None
+        raise ValueError(f"node.id is {values['node.id']!r}, want a number") from None
+    return MetaProperties(
+        node_id=node_id,
+        cluster_id=values["cluster.id"],
+        directory_id=values.get("directory.id"),
+    )
 
 
 def _refused(directory: Directory, found: str) -> LogDirError:

@@ -5,6 +5,7 @@ __all__ = [
     "clients",
     "groups",
     "in_loop",
+    "jobs",
     "life",
     "machines",
     "records",

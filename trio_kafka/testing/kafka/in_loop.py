@@ -9,12 +9,14 @@ import trio
 from trio_kafka.broker import RunningBroker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
+from trio_kafka.periodic_jobs import JobRun, JobStatus
 from trio_kafka.testing.api_names import ApiName
 from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.faults import Fault, FaultRule
 from trio_kafka.testing.interceptors import Around, Interceptor
 from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
+from trio_kafka.testing.kafka.jobs import RETENTION, run_job
 from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
@@ -130,6 +132,27 @@ class KafkaInLoop:
         if not self.is_running:
             return await clock_of_loop().advance(total)
         return await move_clock(self.broker, total, hold)
+
+    # --- periodic jobs
+
+    async def jobs(self) -> list[JobStatus]:
+        """Return the periodic jobs of the broker, by name."""
+        await trio.lowlevel.checkpoint()
+        return self.broker.parts.scheduler.statuses
+
+    async def run_job(self, name: str) -> JobRun:
+        """Run a periodic job now, such as "kafka-log-retention", and wait for its end.
+
+        Raises UnknownJobError, JobFailedError.
+        """
+        return await run_job(self.broker, name)
+
+    async def apply_retention(self) -> None:
+        """Delete old segments, as `retention.ms` and `retention.bytes` of the topics say.
+
+        The clock is not moved: see `advance` for that. Raises JobFailedError.
+        """
+        await run_job(self.broker, RETENTION)
 
     # --- topics and records
 

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+from tests.cli.log.kit import extract, three_batches, write_log
+from trio_kafka.cli.log.measure import Measure, measure
+from trio_kafka.cli.log.places import folders_of
+
+
+def measured(path: Path, *, records: bool = False) -> Measure:
+    [folder] = folders_of([str(path)])
+    found = measure(folder, records=records)
+    assert found is not None
+    return found
+
+
+def test_transactions_producers_and_epochs_are_counted(tmp_path: Path) -> None:
+    found = measured(extract("txn", tmp_path) / "txn-0")
+
+    assert (found.segments, found.batches, found.records) == (2, 11, 34)
+    assert (found.committed, found.aborted, found.open) == (2, 2, 1)
+    assert (found.start_offset, found.end_offset, found.missing) == (0, 34, 0)
+    assert found.producers == {5, 2001}
+    assert found.epochs == {0, 4}
+
+
+def test_offsets_that_compaction_removed_are_missing(tmp_path: Path) -> None:
+    assert measured(extract("compacted", tmp_path) / "compacted-0").missing == 18
+
+
+def test_records_are_measured_on_request(tmp_path: Path) -> None:
+    folder = extract("gzip", tmp_path) / "gzip-0"
+
+    content = measured(folder, records=True).content
+
+    assert (content.records, content.null_keys, content.null_values) == (40, 8, 8)
+    assert content.plain > content.stored > 0
+    assert measured(folder).content.records == 0
+
+
+def test_damage_is_counted_as_bytes(tmp_path: Path) -> None:
+    first, second, third = three_batches()
+    write_log(tmp_path / "t-0", 0, [first, b"\2" * 33, second, third[:-1]])
+
+    found = measured(tmp_path / "t-0")
+
+    assert found.invalid_bytes == 33 + len(third) - 1
+    assert found.records == 4
+
+
+def test_messages_of_old_formats_are_counted(tmp_path: Path) -> None:
+    data = Path(__file__).parents[2] / "records" / "data"
+    write_log(tmp_path / "t-0", 100, [(data / "v0-gzip.bin").read_bytes()])
+
+    found = measured(tmp_path / "t-0")
+
+    assert (found.batches, found.records, found.end_offset) == (1, 5, 105)
+
+
+def test_a_folder_without_segments_is_not_measured(tmp_path: Path) -> None:
+    [folder] = folders_of([str(extract("log_dir_root", tmp_path))])
+
+    assert measure(folder, records=False) is None
+
+
+def test_totals_are_sums(tmp_path: Path) -> None:
+    one = measured(extract("txn", tmp_path) / "txn-0", records=True)
+    total = Measure()
+    total.add(one)
+    total.add(one)
+
+    assert total.records == 2 * one.records
+    assert total.content.plain == 2 * one.content.plain
+    assert (total.earliest, total.latest) == (one.earliest, one.latest)
+
+
+def test_an_empty_last_segment_tells_the_end(tmp_path: Path) -> None:
+    write_log(tmp_path / "t-0", 0, three_batches())
+    write_log(tmp_path / "t-0", 10, [])
+
+    assert measured(tmp_path / "t-0").end_offset == 10

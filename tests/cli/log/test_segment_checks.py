@@ -1,0 +1,177 @@
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cli.log.kit import records, three_batches, write_log
+from tests.records.kit import encode_batch, encode_marker
+from trio_kafka.cli.log import segment_checks
+from trio_kafka.cli.log.findings import Finding, Level
+from trio_kafka.cli.log.places import LogFile, classify
+from trio_kafka.cli.log.segment_checks import MOST, LogCheck
+from trio_kafka.records.batch import Record
+from trio_kafka.records.control import Marker
+
+
+def segments(
+    folder: Path, *contents: tuple[int, Sequence[bytes]], topic: str = "t"
+) -> list[LogFile]:
+    found = []
+    for base, batches in contents:
+        file = classify(write_log(folder / f"{topic}-0", base, batches))
+        assert file is not None
+        found.append(file)
+    return found
+
+
+def check(files: list[LogFile], **options: object) -> list[Finding]:
+    checked = LogCheck(topic="t", **options)  # type: ignore[arg-type]
+    found = list(checked.check([(file, {}) for file in files]))
+    return [one for one in found if "builds it again" not in one.text]
+
+
+FIRST, SECOND, THIRD = three_batches()
+
+
+def flipped(batch: bytes, at: int, value: int) -> bytes:
+    found = bytearray(batch)
+    found[at] = value
+    return bytes(found)
+
+
+def test_a_sound_log_has_no_findings(tmp_path: Path) -> None:
+    assert check(segments(tmp_path, (0, [FIRST, SECOND]), (4, [THIRD]))) == []
+
+
+@pytest.mark.parametrize(
+    ("contents", "level", "text"),
+    [
+        ([(0, [flipped(FIRST, -1, 99), SECOND])], "error", "crc"),
+        ([(0, [SECOND, FIRST])], "error", "offsets go back from 3 to 0"),
+        ([(0, [FIRST, FIRST])], "error", "offsets go back from 1 to 0"),
+        ([(0, [FIRST, THIRD])], "warning", "2 offsets are missing, in 1 gaps"),
+        ([(0, [FIRST, SECOND, THIRD]), (5, [])], "error", "the next segment begins at 5"),
+        ([(2, [FIRST])], "error", "offsets go back from 1 to 0"),
+        ([(0, [FIRST, b"\2" * 90, SECOND])], "error", "90 bytes are no batch"),
+        ([(0, [FIRST, SECOND[:-1]])], "warning", "incomplete batch"),
+        ([(0, [FIRST, bytes(100)])], "warning", "allocated ahead, or lost in a power loss"),
+        ([(0, [FIRST, SECOND[:-1]]), (4, [THIRD])], "error", "bytes are no batch"),
+        ([(0, [flipped(FIRST, 15, 5), SECOND])], "error", "leader epoch 0 after 5"),
+        ([(0, [flipped(FIRST, 60, 9)])], "error", "9 records for 2 offsets"),
+    ],
+)
+def test_damage_is_found(
+    contents: list[tuple[int, list[bytes]]], level: str, text: str, tmp_path: Path
+) -> None:
+    found = check(segments(tmp_path, *contents))
+
+    assert any(text in one.text and one.level == level for one in found), found
+
+
+def test_gaps_are_expected_in_a_compacted_log(tmp_path: Path) -> None:
+    assert check(segments(tmp_path, (0, [FIRST, THIRD])), compacted=True) == []
+
+
+def test_damaged_records_in_a_batch_with_a_right_crc_are_found(tmp_path: Path) -> None:
+    whole = encode_batch([Record(value=b"v", timestamp=1)])
+    wrong = encode_batch([Record(value=b"v", timestamp=1)], last_offset=5)
+    from crc32c import crc32c
+
+    broken = bytearray(whole)
+    broken[-3] = 99  # the length of the value
+    broken[17:21] = crc32c(bytes(broken[21:])).to_bytes(4, "big")
+    files = segments(tmp_path, (0, [bytes(broken)]))
+
+    assert "Level.ERROR" in repr(check(files)[0])
+    assert check(files, quick=True) == []
+    assert check(segments(tmp_path, (0, [wrong]))) == []
+
+
+def test_a_latest_time_that_no_record_has_is_a_warning(tmp_path: Path) -> None:
+    from crc32c import crc32c
+
+    broken = bytearray(encode_batch(records("a", time=5)))
+    broken[35:43] = (77).to_bytes(8, "big")
+    broken[17:21] = crc32c(bytes(broken[21:])).to_bytes(4, "big")
+
+    [found] = check(segments(tmp_path, (0, [bytes(broken)])))
+
+    assert (found.level, found.text) == (Level.WARNING, "latest time 77, its records have 5")
+
+
+def test_records_that_are_not_of_the_internal_topic_are_warnings(tmp_path: Path) -> None:
+    files = segments(tmp_path, (0, [FIRST]), topic="__consumer_offsets")
+    checked = LogCheck(topic="__consumer_offsets")
+
+    found = list(checked.check([(file, {}) for file in files]))
+
+    assert {one.level for one in found} == {Level.WARNING}
+    assert "not a record of this topic" in found[0].text
+
+
+def test_epochs_are_compared_with_their_checkpoint(tmp_path: Path) -> None:
+    files = segments(tmp_path, (0, three_batches(epoch=3)))
+
+    def finds(epoch: int, last: int) -> list[str]:
+        return [one.text for one in check(files, epoch_at=lambda _: epoch, last_epoch=last)]
+
+    assert finds(3, 3) == []
+    assert finds(1, 1) == []  # epoch 3 is not written yet
+    assert finds(-1, 9) == []
+    assert finds(4, 4) == ["leader epoch 3, leader-epoch-checkpoint says 4"]
+
+
+def test_many_findings_in_one_segment_are_counted(tmp_path: Path) -> None:
+    found = check(segments(tmp_path, (0, [FIRST] * (MOST + 50))))
+
+    assert len(found) == MOST + 1
+    assert found[-1].text == "49 more findings are left out"
+
+
+def test_a_segment_that_is_deleted_meanwhile_is_left_out(tmp_path: Path) -> None:
+    first, second = segments(tmp_path, (0, [FIRST, SECOND]), (4, [THIRD]))
+    first.path.unlink()
+
+    assert check([first, second]) == []
+
+
+def test_a_batch_that_is_being_written_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [file] = segments(tmp_path, (0, [FIRST, SECOND[:10]]))
+    read: Callable[..., object] = segment_checks.read_batches
+    calls = []
+
+    def read_then_write(*given: object, **options: object) -> object:
+        calls.append(given)
+        if len(calls) == 1:
+            with file.path.open("ab") as out:
+                out.write(SECOND[10:] + THIRD)
+        return read(*given, **options)
+
+    monkeypatch.setattr(segment_checks, "read_batches", read_then_write)
+    checked = LogCheck(topic="t")
+
+    assert list(checked.check([(file, {})])) == []
+    assert len(calls) == 2
+    assert checked.end_offset == 6
+
+
+def test_after_damage_no_index_entry_is_missed(tmp_path: Path) -> None:
+    begin = encode_batch(
+        records("v"), 0, 0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    abort = encode_marker(
+        Marker(committed=False, coordinator_epoch=0),
+        producer_id=1,
+        producer_epoch=0,
+        timestamp=1,
+        base_offset=2,
+    )
+
+    def missed(*batches: bytes) -> list[str]:
+        found = check(segments(tmp_path, (0, list(batches))), compacted=True)
+        return [one.text for one in found if "has no entry" in one.text]
+
+    assert len(missed(begin, abort)) == 1
+    assert missed(begin, b"\xff" * 70, abort) == []

@@ -1,0 +1,3 @@
+"""Commands `trio-kafka jobs`: list the periodic jobs of a broker, run one now."""
+
+__all__ = ["list", "run"]

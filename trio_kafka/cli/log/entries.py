@@ -1,0 +1,203 @@
+"""Entries of indexes, producer snapshots, checkpoints and other small files of a log, as dicts.
+
+The keys of a dict are the columns of a table, and the keys of JSON. Entries of the offset and time
+index end with the first one of zeros: files of a growing segment are preallocated.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from struct import Struct
+from typing import Any, Final
+
+from crc32c import crc32c
+
+from trio_kafka.cli.log.places import Kind, LogFile
+from trio_kafka.cli.log.reader import FileReader, open_reader
+from trio_kafka.log.epochs import NO_OFFSET
+from trio_kafka.log.files import partition_metadata
+from trio_kafka.log.files.checkpoints import parse_lines
+from trio_kafka.log.index import offset as offset_index
+from trio_kafka.log.index import time as time_index
+from trio_kafka.log.index import transaction as transaction_index
+from trio_kafka.log.manager import meta_properties
+from trio_kafka.log.producer_snapshot_format import ENTRY as PRODUCER
+from trio_kafka.log.producer_snapshot_format import HEAD as PRODUCERS_HEAD
+from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.stored.quorum_state import read_quorum_state
+from trio_kafka.records.header import NO_SEQUENCE
+
+Entry = dict[str, Any]
+_AT_ONCE: Final = 4096  # entries in one read
+_CRC_FROM: Final = 6
+_SEQUENCES: Final = 1 << 31
+_LARGEST_SMALL_FILE: Final = 64 << 20  # bytes of a text file
+
+
+class DamagedFileError(Exception):
+    """Raised for a file that is not of its format. position: of the damage, None: all of it."""
+
+    def __init__(self, text: str, position: int | None = None) -> None:
+        super().__init__(text)
+        self.position = position
+
+
+def read_entries(file: LogFile) -> Iterator[Entry]:
+    """Yield the entries of a file that has no batches. Raises DamagedFileError, OSError."""
+    with open_reader(file.path) as reader:
+        yield from _READERS[file.kind](file, reader)
+
+
+def read_fixed(reader: FileReader, layout: Struct) -> Iterator[tuple[int, ...]]:
+    """Yield the entries of an index file, to the end. Raises DamagedFileError, OSError."""
+    position = 0
+    while position < reader.size:
+        view = reader.read(position, layout.size * _AT_ONCE)
+        whole = len(view) // layout.size * layout.size
+        yield from layout.iter_unpack(view[:whole])
+        position += whole
+        if not whole:
+            break
+    check_size(reader, layout)
+
+
+def check_size(reader: FileReader, layout: Struct) -> None:
+    """Raise DamagedFileError unless the file has whole entries."""
+    rest = reader.size % layout.size
+    if rest:
+        text = f"{reader.size} bytes, want a multiple of {layout.size}"
+        raise DamagedFileError(text, reader.size - rest)
+
+
+def _read_offsets(file: LogFile, reader: FileReader) -> Iterator[Entry]:
+    for number, (relative, position) in enumerate(read_fixed(reader, offset_index.ENTRY)):
+        if not relative and (number or not position):
+            check_size(reader, offset_index.ENTRY)
+            return
+        yield {"offset": file.offset + relative, "position": position}
+
+
+def _read_times(file: LogFile, reader: FileReader) -> Iterator[Entry]:
+    for timestamp, relative in read_fixed(reader, time_index.ENTRY):
+        if not timestamp and not relative:
+            check_size(reader, time_index.ENTRY)
+            return
+        yield {"timestamp": timestamp, "offset": file.offset + relative}
+
+
+def _read_transactions(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    names = ("version", "producer_id", "first_offset", "last_offset", "last_stable_offset")
+    for fields in read_fixed(reader, transaction_index.ENTRY):
+        if fields[0] != 0:
+            raise DamagedFileError(f"entry of version {fields[0]}, want 0")
+        yield dict(zip(names, fields, strict=True))
+
+
+def _read_producers(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    head = reader.read(0, PRODUCERS_HEAD.size)
+    if len(head) < PRODUCERS_HEAD.size:
+        raise DamagedFileError(f"{reader.size} bytes, want {PRODUCERS_HEAD.size} or more")
+    version, crc, count = PRODUCERS_HEAD.unpack(head)
+    if version != 1:
+        raise DamagedFileError(f"version {version}, want 1")
+    want = PRODUCERS_HEAD.size + count * PRODUCER.size
+    if reader.size != want:
+        raise DamagedFileError(f"{reader.size} bytes for {count} producers, want {want}")
+    found = 0
+    for piece in reader.pieces(_CRC_FROM, reader.size):
+        found = crc32c(piece, found)
+    if found != crc:
+        raise DamagedFileError(f"crc {found:08x}, want {crc:08x}")
+    for at in range(PRODUCERS_HEAD.size, reader.size, PRODUCER.size):
+        row = PRODUCER.unpack(reader.read(at, PRODUCER.size))
+        producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first = row
+        none = sequence == NO_SEQUENCE
+        yield {
+            "producer_id": producer_id,
+            "producer_epoch": epoch,
+            "coordinator_epoch": coordinator_epoch,
+            "transaction_first_offset": None if first == NO_OFFSET else first,
+            "first_sequence": NO_SEQUENCE if none else (sequence - delta) % _SEQUENCES,
+            "last_sequence": sequence,
+            "last_offset": offset,
+            "offset_delta": delta,
+            "timestamp": timestamp,
+        }
+
+
+# --- text files
+
+
+def _text_of(reader: FileReader) -> bytes:
+    if reader.size > _LARGEST_SMALL_FILE:
+        raise DamagedFileError(f"{reader.size} bytes are too many for such a file")
+    return bytes(reader.read(0, reader.size))
+
+
+def _read_checkpoint(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    for topic, partition, offset in _lines(reader, 3):
+        yield {"topic": topic, "partition": int(partition), "offset": int(offset)}
+
+
+def _read_epochs(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    for epoch, start in _lines(reader, 2):
+        yield {"epoch": int(epoch), "start_offset": int(start)}
+
+
+def _lines(reader: FileReader, fields: int) -> list[list[str]]:
+    try:
+        return parse_lines(_text_of(reader), fields)
+    except ValueError as error:
+        raise DamagedFileError(str(error)) from None
+
+
+def _read_partition(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    try:
+        topic_id = partition_metadata.decode(_text_of(reader))
+    except ValueError as error:
+        raise DamagedFileError(str(error)) from None
+    yield {"topic_id": partition_metadata.format_id(topic_id)}
+
+
+def _read_identity(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    try:
+        found = meta_properties.decode(_text_of(reader))
+    except ValueError as error:
+        raise DamagedFileError(str(error)) from None
+    yield {
+        "node_id": found.node_id,
+        "cluster_id": found.cluster_id,
+        "directory_id": found.directory_id,
+    }
+
+
+def _read_quorum(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    text = _text_of(reader).decode("utf-8", "replace")
+    try:
+        read_quorum_state(text)
+    except DecodeError as error:
+        raise DamagedFileError(str(error)) from None
+    yield json.loads(text)
+
+
+def _read_clean_stop(_: LogFile, reader: FileReader) -> Iterator[Entry]:
+    try:
+        found = json.loads(_text_of(reader) or b"{}")
+    except ValueError as error:
+        raise DamagedFileError(f"no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise DamagedFileError(f"{found!r}, want an object")
+    yield found
+
+
+_READERS: Final[Mapping[Kind, Callable[[LogFile, FileReader], Iterator[Entry]]]] = {
+    Kind.OFFSET_INDEX: _read_offsets,
+    Kind.TIME_INDEX: _read_times,
+    Kind.TRANSACTION_INDEX: _read_transactions,
+    Kind.PRODUCERS: _read_producers,
+    Kind.OFFSETS: _read_checkpoint,
+    Kind.EPOCHS: _read_epochs,
+    Kind.PARTITION: _read_partition,
+    Kind.DIRECTORY: _read_identity,
+    Kind.QUORUM: _read_quorum,
+    Kind.CLEAN_STOP: _read_clean_stop,
+}

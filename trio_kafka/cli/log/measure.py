@@ -1,0 +1,252 @@
+"""Figures of partitions, counted from their files."""
+
+from collections import Counter
+from typing import Any, Final
+
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.cli.log.batches import Batch, Gap, read_batches
+from trio_kafka.cli.log.places import Folder, Kind, LogFile
+from trio_kafka.cli.log.reader import open_reader
+from trio_kafka.cli.log.transaction_checks import Transactions
+from trio_kafka.cli.log.words import size_text, time_text
+from trio_kafka.errors import KafkaError
+from trio_kafka.records.batch import Record
+from trio_kafka.records.header import NO_PRODUCER_ID, NO_TIMESTAMP
+
+
+@define
+class Content:
+    """Figures of decoded records. plain: bytes of keys, values and headers."""
+
+    records: int = 0
+    key_bytes: int = 0
+    value_bytes: int = 0
+    header_bytes: int = 0
+    null_keys: int = 0
+    null_values: int = 0
+    largest: int = 0
+    stored: int = 0
+    undecodable: int = 0
+
+    def see(self, record: Record) -> None:
+        """Count a record of a client."""
+        key, value = len(record.key or b""), len(record.value or b"")
+        headers = sum(len(name.encode()) + len(text or b"") for name, text in record.headers)
+        self.records += 1
+        self.key_bytes += key
+        self.value_bytes += value
+        self.header_bytes += headers
+        self.null_keys += record.key is None
+        self.null_values += record.value is None
+        self.largest = max(self.largest, key + value + headers)
+
+    def add(self, other: "Content") -> None:
+        """Add the figures of another partition."""
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest = max(self.largest, other.largest)
+
+    @property
+    def plain(self) -> int:
+        return self.key_bytes + self.value_bytes + self.header_bytes
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the figures for JSON."""
+        return {
+            **{name: getattr(self, name) for name in _SUMS if name not in ("records", "stored")},
+            "plain_bytes": self.plain,
+            "largest_record": self.largest,
+            "stored_to_plain": round(self.stored / self.plain, 3) if self.plain else None,
+        }
+
+    def as_text(self) -> str:
+        """Return one line."""
+        mean = self.plain / self.records if self.records else 0
+        ratio = f"{self.stored / self.plain:.2f}" if self.plain else "-"
+        return (
+            f"content {size_text(self.plain)} (stored/content {ratio}): keys"
+            f" {size_text(self.key_bytes)}, values {size_text(self.value_bytes)}, headers"
+            f" {size_text(self.header_bytes)}; mean {mean:.0f} B, largest {self.largest} B;"
+            f" {self.null_keys} without key, {self.null_values} without value,"
+            f" {self.undecodable} damaged batches"
+        )
+
+
+_SUMS: Final = (
+    "records",
+    "key_bytes",
+    "value_bytes",
+    "header_bytes",
+    "null_keys",
+    "null_values",
+    "stored",
+    "undecodable",
+)
+
+
+@define
+class Measure:
+    """Figures of one partition, or of all."""
+
+    segments: int = 0
+    bytes: int = 0
+    index_bytes: int = 0
+    other_bytes: int = 0
+    batches: int = 0
+    records: int = 0
+    control_batches: int = 0
+    invalid_bytes: int = 0
+    start_offset: int | None = None
+    end_offset: int = 0
+    earliest: int = NO_TIMESTAMP
+    latest: int = NO_TIMESTAMP
+    largest_batch: int = 0
+    codecs: Counter[str] = field(factory=Counter)
+    producers: set[int] = field(factory=set)
+    epochs: set[int] = field(factory=set)
+    transactions: Transactions = field(factory=Transactions)
+    committed: int = 0
+    aborted: int = 0
+    open: int = 0
+    content: Content = field(factory=Content)
+
+    def see(self, batch: Batch) -> None:
+        """Count a batch."""
+        self.batches += 1
+        self.largest_batch = max(self.largest_batch, batch.size)
+        self.codecs[batch.codec] += 1
+        self.latest = max(self.latest, batch.timestamp)
+        begin = batch.header.base_timestamp if batch.header else batch.timestamp
+        if begin >= 0 and batch.delete_horizon is None:
+            self.earliest = begin if self.earliest < 0 else min(self.earliest, begin)
+        if batch.header is not None:
+            self.records += max(batch.count, 0)
+            self.epochs.add(batch.leader_epoch)
+        self.control_batches += batch.is_control
+        if batch.producer_id != NO_PRODUCER_ID:
+            self.producers.add(batch.producer_id)
+        self.end_offset = max(self.end_offset, batch.last_offset + 1)
+        self.transactions.see(batch)
+        self.transactions.aborted.clear()
+
+    def add(self, other: "Measure") -> None:
+        """Add the figures of a partition."""
+        for name in _TOTALS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest_batch = max(self.largest_batch, other.largest_batch)
+        self.latest = max(self.latest, other.latest)
+        if other.earliest >= 0:
+            begin = other.earliest
+            self.earliest = begin if self.earliest < 0 else min(self.earliest, begin)
+        self.codecs.update(other.codecs)
+        self.content.add(other.content)
+
+    def as_data(self, *, records: bool, is_total: bool = False) -> dict[str, Any]:
+        """Return the figures for JSON."""
+        found: dict[str, Any] = {name: getattr(self, name) for name in _TOTALS}
+        found["earliest_timestamp"] = self.earliest
+        found["latest_timestamp"] = self.latest
+        found["largest_batch"] = self.largest_batch
+        found["codecs"] = dict(self.codecs)
+        if not is_total:
+            found["start_offset"] = self.start_offset
+            found["end_offset"] = self.end_offset
+            found["missing_offsets"] = self.missing
+            found["producers"] = len(self.producers)
+            found["leader_epochs"] = sorted(self.epochs)
+        if records:
+            found["content"] = self.content.as_data()
+        return found
+
+    @property
+    def missing(self) -> int:
+        """Number of offsets without a record, as after compaction."""
+        return self.end_offset - (self.start_offset or 0) - self.records
+
+    def as_cells(self) -> list[str]:
+        """Return the cells of a row, without the name."""
+        codecs = " ".join(sorted(self.codecs)) or "-"
+        transactions = f"{self.committed}/{self.aborted}/{self.open}"
+        return [
+            str(self.segments),
+            size_text(self.bytes),
+            str(self.batches),
+            str(self.records),
+            f"{self.start_offset}-{self.end_offset}" if self.start_offset is not None else "-",
+            str(self.missing),
+            time_text(self.earliest),
+            time_text(self.latest),
+            codecs,
+            str(len(self.producers)),
+            transactions,
+        ]
+
+
+_TOTALS: Final = (
+    "segments",
+    "bytes",
+    "index_bytes",
+    "other_bytes",
+    "batches",
+    "records",
+    "control_batches",
+    "invalid_bytes",
+    "committed",
+    "aborted",
+    "open",
+)
+_INDEXES: Final = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
+
+
+def measure(folder: Folder, *, records: bool) -> Measure | None:
+    """Measure a partition; None: the folder has no segment. OSError."""
+    logs = folder.of_kind(Kind.SEGMENT)
+    if not logs:
+        return None
+    found = Measure()
+    for file in folder.files:
+        try:
+            size = file.path.stat().st_size
+            if file.kind is Kind.SEGMENT and not file.mark:
+                _measure_segment(file, found, records=records)
+        except FileNotFoundError:
+            continue  # deleted meanwhile
+        if file.kind is Kind.SEGMENT:
+            found.segments += not file.mark
+            found.bytes += size
+        elif file.kind in _INDEXES:
+            found.index_bytes += size
+        else:
+            found.other_bytes += size
+    found.committed, found.aborted = found.transactions.committed, found.transactions.aborts
+    found.open = len(found.transactions.open)
+    return found
+
+
+def _measure_segment(file: LogFile, found: Measure, *, records: bool) -> None:
+    with open_reader(file.path) as reader:
+        if found.start_offset is None:
+            found.start_offset = file.offset
+        found.end_offset = max(found.end_offset, file.offset)
+        for piece in read_batches(reader, check=False):
+            if isinstance(piece, Gap):
+                found.invalid_bytes += piece.end - piece.position
+                continue
+            found.see(piece)
+            if piece.header is None or (records and not piece.is_control):
+                _measure_records(piece, found, records=records)
+
+
+def _measure_records(batch: Batch, found: Measure, *, records: bool) -> None:
+    content = found.content
+    content.stored += batch.size
+    try:
+        for record in batch.records():
+            content.see(record)
+            found.records += batch.header is None
+    except KafkaError:
+        content.undecodable += 1
+    if not records:
+        found.content = Content()

@@ -1,0 +1,55 @@
+"""Files that are read at positions, a slice at a time."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+CHUNK: Final = 256 << 10
+
+
+class FileReader:
+    """File that is read at positions. size: when it was opened; it may have grown since."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+        self._start = 0
+        self._window = b""
+
+    def read(self, position: int, size: int) -> memoryview:
+        """Return up to `size` bytes, fewer at the end of the file. OSError."""
+        size = min(size, self.size - position)
+        here = position - self._start
+        if here < 0 or here + size > len(self._window):
+            want = min(max(size, CHUNK), self.size - position)
+            self._window, self._start, here = b"", position, 0
+            parts, left = [], want
+            while left > 0:
+                part = os.pread(self._descriptor, left, position + want - left)
+                if not part:
+                    break  # it was truncated
+                parts.append(part)
+                left -= len(part)
+            self._window = parts[0] if len(parts) == 1 else b"".join(parts)
+        return memoryview(self._window)[here : here + size]
+
+    def pieces(self, position: int, end: int) -> Iterator[memoryview]:
+        """Yield the bytes up to `end`, piece by piece. OSError."""
+        while position < end:
+            piece = self.read(position, min(CHUNK, end - position))
+            if not piece:
+                return
+            yield piece
+            position += len(piece)
+
+
+@contextmanager
+def open_reader(path: Path) -> Iterator[FileReader]:
+    """Open a file for reads. OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield FileReader(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,20 @@
+"""Periodic jobs of a broker under test, run at once."""
+
+from typing import Final
+
+from trio_kafka.periodic_jobs import JobRun
+from trio_kafka.testing.running import HasParts
+
+RETENTION: Final = "kafka-log-retention"
+
+
+class JobFailedError(AssertionError):
+    """A job that a test ran has raised; the message says what. The broker goes on."""
+
+
+async def run_job(broker: HasParts, name: str) -> JobRun:
+    """Run a job now, and wait for its end. Raises UnknownJobError, JobFailedError."""
+    run = await broker.parts.scheduler.run_now(name)
+    if run.error is not None:
+        raise JobFailedError(f"job {name}: {run.error}")
+    return run
