@@ -197,6 +197,11 @@ class _Load:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
         elif mark == STRAY:
             self.logs.found_stray(f"{directory.path}/{name}")
+        elif mark == FUTURE and root.exists(str(partition)):
+            # Its log is here: a move that was cancelled, whose new name was not durable.
+            deleted = self.logs.marked(partition, DELETE)
+            root.rename(name, deleted)
+            self.logs.removal.add(directory, deleted, self.delete_delay_ms)
         else:
             loading = progress.begin(name)
             try:
