@@ -77,7 +77,7 @@ async def test_a_reader_that_waits_reads_again(autojump_clock, world):
     async def keep_reading():
         while True:
             found.append(without_tombstones(await content(log)))
-            await trio.sleep(0.0001)
+            await trio.sleep(0.002)
 
     async with trio.open_nursery() as nursery:
         for _ in range(3):
