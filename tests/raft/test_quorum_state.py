@@ -7,7 +7,7 @@ from trio_kafka.errors import LogDirError
 from trio_kafka.log.files.checkpoints import read_file, replace_file
 from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.model import NO_NODE, NodeId
-from trio_kafka.raft.quorum_state import NAME, load_election, save_election
+from trio_kafka.raft.quorum_state import NAME, load_election, load_voters, save_election
 from trio_kafka.raft.values import Election
 from trio_kafka.raft.voters import Voter, VoterSet
 
@@ -31,6 +31,17 @@ async def test_for_static_voters_the_file_is_kafkas_byte_for_byte(world, autojum
 
     assert election == Election(3, ONE, NO_NODE)
     assert await read_file(directory, NAME) == kafkas
+
+
+async def test_voters_are_read_only_where_no_record_names_them(world, autojump_clock) -> None:
+    directory = world.directory(ROOT, create=True)
+    assert await load_voters(directory) is None
+
+    await save_election(directory, Election(3, ONE, NO_NODE), STATIC)
+    assert await load_voters(directory) == STATIC
+
+    await save_election(directory, Election(3, ONE, NO_NODE), VoterSet(1, (Voter(ONE),)))
+    assert await load_voters(directory) is None
 
 
 async def test_for_dynamic_voters_the_file_is_kafkas_byte_for_byte(world, autojump_clock) -> None:

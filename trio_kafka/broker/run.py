@@ -142,7 +142,8 @@ def check_descriptors(descriptors: Descriptors) -> None:
 def _this_machine() -> RealWorld:
     """Return the world of this machine, on the clock of the loop if that is one of ours."""
     clock = trio.lowlevel.current_clock()
-    return RealWorld(clock if isinstance(clock, MachineClock | SkippingClock) else None)
+    ours = clock if isinstance(clock, MachineClock | SkippingClock) else None
+    return RealWorld(ours, workers=False)
 
 
 def _installed() -> Registry:

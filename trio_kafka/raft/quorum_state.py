@@ -16,6 +16,7 @@ from trio_kafka.protocol.stored.quorum_state import (
     write_quorum_state,
 )
 from trio_kafka.raft.values import Election
+from trio_kafka.raft.voters import Voter as VoterOfSet
 from trio_kafka.raft.voters import VoterSet
 from trio_kafka.world.protocols import Directory
 
@@ -24,18 +25,36 @@ NAME: Final = "quorum-state"
 
 async def load_election(directory: Directory) -> Election:
     """Return the saved election, epoch 0 if there is none. Raises LogDirError, OSError."""
+    found = await _read(directory)
+    if found is None:
+        return Election()
+    return Election(found.leader_epoch, NodeId(found.leader_id), NodeId(found.voted_id))
+
+
+async def load_voters(directory: Directory) -> VoterSet | None:
+    """Return the saved voters of a cluster with kraft.version 0. Raises LogDirError, OSError.
+
+    Its metadata log does not name them.
+    """
+    found = await _read(directory)
+    if found is None or not found.current_voters:
+        return None
+    voters = tuple(VoterOfSet(NodeId(voter.voter_id)) for voter in found.current_voters)
+    return VoterSet(kraft_version=0, voters=voters)
+
+
+async def _read(directory: Directory) -> QuorumStateData | None:
     content = await read_file(directory, NAME)
     if content is None:
-        return Election()
+        return None
     try:
-        found = read_quorum_state(content.decode())
+        return read_quorum_state(content.decode())
     except (DecodeError, UnicodeDecodeError) as error:
         # Continuing without it could mean voting twice in one epoch.
         remedy = (
             f"Restore {directory.path}/{NAME} from a backup, or remove it if no other node votes"
         )
         raise LogDirError(directory.path, f"{error}. {remedy}") from error
-    return Election(found.leader_epoch, NodeId(found.leader_id), NodeId(found.voted_id))
 
 
 async def save_election(directory: Directory, election: Election, voters: VoterSet) -> None:

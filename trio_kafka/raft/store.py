@@ -31,7 +31,7 @@ from trio_kafka.raft.batches import read_controls
 from trio_kafka.raft.damage import MetadataJudge
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.history import History
-from trio_kafka.raft.quorum_state import load_election, save_election
+from trio_kafka.raft.quorum_state import load_election, load_voters, save_election
 from trio_kafka.raft.retention import Retention, SnapshotCleaner
 from trio_kafka.raft.snapshot import (
     PART,
@@ -143,8 +143,9 @@ async def open_store(
 ) -> Store:
     """Open the metadata log that formatting, or Kafka, created; recover after a crash.
 
-    static: the voters of a cluster with kraft.version 0, from the settings. retention: which
-    snapshots are kept. durable: all records below this offset were synced.
+    static: the voters of a cluster with kraft.version 0, from the settings; None: those that
+        quorum-state names.
+    retention: which snapshots are kept. durable: all records below this offset were synced.
     Raises LogDirError for a directory that is not formatted or whose log is damaged.
     """
     try:
@@ -198,12 +199,13 @@ async def _read_store(
     if not directory.exists(PARTITION_METADATA):
         content = encode_partition_metadata(METADATA_TOPIC_ID)
         await replace_file(directory, PARTITION_METADATA, content)
+    voters = snapshot.voters if snapshot else None
     store = Store(
         world,
         directory,
         log,
         snapshot=snapshot.id if snapshot else None,
-        voters=(snapshot.voters if snapshot else None) or static,
+        voters=voters or static or await load_voters(directory),
         history=History(log.start_offset),
         election=Election(),
         cleaner=cleaner,

@@ -43,6 +43,13 @@ async def test_no_file_is_no_offsets(autojump_clock, world):
     assert await read_file(root, "c") is None
 
 
+async def test_an_empty_file_of_kafka_is_no_offsets(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    await fill(root, {"c": b""})
+
+    assert await read_offsets(root, "c") == {}
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [

@@ -22,6 +22,16 @@ def test_retention_is_applied_when_a_test_says_so(kafka: Kafka) -> None:
     assert kafka.records("orders") == []
 
 
+def test_retention_is_applied_to_a_topic_that_is_also_compacted(kafka: Kafka) -> None:
+    policies = {"retention.ms": "1000", "cleanup.policy": "compact,delete"}
+    kafka.create_topic("orders", configs=policies)
+    kafka.produce("orders", Record(key="a", value="old", timestamp_ms=1))
+
+    kafka.apply_retention()
+
+    assert kafka.records("orders") == []
+
+
 def test_retention_leaves_what_is_young(kafka: Kafka) -> None:
     kafka.create_topic("orders", configs={"retention.ms": "1000000"})
     kafka.produce("orders", "young")

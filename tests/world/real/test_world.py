@@ -138,6 +138,16 @@ async def test_kept_processes_end_with_their_block(tmp_path):
     assert not set(workers()) - before
 
 
+async def test_a_program_that_embeds_a_broker_starts_no_processes():
+    world = RealWorld(workers=False)
+
+    assert RealWorld().has_processes
+    assert not world.has_processes
+    with pytest.raises(ImportError, match="embeds a broker"):
+        async with world.kept_workers():
+            pass
+
+
 def workers():
     """Ids of the worker processes of this one."""
     children = [one.read_text().split() for one in Path("/proc/self/task").glob("*/children")]

@@ -23,7 +23,7 @@ from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import METADATA_PARTITION
 from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
 from trio_kafka.raft.store import open_store
-from trio_kafka.raft.voters import UnsupportedQuorumError
+from trio_kafka.raft.voters import UnsupportedQuorumError, Voter, VoterSet
 
 # Task names, in the order of the stop.
 WRITERS: Final = ("controller", "snapshot-generator", "metadata")
@@ -47,6 +47,7 @@ async def open_metadata_log(context: BuildContext, storage: Storage) -> RaftDriv
             context.world,
             directory.root,
             metadata_log_config(context.config),
+            static=_static_voters(context),
             retention=metadata_retention(context.config),
             durable=directory.known(METADATA_PARTITION).recovery_point,
         )
@@ -60,6 +61,13 @@ async def open_metadata_log(context: BuildContext, storage: Storage) -> RaftDriv
         raise StartError(f"{directory.path}: {error}") from error
     directory.durable_elsewhere = lambda: {METADATA_PARTITION: raft.durable_offset}
     return raft
+
+
+def _static_voters(context: BuildContext) -> VoterSet | None:
+    """Return the voter of `controller.quorum.voters`: this node, as settings allow no other."""
+    if not context.config.controller_quorum_voters:
+        return None
+    return VoterSet(kraft_version=0, voters=(Voter(context.node_id),))
 
 
 async def load_metadata(context: BuildContext, storage: Storage, raft: RaftDriver) -> Metadata:

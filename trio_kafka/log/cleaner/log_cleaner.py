@@ -146,7 +146,7 @@ class LogCleaner:
             try:
                 while True:
                     found = await self._clean_dirtiest(cleaner)
-                    await self._remove_old_segments()
+                    await self.apply_all_retention()
                     self.states.forget_closed()
                     if not found:
                         await trio.sleep(self._pause_s(cleaner))
@@ -258,7 +258,7 @@ class LogCleaner:
             _tell(dirty, cleaned, cleaner.took_s)
         return cleaned
 
-    async def _remove_old_segments(self) -> None:
+    async def apply_all_retention(self) -> None:
         """Remove segments of compacted logs: by retention, and below their start offsets."""
         await trio.lowlevel.checkpoint()
         for log in self._logs.logs:

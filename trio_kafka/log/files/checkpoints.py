@@ -67,13 +67,16 @@ async def replace_file(directory: Directory, name: str, content: bytes) -> None:
     await sync_names(directory)
 
 
-async def read_lines(directory: Directory, name: str, fields: int) -> list[list[str]]:
+async def read_lines(
+    directory: Directory, name: str, fields: int, *, may_be_empty: bool = False
+) -> list[list[str]]:
     """Return the lines of a checkpoint, split into `fields` fields; none without a file.
 
+    may_be_empty: a file without any byte is none, too.
     Raises LogDirError with the file and the line.
     """
     content = await read_file(directory, name)
-    if content is None:
+    if content is None or (may_be_empty and not content):
         return []
     try:
         return parse_lines(content, fields)
@@ -119,8 +122,11 @@ def checkpoint_text(rows: Iterable[tuple[object, ...]]) -> bytes:
 
 
 async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, int]:
-    """Read a checkpoint of `topic partition offset` lines. Raises LogDirError."""
-    rows = await read_lines(directory, name, 3)
+    """Read a checkpoint of `topic partition offset` lines. Raises LogDirError.
+
+    Kafka makes an empty file before it has anything to write.
+    """
+    rows = await read_lines(directory, name, 3, may_be_empty=True)
     return {TopicPartition(topic, int(number)): int(offset) for topic, number, offset in rows}
 
 

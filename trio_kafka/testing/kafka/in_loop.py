@@ -153,6 +153,7 @@ class KafkaInLoop:
         The clock is not moved: see `advance` for that. Raises JobFailedError.
         """
         await run_job(self.broker, RETENTION)
+        await self.broker.parts.cleaner.apply_all_retention()
 
     # --- topics and records
 

@@ -55,7 +55,7 @@ class DiskMachine:
     data: str
 
     def boot(self) -> RealWorld:
-        return RealWorld(self.clock)
+        return RealWorld(self.clock, workers=False)
 
     def crash(self, *, power: bool) -> None:
         """Do nothing: a cancelled broker leaves its files as after a kill."""

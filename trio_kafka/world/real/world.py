@@ -30,6 +30,8 @@ class RealWorld:
 
     clock: that of `trio.run`, if it is ours; None: the machine's clock.
     descriptors: limit of the process; None: that of the system. See `Descriptors`.
+    workers: jobs may run in processes. These import the main module of the program again, which a
+        script without `if __name__ == "__main__"` does not expect.
     """
 
     simulated = False
@@ -39,8 +41,10 @@ class RealWorld:
         clock: MachineClock | SkippingClock | None = None,
         *,
         descriptors: int | None = None,
+        workers: bool = True,
     ) -> None:
         self.clock = clock or MachineClock()
+        self._workers = workers
         self.descriptors = Descriptors(descriptors)
         self.network = RealNetwork(self.clock, self.descriptors)
         self.random = random.Random()
@@ -74,7 +78,7 @@ class RealWorld:
 
     @property
     def has_processes(self) -> bool:
-        return find_spec("trio_parallel") is not None
+        return self._workers and find_spec("trio_parallel") is not None
 
     async def run_in_process(
         self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
@@ -91,7 +95,7 @@ class RealWorld:
         return done
 
     def kept_workers(self) -> AbstractAsyncContextManager[None]:
-        return _kept_workers()
+        return _kept_workers(allowed=self._workers)
 
     async def start_child(
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: str
@@ -102,7 +106,9 @@ class RealWorld:
 
 
 @asynccontextmanager
-async def _kept_workers() -> AsyncIterator[None]:
+async def _kept_workers(*, allowed: bool) -> AsyncIterator[None]:
+    if not allowed:
+        raise ImportError("no worker processes in a program that embeds a broker")
     import trio_parallel  # noqa: PLC0415 - as above
 
     async with trio_parallel.cache_scope():

@@ -1,0 +1,78 @@
+"""Apache Kafka and this broker take over each other's data directories, in turn."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from tests.benchmarks.brokers import apache_kafka_command
+from tests.e2e.clients import new_topic, read, settings, values_of
+from trio_kafka.testing.processes import BrokerProcess, broker_process
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+ROLLS = "log.roll.ms=500"
+TIMEOUT_S = 30
+
+
+@pytest.fixture(autouse=True)
+def jvm() -> None:
+    for program in ("java", "mvn", "flock"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: Apache Kafka needs Java 17 and Maven")
+
+
+def add(broker: BrokerProcess, topic: str, values: list[bytes], codec: str) -> None:
+    """Write with an idempotent producer, and commit the end of the topic for a group."""
+    producer = Producer(settings(broker, enable_idempotence=True, compression_type=codec))
+    for value in values:
+        producer.produce(topic, value, key=value[:2], partition=0)
+    assert producer.flush(TIMEOUT_S) == 0
+    consumer = Consumer(settings(broker, group_id="g", enable_auto_commit=False))
+    at = TopicPartition(topic, 0)
+    _, at.offset = consumer.get_watermark_offsets(at, timeout=TIMEOUT_S)
+    consumer.commit(offsets=[at], asynchronous=False)
+    consumer.close()
+
+
+def committed(broker: BrokerProcess, topic: str) -> int:
+    consumer = Consumer(settings(broker, group_id="g"))
+    (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_S)
+    consumer.close()
+    return int(found.offset)
+
+
+def numbered(first: int) -> list[bytes]:
+    return [b"%d" % number for number in range(first, first + 500)]
+
+
+@pytest.mark.parametrize("first", ["apache-kafka", "trio-kafka"])
+def test_each_goes_on_with_what_the_other_has_written(tmp_path: Path, first: str) -> None:
+    order = ["apache-kafka", "trio-kafka", "apache-kafka", "trio-kafka"]
+    topic, expected = "", list[bytes]()
+    data = tmp_path / "data"
+
+    for number, name in enumerate(order[order.index(first) :][:3]):
+        home = tmp_path / f"{number}-{name}"
+        theirs = home / "data" / "log"
+        if name == "trio-kafka":
+            broker = broker_process(home, ROLLS, f"log.dirs={data}")
+            home.mkdir()
+        else:
+            theirs.parent.mkdir(parents=True)
+            if number:
+                shutil.copytree(data, theirs)
+            broker = broker_process(home, ROLLS, command=apache_kafka_command)
+        with broker as running:
+            if number == 0:
+                topic = new_topic(running)
+            else:
+                assert values_of(read(running, topic, len(expected))) == expected
+                assert committed(running, topic) == len(expected)
+            codec = ("none", "lz4", "zstd")[number]
+            add(running, topic, numbered(500 * number), codec)
+            expected += numbered(500 * number)
+        if name == "apache-kafka":
+            shutil.rmtree(data, ignore_errors=True)
+            shutil.copytree(theirs, data)
