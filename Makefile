@@ -98,7 +98,7 @@ wheel: .venv/test.stamp
 lock: $(UV)
 	$(COMPILE) --group uv -o requirements/uv.txt
 	$(COMPILE) --group build -o requirements/build.txt
-	$(COMPILE) pyproject.toml --extra http -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra http --extra workers -o requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --group test -o requirements/test.txt \
 		-c requirements/uv.txt -c requirements/build.txt -c requirements/run.txt
 	$(COMPILE) pyproject.toml $(EXTRAS) --extra spark --group test -o requirements/spark.txt -c requirements/test.txt

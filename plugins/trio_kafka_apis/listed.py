@@ -29,6 +29,7 @@ LISTED: Final = (
     (23, "OffsetForLeaderEpoch", 2, 4, "k23_offset_for_leader_epoch"),
     (32, "DescribeConfigs", 1, 4, "k32_describe_configs"),
     (33, "AlterConfigs", 0, 2, "k33_alter_configs"),
+    (34, "AlterReplicaLogDirs", 1, 2, "k34_alter_replica_log_dirs"),
     (35, "DescribeLogDirs", 1, 5, "k35_describe_log_dirs"),
     (37, "CreatePartitions", 0, 3, "k37_create_partitions"),
     (42, "DeleteGroups", 0, 3, "k42_delete_groups"),

@@ -9,7 +9,16 @@ from trio_kafka.introspect.log import Logger
 from trio_kafka.plugin import Family, Kind, Steps
 from trio_kafka.requests.parts import Parts
 from trio_kafka.scheduling.chunked_work import advance
-from trio_kafka_metrics import cluster, groups, native_metrics, network, replicas, requests, traffic
+from trio_kafka_metrics import (
+    cleaner,
+    cluster,
+    groups,
+    native_metrics,
+    network,
+    replicas,
+    requests,
+    traffic,
+)
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 from trio_kafka_metrics.requests import RequestMetrics
 
@@ -31,6 +40,7 @@ _SOURCES: Final = (
     (cluster, cluster.read_cluster),
     (native_metrics, native_metrics.read_native),
     (replicas, replicas.read_replicas),
+    (cleaner, cleaner.read_cleaner),
     (groups, groups.read_groups),
 )
 

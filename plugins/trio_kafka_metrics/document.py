@@ -12,7 +12,6 @@ from trio_kafka_metrics.collection import catalogue
 from trio_kafka_metrics.metric_values import Metric
 
 _SHARES: Final = "share groups are not served yet"
-_CLEANER: Final = "compaction is not implemented yet"
 _ONE_BROKER: Final = "a single broker replicates nothing, and its in-sync set never changes"
 _REJECTED: Final = "rejected batches are counted as requests and errors, not by reason"
 _ONE_VOTER: Final = "a single voter sends nothing to others"
@@ -36,7 +35,6 @@ ABSENT: Final = {
     "kafka_controller_kafkacontroller_newactivecontrollerscount": _ONE_VOTER,
     "kafka_controller_kafkacontroller_time": "the controller is in this process: no heartbeats",
     "kafka_log_log_retentionsizein_percent": "the rules turn its keys into an unusable label",
-    "kafka_log_logcleaner": _CLEANER,
     "kafka_log_logflushstats_": _TIMES,
     "kafka_log_logmanager_cordonedlogdirectorycount": "directories cannot be cordoned yet",
     "kafka_log_logmanager_logdirectorycordoned": "directories cannot be cordoned yet",
@@ -88,7 +86,6 @@ ABSENT: Final = {
     ),
     "kafka_server_share": _SHARES,
     "kafka_server_snapshotemitter_": _TIMES,
-    "kafka_utils_throttler_cleaner_io_count": _CLEANER,
 }
 
 _HEAD: Final = """\

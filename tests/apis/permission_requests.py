@@ -17,6 +17,7 @@ from trio_kafka.protocol.messages import k21_delete_records as k21
 from trio_kafka.protocol.messages import k23_offset_for_leader_epoch as k23
 from trio_kafka.protocol.messages import k32_describe_configs as k32
 from trio_kafka.protocol.messages import k33_alter_configs as k33
+from trio_kafka.protocol.messages import k34_alter_replica_log_dirs as k34
 from trio_kafka.protocol.messages import k35_describe_log_dirs as k35
 from trio_kafka.protocol.messages import k37_create_partitions as k37
 from trio_kafka.protocol.messages import k44_incremental_alter_configs as k44
@@ -183,6 +184,8 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(k49.AlterClientQuotasRequest([quota]), 1)
     yield Example(UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey("kraft.version", 1)]), 2)
     yield Example(DescribeClusterRequest(include_cluster_authorized_operations=True), 2)
+    moved = k34.AlterReplicaLogDir("/data", [k34.AlterReplicaLogDirTopic(names.topic, [0])])
+    yield Example(k34.AlterReplicaLogDirsRequest([moved]), 2)
     yield Example(k35.DescribeLogDirsRequest(None), 5)
     yield Example(ListConfigResourcesRequest(), 1, lists=True)
     yield Example(DescribeTreeRequest(), 1, lists=True)

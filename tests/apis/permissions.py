@@ -88,6 +88,7 @@ ROWS: Final = (
     Row(33, _SET, TOPIC, NO_TOPIC, "Settings of topics."),
     Row(33, _SET, GROUP, NO_GROUP, "Settings of groups."),
     Row(33, _SET, CLUSTER, NO_CLUSTER, "Settings of brokers, client metrics."),
+    Row(34, _ALTER, CLUSTER, NO_CLUSTER, "For each partition."),
     Row(35, _DESCRIBE, CLUSTER, NO_CLUSTER, "Before version 3: no directories, and no error."),
     Row(37, _ALTER, TOPIC, NO_TOPIC, "For each topic."),
     Row(42, _DELETE, GROUP, NO_GROUP, "For each group."),

@@ -48,11 +48,11 @@ def test_logging_is_as_before_when_the_block_ends(capsys):
 
 
 def test_each_setting_without_effect_is_one_line(capsys):
-    loaded = load(options(["log.cleaner.threads=2", "metric.reporters=A"]))
+    loaded = load(options(["share.coordinator.threads=2", "metric.reporters=A"]))
 
     with logging_as(loaded.config):
         log_warnings(loaded)
 
     first, second = capsys.readouterr().err.splitlines()
-    assert 'setting="-c: log.cleaner.threads is not supported yet: ' in first
+    assert 'setting="-c: share.coordinator.threads is not supported yet: ' in first
     assert 'setting="-c: metric.reporters does not apply here: ' in second

@@ -71,10 +71,10 @@ def test_without_arguments_the_broker_is_embedded(served):
 
 
 def test_warnings_and_the_brokers_own_events_are_logged(served, capsys):
-    main(["start", "-c", "log.cleaner.threads=2"])
+    main(["start", "-c", "share.coordinator.threads=2"])
 
     warning, event = capsys.readouterr().err.splitlines()
-    assert "log.cleaner.threads is not supported yet" in warning
+    assert "share.coordinator.threads is not supported yet" in warning
     assert event.endswith("trio_kafka.broker: served")
 
 

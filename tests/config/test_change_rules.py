@@ -22,14 +22,6 @@ def test_what_all_brokers_may_have_one_may_have_too(per_broker):
     assert change({"message.max.bytes": "5", "log.roll.ms": "7"}, per_broker=per_broker) == ()
 
 
-def test_a_value_without_effect_is_a_warning():
-    (warning,) = change({"log.cleanup.policy": "compact"}, per_broker=False)
-
-    assert warning.startswith(
-        "log.cleanup.policy has the value compact, which is not supported yet"
-    )
-
-
 def test_what_is_read_only_is_refused():
     assert refusal({"num.partitions": "5"}) == (
         "num.partitions: is read when the broker starts: change it"

@@ -2,11 +2,13 @@
 
 import re
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from tests.e2e.clients import new_topic, produce, settings
 from trio_kafka.testing.processes import BrokerProcess
@@ -15,6 +17,7 @@ from trio_kafka.testing.processes import BrokerProcess
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MIB = 1 << 20
+KEYS = 700
 VALUES = [b"%07d" % n + b"=" * 993 for n in range(5000)]
 
 
@@ -116,3 +119,52 @@ def test_committed_offsets_are_what_kafkas_decoder_reads(
         assert f'"version":"4","data":{{"offset":{offset},' in line
         assert '"topicId":"' in line
     assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
+
+
+@pytest.fixture
+def compacted(own_broker: BrokerProcess) -> Path:
+    """The directory of a partition that the broker has compacted; it has stopped."""
+    topic = new_topic(
+        own_broker,
+        cleanup_policy="compact",
+        min_cleanable_dirty_ratio="0.01",
+        segment_bytes=str(MIB),
+        index_interval_bytes="4096",
+    )
+    producer = Producer(settings(own_broker, linger_ms=5, batch_size=20_000))
+    for number, value in enumerate(VALUES):
+        producer.produce(topic, value, key=b"%d" % (number % KEYS))
+        producer.poll(0)
+    producer.flush(60)
+    found = log_directory(own_broker) / f"{topic}-0"
+    change = ConfigEntry(
+        "log.cleaner.backoff.ms", "100", incremental_operation=AlterConfigOpType.SET
+    )
+    broker = ConfigResource("broker", "1", incremental_configs=[change])
+    admin = AdminClient(settings(own_broker))
+    (done,) = admin.incremental_alter_configs([broker]).values()
+    done.result(30)
+    deadline = time.monotonic() + 60
+    while (found.parent / "cleaner-offset-checkpoint").exists() is False:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    own_broker.stop()
+    return found
+
+
+def test_compacted_segments_are_valid_and_hold_the_last_record_of_each_key(
+    compacted: Path, kafka_tool: Path
+) -> None:
+    segments = sorted(compacted.glob("*.log"))
+    indexes = sorted([*compacted.glob("*.index"), *compacted.glob("*.timeindex")])
+
+    text = dump(kafka_tool, segments, "--print-data-log")
+    checked = dump(kafka_tool, indexes, "--verify-index-only")
+
+    found = re.findall(r"key: (\d+) payload: (\d{7})", text)
+    assert len(found) < len(VALUES) - MIB // 1000
+    assert dict(found) == {str(n % KEYS): f"{n:07}" for n in range(len(VALUES))}
+    assert set(re.findall(r"isvalid: (\w+)", text)) == {"true"}
+    assert "Mismatches" not in checked
+    assert "out of order" not in checked.lower()
+    assert not [path for path in compacted.iterdir() if path.name.count(".") > 1]

@@ -19,6 +19,7 @@ from tests.e2e.clients import new_topic, read, settings, values_of
 from tests.sim.clients import Clients
 from tests.sim.committers import Committers
 from tests.sim.ledger import Ledger
+from tests.sim.lives import CLEANER, COMPACTED
 from trio_kafka.model import Endpoint
 from trio_kafka.testing.processes import (
     LOOPBACK,
@@ -60,9 +61,11 @@ def serving(directory: Path, port: int, *more: str) -> Iterator[BrokerProcess]:
 
 
 @asynccontextmanager
-async def a_life(directory: Path, clients: Clients | Committers) -> AsyncIterator[BrokerProcess]:
+async def a_life(
+    directory: Path, clients: Clients | Committers, *more: str
+) -> AsyncIterator[BrokerProcess]:
     """A broker that was held to the ledger."""
-    manager = serving(directory, unused_port(), *SETTINGS)
+    manager = serving(directory, unused_port(), *SETTINGS, *more)
     broker = await trio.to_thread.run_sync(manager.__enter__)
     try:
         clients.address = Endpoint(*broker.address)
@@ -99,6 +102,33 @@ async def test_what_was_acknowledged_outlives_a_kill_under_load(tmp_path: Path, 
     async with a_life(tmp_path, clients):
         assert clients.ledger.acknowledged > 50 * kills
     print(f"{clients.ledger.acknowledged} records, {clients.ledger.made} topics, {kills} kills")
+
+
+async def test_compaction_deletions_and_moves_lose_nothing_at_a_kill(
+    tmp_path: Path, size: Size
+) -> None:
+    clients, kills = new_clients(7), size(4, 200)
+    directories = [str(tmp_path / name) for name in ("a", "b")]
+    clients.compacted, clients.cuts, clients.directories = COMPACTED, True, directories
+    more = (f"log.dirs={','.join(directories)}", *(f"{key}={CLEANER[key]}" for key in CLEANER))
+    starts_s: list[float] = []
+
+    for _ in range(kills):
+        async with a_life(tmp_path, clients, *more) as broker:
+            starts_s.append(broker.start_s)
+            await load_until_killed(broker, clients, clients.chance.uniform(0.1, 1.5))
+
+    async with a_life(tmp_path, clients, *more):
+        ledger = clients.ledger
+    assert ledger.acknowledged > 50 * kills
+    assert ledger.compacted > 10 * kills
+    assert ledger.cut > kills
+    assert ledger.moved > kills
+    print(
+        f"{ledger.acknowledged} records, {ledger.made} topics, {ledger.compacted} compacted,"
+        f" {ledger.cut} deletions of records, {ledger.moved} moves, {kills} kills;"
+        f" the slowest start took {max(starts_s):.2f} s"
+    )
 
 
 async def test_committed_offsets_never_go_back_when_the_broker_is_killed(

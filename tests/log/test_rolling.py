@@ -9,7 +9,7 @@ from tests.log.kit import (
     read_all,
 )
 from trio_kafka.log.append import append_as_follower
-from trio_kafka.log.rolling import roll
+from trio_kafka.log.rolling import roll, skip_in_thread
 
 
 async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
@@ -77,3 +77,15 @@ async def test_each_segment_has_a_jitter_of_its_own(autojump_clock, world):
         drawn.add(log.jitter_ms)
 
     assert len(drawn) == 4
+
+
+async def test_the_end_of_a_log_may_skip_offsets(world, autojump_clock) -> None:
+    log = new_log(world)
+    append(log, batch(2))
+
+    async with log.writing:
+        await skip_in_thread(log, 50)
+
+    assert log.end_offset == 50
+    assert append(log, batch(1)).first_offset == 50
+    assert [record.offset for record in await read_all(log)] == [0, 1, 50]

@@ -1,7 +1,8 @@
 import pytest
 
-from tests.log.kit import batch, content_of, fill, headers
+from tests.log.kit import append, batch, content_of, fill, headers, new_log
 from trio_kafka.log.config import LogConfig
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.segment import Segment
 
@@ -182,3 +183,27 @@ async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
 
     assert not segment.should_roll(config, 0, 0, later, headers(later))
     assert segment.should_roll(config, 101, 0, later, headers(later))
+
+
+async def test_a_segment_under_other_names_is_read_and_renamed(autojump_clock, world):
+    log = new_log(world, segment_bytes=260, index_interval_bytes=1)
+    for _ in range(6):
+        append(log, batch(size=50, timestamp=log.now_ms()))
+    await sync(log)
+    first = log.segments.first
+    first.close()
+    first.rename_indexes(".x")
+    first.rename_file(".x")
+    folder = log.directory
+
+    found = Segment.open(folder, 0, 0, suffix=".x")
+    run_now(found.load_timestamps())
+    names = [name for name in folder.names() if name.startswith(f"{0:020}")]
+    found.rename_indexes("")
+    found.rename_file("")
+
+    assert names == [f"{0:020}{kind}.x" for kind in (".index", ".log", ".timeindex")]
+    assert run_now(found.find(1)).base_offset == 1
+    assert run_now(found.index_sizes()) == (8, 12)
+    assert folder.exists(f"{0:020}.log")
+    assert not folder.exists(f"{0:020}.index.x")

@@ -41,3 +41,23 @@ async def test_segments_that_end_before_are_taken_out_but_never_the_active_one(
     assert segments.remove_below(1000) == parts[2:3]
     assert list(segments) == [segments.active] == parts[3:]
     assert segments.end_of(0, 44) == 44
+
+
+async def test_one_segment_takes_the_place_of_adjacent_ones(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    parts = [run_now(Segment.create(root, base, 0)) for base in (0, 10, 20, 30)]
+    for segment in parts[:3]:
+        segment.seal()
+    segments = Segments(parts)
+    new = run_now(Segment.create(world.directory("/new", create=True), 0, 0))
+
+    assert segments.has(parts[:2])
+    assert segments.has(parts[1:3])
+    assert not segments.has(parts[::2])  # not adjacent
+    assert not segments.has(parts[2:])  # the last one grows
+    segments.replace(parts[:2], new)
+
+    assert list(segments) == [new, *parts[2:]]
+    assert [segments.floor(offset) for offset in (0, 15, 20, 35)] == [0, 0, 1, 2]
+    assert segments.end_of(0, 40) == 20
+    assert not segments.has(parts[:2])

@@ -71,7 +71,7 @@ async def test_the_recovery_point_is_lowered_before_a_byte_goes(autojump_clock, 
     await sync(filled_log)
     seen = []
 
-    async def before_cut(_):
+    async def before_cut(_, cut=None):
         seen.append((filled_log.recovery_point, filled_log.size))
         await trio.lowlevel.checkpoint()
 
@@ -110,7 +110,7 @@ async def test_leases_on_what_is_cut_say_so(autojump_clock, world):
 
 
 async def test_nothing_is_appended_while_a_log_is_being_cut(autojump_clock, filled_log):
-    async def before_cut(_):
+    async def before_cut(_, cut=None):
         with pytest.raises(InvariantError):
             append(filled_log, batch())
         await trio.lowlevel.checkpoint()
@@ -195,7 +195,7 @@ class Life:
         log.high_watermark = log.end_offset
         self.written = {r.offset: r.value for r in await read_all(log)}
 
-        async def before_cut(_):
+        async def before_cut(_, cut=None):
             await trio.sleep(0.001)  # a checkpoint of the directory is written
             self.point = log.recovery_point
 
@@ -268,7 +268,7 @@ async def test_a_cut_inside_of_a_batch_claims_nothing_of_that_batch(autojump_clo
     await sync(log)
     claimed: list[int] = []
 
-    async def lower(_: Log) -> None:
+    async def lower(_: Log, cut: int) -> None:
         claimed.append(log.recovery_point)
         await trio.lowlevel.checkpoint()
 

@@ -25,6 +25,7 @@ BROKER = "broker/test_limits.py::"
 GROUPS = "broker/test_group_limits.py::"
 CONNECTIONS = "network/admission/test_limits.py::"
 LOG = "log/test_limits.py::"
+CLEANER = "log/cleaner/"
 RETENTION = "log/test_retention.py::"
 METADATA = "raft/test_retention.py::"
 PLUGINS = "plugin_host/test_limits.py::"
@@ -106,6 +107,29 @@ LIMITS: Final = {
     "group.consumer.max.heartbeat.interval.ms": OWN_OF_GROUPS,
     "group.consumer.min.assignment.interval.ms": OWN_OF_GROUPS,
     "group.consumer.max.assignment.interval.ms": OWN_OF_GROUPS,
+    "delete.retention.ms": (
+        f"{CLEANER}test_log_cleaner.py::test_a_tombstone_leaves_after_its_time"
+    ),
+    "log.cleaner.dedupe.buffer.size": (
+        f"{CLEANER}test_cleaner.py::test_a_key_map_that_is_full_leaves_the_rest_to_the_next_run"
+    ),
+    "log.cleaner.io.buffer.load.factor": (
+        f"{CLEANER}test_key_map.py::test_capacity_is_a_part_of_the_slots"
+    ),
+    "log.cleaner.io.buffer.size": (
+        f"{CLEANER}test_batches.py::test_batches_are_read_in_chunks_with_their_positions"
+    ),
+    "log.cleaner.io.max.bytes.per.second": (
+        f"{CLEANER}test_runner.py::test_a_run_in_slices_keeps_to_its_rate"
+    ),
+    "log.cleaner.threads": (
+        f"{CLEANER}test_log_cleaner.py::test_settings_take_effect_while_it_runs"
+    ),
+    "max.compaction.lag.ms": (
+        f"{CLEANER}test_selection.py::test_an_old_dirty_record_makes_a_log_due"
+    ),
+    "min.cleanable.dirty.ratio": (f"{CLEANER}test_selection.py::test_a_log_is_due_above_its_ratio"),
+    "min.compaction.lag.ms": f"{CLEANER}test_selection.py::test_young_segments_stay",
     "plugin.<name>.limit": f"{PLUGINS}test_limit",
     "plugin.<name>.deadline.ms": f"{PLUGINS}test_deadline_ms",
     "plugin.<name>.start.ms": f"{PLUGINS}test_start_ms",
@@ -144,6 +168,7 @@ NO_LIMITS: Final = {
         "group.consumer.session.timeout.ms",
         "group.initial.rebalance.delay.ms",
         "initial.broker.registration.timeout.ms",
+        "log.cleaner.backoff.ms",
         "log.flush.offset.checkpoint.interval.ms",
         "log.flush.start.offset.checkpoint.interval.ms",
         "log.initial.task.delay.ms",

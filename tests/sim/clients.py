@@ -1,6 +1,6 @@
 """Clients of a broker that may die at any time; what they learn goes into the ledger."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -17,15 +17,36 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
 )
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
-from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest
+from trio_kafka.protocol.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
+from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.testing.simulate.lives import ADDRESS
 from trio_kafka.world.world import World
 
+KEYS: Final = 5  # of a compacted partition
+_EARLIEST: Final = -2
 # What a client may be told of a broker that starts, stops, or deletes the topic meanwhile.
 PASSING: Final = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -57,6 +78,9 @@ class Clients:
     """Of one broker over all its lives; an idempotent producer goes on where it was.
 
     pause_s: the longest that each of them rests between two requests.
+    compacted: names of topics that are compacted, with few keys.
+    cuts: delete records of topics that are not compacted.
+    directories: paths between which partitions are moved.
     """
 
     world: World
@@ -64,16 +88,24 @@ class Clients:
     chance: Random
     address: Endpoint = ADDRESS
     pause_s: float = 0.03
+    compacted: Collection[str] = ()
+    cuts: bool = False
+    directories: Sequence[str] = ()
     idempotent: "list[IdempotentProducer]" = field(
         factory=lambda: [IdempotentProducer(f"i{n}") for n in range(2)]
     )
     _count: int = 0
+    _named: set[str] = field(factory=set)  # topics in requests that know them by name
 
     async def run(self) -> None:
         """All of them, until cancelled. Each begins anew when its connection ends."""
         async with trio.open_nursery() as nursery:
             for act in (self.administrate, self.read, self.produce, self.produce):
                 nursery.start_soon(self._again, act, name=act.__name__)
+            if self.cuts:
+                nursery.start_soon(self._again, self.cut, name="cut")
+            if self.directories:
+                nursery.start_soon(self._again, self.move, name="move")
             for producer in self.idempotent:
                 nursery.start_soon(self._again, self.act_for(producer), name=producer.name)
 
@@ -95,12 +127,15 @@ class Clients:
         topic = self.ledger.topics.get(name)
         if topic is None:
             count = self.chance.randrange(1, 4)
-            topic = self.ledger.create(name, count)
-            answer = await client.ask(CreateTopicsRequest([CreatableTopic(name, count, 1)]), 7)
+            compacted = name in self.compacted
+            topic = self.ledger.create(name, count, compacted=compacted)
+            policy = CreatableTopicConfig("cleanup.policy", "compact" if compacted else "delete")
+            wanted = CreatableTopic(name, count, 1, configs=[policy])
+            answer = await client.ask(CreateTopicsRequest([wanted]), 7)
             if not check(answer.topics[0].error_code):
                 topic.identify(answer.topics[0].topic_id)
                 topic.state = State.THERE
-        elif topic.state is State.THERE and self.chance.random() < 0.02:
+        elif topic.state is State.THERE and name not in self._named and self.chance.random() < 0.02:
             topic.state = State.DELETING
             answer = await client.ask(DeleteTopicsRequest(topic_names=[name], timeout_ms=9000), 5)
             if not check(answer.responses[0].error_code):
@@ -116,7 +151,11 @@ class Clients:
         for _ in range(self.chance.randrange(1, 4)):
             self._count += 1
             values.append(b"%s %d " % (partition.name.encode(), self._count))
-        return [value.ljust(self.chance.choice((20, 700, 3000)), b".") for value in values]
+        values = [value.ljust(self.chance.choice((20, 700, 3000)), b".") for value in values]
+        if partition.keys is not None:
+            for value in values:
+                partition.keys[value] = b"k%d" % self.chance.randrange(KEYS)
+        return values
 
     # Records
 
@@ -151,7 +190,10 @@ class Clients:
         for one in sent:
             one.partition.send(one.values)
             batch = encode_batch(
-                [Record(timestamp=now, value=value) for value in one.values],
+                [
+                    Record(timestamp=now, key=one.partition.key(value), value=value)
+                    for value in one.values
+                ],
                 producer_id=producer_id,
                 producer_epoch=0 if producer_id >= 0 else -1,
                 base_sequence=one.sequence,
@@ -171,12 +213,46 @@ class Clients:
                 self.ledger.acknowledged += len(one.values)
         return errors
 
+    async def cut(self, client: ScriptedClient) -> None:
+        """Delete some of the first records of a partition."""
+        topic = self.some_topic()
+        if topic is None or topic.name in self.compacted or self.chance.random() < 0.9:
+            return
+        number = self.chance.randrange(len(topic.partitions))
+        partition = topic.partitions[number]
+        if not partition.known:
+            return
+        offset = self.chance.randrange(max(partition.known) + 1)
+        partition.start = max(partition.start, offset)
+        rows = [DeleteRecordsPartition(number, offset)]
+        asked = DeleteRecordsRequest([DeleteRecordsTopic(topic.name, rows)], timeout_ms=1000)
+        self._named.add(topic.name)
+        try:
+            answer = await client.ask(asked, 2)
+        finally:
+            self._named.discard(topic.name)
+        self.ledger.cut += not check(answer.topics[0].partitions[0].error_code)
+
+    async def move(self, client: ScriptedClient) -> None:
+        """Move a partition to another log directory."""
+        topic = self.some_topic()
+        if topic is None or self.chance.random() < 0.7:
+            return
+        rows = [AlterReplicaLogDirTopic(topic.name, [self.chance.randrange(len(topic.partitions))])]
+        asked = AlterReplicaLogDirsRequest(
+            [AlterReplicaLogDir(self.chance.choice(self.directories), rows)]
+        )
+        answer = await client.ask(asked, 2)
+        code = answer.results[0].partitions[0].error_code
+        if code != ErrorCode.REPLICA_NOT_AVAILABLE:  # it is being created
+            self.ledger.moved += not check(code)
+
     async def read(self, client: ScriptedClient) -> None:
         """See what is there now of some partition: it stays so."""
         topic = self.some_topic()
         if topic is not None:
             number = self.chance.randrange(len(topic.partitions))
-            content, error = await read_all(client, topic.id, number)
+            content, error = await read_all(client, topic, number)
             if topic.state is State.THERE and not error:
                 for offset, value in content.items():
                     topic.partitions[number].see(offset, value)
@@ -190,7 +266,7 @@ class Clients:
             )
             for topic in self.ledger.topics.values():
                 for number, partition in enumerate(topic.partitions):
-                    content, error = await read_all(client, topic.id, number)
+                    content, error = await read_all(client, topic, number)
                     if error:
                         raise BrokenWordError(
                             "every partition can be read", f"{partition.name}: {error}"
@@ -201,7 +277,9 @@ class Clients:
                         if producer.sent is not None and producer.sent.partition is partition
                         for value in producer.sent.values
                     ]
+                    before = partition.compacted
                     partition.settle(content, retried)
+                    self.ledger.compacted += partition.compacted - before
 
 
 @define(eq=False)
@@ -251,7 +329,7 @@ def check(code: int) -> int:
 
 
 async def read_all(
-    client: ScriptedClient, topic_id: bytes, number: int
+    client: ScriptedClient, topic: Topic, number: int
 ) -> tuple[dict[int, bytes], int]:
     """Offsets and values up to the high watermark, and an error code."""
     found: dict[int, bytes] = {}
@@ -259,10 +337,22 @@ async def read_all(
     for _ in range(10_000):
         part = FetchPartition(number, fetch_offset=offset, partition_max_bytes=1 << 20)
         request = FetchRequest(
-            max_wait_ms=0, topics=[FetchTopic(topic_id=topic_id, partitions=[part])]
+            max_wait_ms=0, topics=[FetchTopic(topic_id=topic.id, partitions=[part])]
         )
         answer = await client.ask(request, 13)
         data: Any = answer.responses[0].partitions[0]
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            first = await first_offset(client, topic.name, number)
+            if first is None:
+                return found, data.error_code
+            if first <= offset:
+                raise BrokenWordError(
+                    "what is there can be read",
+                    f"{topic.name}-{number}: {offset} from {first}, {data.high_watermark}",
+                )
+            offset = first
+            found.clear()
+            continue
         if check(data.error_code) or offset == data.high_watermark:
             return found, data.error_code
         content = bytes(data.records or b"")
@@ -270,4 +360,12 @@ async def read_all(
             for record in read_records(content, position, header):
                 found[record.offset] = bytes(record.value or b"")
             offset = header.next_offset
-    raise BrokenWordError("what is committed can be read", f"{number} of {topic_id.hex()}")
+    raise BrokenWordError("what is committed can be read", f"{number} of {topic.id.hex()}")
+
+
+async def first_offset(client: ScriptedClient, name: str, number: int) -> int | None:
+    """The first offset of a partition; None if the broker does not tell."""
+    asked = ListOffsetsTopic(name, [ListOffsetsPartition(number, timestamp=_EARLIEST)])
+    answer = await client.ask(ListOffsetsRequest(replica_id=-1, topics=[asked]), 7)
+    (row,) = answer.topics[0].partitions
+    return None if check(row.error_code) else row.offset

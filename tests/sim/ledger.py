@@ -1,8 +1,12 @@
 """What the clients of a broker know for certain, and what a new life must therefore show. Pure.
 
-A record that was sent is in doubt until its offset is known: from an answer, or because somebody
+A record that was sent is in doubt until its offset is known: from an answer, or because a client
 has read it. What is known stays where it is; what was in doubt when a life ended is there or not,
 and stays as it is found.
+
+Two things may remove a record. DeleteRecords removes those below an offset; a life that ends at
+once may show them again, as the start offset is written now and then. Compaction removes a record
+for which a later one with the same key is there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,11 +33,18 @@ class State(Enum):
 
 @define(eq=False)
 class Partition:
-    """Records of one partition. `name` tells it from all others, also of a namesake before."""
+    """Records of one partition. `name` tells it from all others, also of a namesake before.
+
+    keys: of the values, in a compacted topic; None: in any other. compacted: records removed so.
+    start: no record below it need be there, as its deletion was asked for.
+    """
 
     name: str
+    keys: dict[bytes, bytes] | None = None
     known: dict[int, bytes] = field(factory=dict)
     doubtful: set[bytes] = field(factory=set)
+    start: int = 0
+    compacted: int = 0
 
     def send(self, values: Iterable[bytes]) -> None:
         """They may arrive from now on."""
@@ -66,16 +77,34 @@ class Partition:
         """The whole content after a start. retried: will be sent again."""
         for offset, value in content.items():
             self.see(offset, value)
-        lost = [offset for offset in self.known if offset not in content]
+        lost = [offset for offset in self.known if offset not in content and offset >= self.start]
+        if self.keys is not None:
+            missing = len(lost)
+            lost = [offset for offset in lost if not self._is_replaced(offset, content)]
+            self.compacted = missing - len(lost)
         if lost:
             raise BrokenWordError(
                 "what was acknowledged is there", f"{self.name}: {lost[:5]} of {content}"
             )
-        if list(content) != list(range(len(content))):
-            raise BrokenWordError("offsets have no gaps", f"{self.name}: {list(content)}")
+        offsets = list(content)
+        if self.keys is None and offsets:
+            if offsets != list(range(offsets[0], offsets[-1] + 1)):
+                raise BrokenWordError("offsets have no gaps", f"{self.name}: {offsets}")
+            if offsets[0] > self.start:
+                raise BrokenWordError("nothing is deleted unasked", f"{self.name}: {offsets[0]}")
+        elif offsets != sorted(offsets):
+            raise BrokenWordError("offsets ascend", f"{self.name}: {offsets}")
         if len(set(content.values())) != len(content):
             raise BrokenWordError("once", f"{self.name}: {list(content.values())}")
         self.doubtful.intersection_update(retried)
+
+    def key(self, value: bytes) -> bytes | None:
+        return None if self.keys is None else self.keys[value]
+
+    def _is_replaced(self, offset: int, content: Mapping[int, bytes]) -> bool:
+        """Whether a later record of the same key is there: it, or one that replaced that one."""
+        key = self.key(self.known[offset])
+        return any(later > offset and self.key(value) == key for later, value in content.items())
 
 
 @define(eq=False)
@@ -102,11 +131,17 @@ class Ledger:
     producer_ids: set[int] = field(factory=set)
     acknowledged: int = 0
     deleted: int = 0
+    compacted: int = 0
+    cut: int = 0
+    moved: int = 0
 
-    def create(self, name: str, partitions: int) -> Topic:
+    def create(self, name: str, partitions: int, *, compacted: bool = False) -> Topic:
         """A topic that may come into being from now on."""
         self.made += 1
-        parts = [Partition(f"{name}#{self.made}/{number}") for number in range(partitions)]
+        parts = [
+            Partition(f"{name}#{self.made}/{number}", {} if compacted else None)
+            for number in range(partitions)
+        ]
         topic = self.topics[name] = Topic(name, State.CREATING, parts)
         return topic
 

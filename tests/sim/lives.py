@@ -22,6 +22,16 @@ SETTINGS: Final = {
     "log.roll.jitter.ms": "50",
 }
 
+COMPACTED: Final = ("t0", "t1")
+DIRECTORIES: Final = ("/a", "/b")
+# The cleaner works all the time.
+CLEANER: Final = {
+    "log.cleaner.backoff.ms": "50",
+    "log.cleaner.min.cleanable.ratio": "0.01",
+    "log.segment.delete.delay.ms": "200",
+    "log.initial.task.delay.ms": "50",
+}
+
 
 @frozen(kw_only=True)
 class End:
@@ -91,6 +101,21 @@ async def live_and_die(sim: Simulation) -> Ledger:
     await live_on(
         sim, Clients(world=sim.clients, ledger=ledger, chance=sim.universe.chance("clients"))
     )
+    return ledger
+
+
+async def live_with_all(sim: Simulation) -> Ledger:
+    """Lives with compacted topics, deleted records and moves between directories as well."""
+    ledger = Ledger()
+    clients = Clients(
+        world=sim.clients,
+        ledger=ledger,
+        chance=sim.universe.chance("clients"),
+        compacted=COMPACTED,
+        cuts=True,
+        directories=DIRECTORIES,
+    )
+    await live_on(sim, clients)
     return ledger
 
 

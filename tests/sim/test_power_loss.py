@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from tests.sim.ledger import Ledger
-from tests.sim.lives import SETTINGS, live_and_die
+from tests.sim.lives import CLEANER, SETTINGS, live_and_die, live_with_all
 from trio_kafka.log.log import Log
 from trio_kafka.log.segment import Segment
 from trio_kafka.testing.simulate import Simulation, run_seed
@@ -33,6 +33,20 @@ def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
 
     assert sum(ledger.acknowledged for ledger in ledgers) > 100 * seeds
     assert sum(ledger.deleted for ledger in ledgers) > seeds
+
+
+def test_compaction_deletions_and_moves_lose_nothing_at_a_power_loss(size: Size) -> None:
+    seeds = size(4, 200)
+
+    ledgers = [run_seed(live_with_all, seed, settings=SETTINGS | CLEANER) for seed in range(seeds)]
+
+    acknowledged = sum(ledger.acknowledged for ledger in ledgers)
+    cut, moved = sum(ledger.cut for ledger in ledgers), sum(ledger.moved for ledger in ledgers)
+    print(f"{acknowledged} records, {cut} deletions of records, {moved} moves, {seeds} seeds")
+    assert acknowledged > 100 * seeds
+    assert sum(ledger.compacted for ledger in ledgers) > 10 * seeds
+    assert cut > seeds
+    assert moved > seeds
 
 
 def test_one_seed_is_one_run() -> None:

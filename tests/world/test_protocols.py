@@ -22,6 +22,12 @@ def count_bytes(directory, name, times):
     return total
 
 
+def pause_until(directory, seconds):
+    """A job that says when to go on."""
+    yield None
+    yield seconds
+
+
 def fail(directory):
     """A job that finds something."""
     yield
@@ -56,6 +62,15 @@ async def test_a_process_runs_a_job_to_its_result_or_its_error(worlds, clock):
     assert await worlds.here.run_in_process(count_bytes, worlds.path, "f", 3) == 15
     with pytest.raises(FileNotFoundError):
         await worlds.here.run_in_process(fail, worlds.path)
+
+
+@pytest.mark.slow
+async def test_a_job_goes_on_at_the_time_that_it_says(worlds, clock):
+    began = worlds.here.clock.elapsed()
+
+    await worlds.here.run_in_process(pause_until, worlds.path, 0.05)
+
+    assert worlds.here.clock.elapsed() - began >= 0.05
 
 
 async def test_wall_and_monotonic_time_move_together_and_elapsed_does_not_go_back(worlds, clock):

@@ -502,3 +502,19 @@ async def test_a_path_becomes_absolute(worlds, clock):
     assert worlds.here.absolute_path(worlds.path) == worlds.path
     assert worlds.here.absolute_path(f"{worlds.path}/") == worlds.path
     assert worlds.here.absolute_path("data")[0] == "/"
+
+
+async def test_a_directory_that_is_renamed_goes_on_under_its_new_name(worlds, clock):
+    inside = worlds.root.directory("old", create=True)
+    file = worlds.closed_at_the_end(inside.create("a"))
+    file.append([b"abc"])
+
+    worlds.root.move(inside, "new")
+
+    assert inside.path == f"{worlds.root.path}/new"
+    assert "old" not in worlds.root.names()
+    file.append([b"de"])
+    assert worlds.closed_at_the_end(inside.open("a")).size == 5
+    inside.create("b").close()
+    assert worlds.root.directory("new").names() == ["a", "b"]
+    await inside.sync()

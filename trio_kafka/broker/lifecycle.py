@@ -4,7 +4,7 @@ The controller runs in the same process and cannot lose contact, so heartbeats a
 request something. Source: KIP-631, KIP-841.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import trio
@@ -17,9 +17,15 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.metadata.publisher import MetadataCache
-from trio_kafka.model import NodeId
+from trio_kafka.model import NodeId, TopicId
 
 _TRIES: Final = 10
+_ASSIGN_S: Final = 30.0  # until the report of directories is tried again
+_GONE: Final = {
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
 
 
 class Lifecycle:
@@ -41,6 +47,7 @@ class Lifecycle:
         self.state = "starting"
         self.serving = trio.Event()
         self.leaving = trio.Event()
+        self.registered = trio.Event()
         self._node_id = node_id
         self._incarnation_id = incarnation_id
         self._controller = controller
@@ -76,6 +83,7 @@ class Lifecycle:
                 " (initial.broker.registration.timeout.ms)"
             ) from error
         self.state = "registered"
+        self.registered.set()
 
     async def unfence(self) -> None:
         """Ask to be unfenced; the registration is already published, so the broker is caught up."""
@@ -112,6 +120,20 @@ class Lifecycle:
         """Allocate a block of producer ids: first id and length. Raises KafkaError."""
         block = await self._controller.allocate_producer_ids(self._node_id, self.epoch)
         return block.first, block.length
+
+    async def assign_directories(self, wanted: Mapping[tuple[TopicId, int], bytes]) -> None:
+        """Report the directories of replicas, once this broker is registered.
+
+        Replicas that are gone are passed over. Raises KafkaError.
+        """
+        await self.registered.wait()
+        deadline = trio.current_time() + _ASSIGN_S
+        found = await self._controller.assign_directories(
+            self._node_id, self.epoch, wanted, deadline=deadline
+        )
+        for error in found.values():
+            if error is not None and error.code not in _GONE:
+                raise error
 
     def _beat(self, *, want_shutdown: bool = False) -> Heartbeat:
         return Heartbeat(

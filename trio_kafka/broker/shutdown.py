@@ -9,6 +9,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka.broker.parts.cleaner import CLEANER
 from trio_kafka.broker.parts.connections import LIMITS
 from trio_kafka.broker.parts.groups import GROUPS
 from trio_kafka.broker.parts.plugins import PLUGINS
@@ -52,7 +53,7 @@ async def stop_broker(broker: RunningBroker, deadline_s: float) -> None:
         "network": lambda: _drain(broker),
         "plugins": lambda: _stop_plugins(broker),
         "handlers": lambda: _stop_handlers(broker),
-        "scheduler": lambda: tasks.stop("scheduler"),
+        "scheduler": lambda: tasks.stop("scheduler", CLEANER),
         "coordinators": lambda: tasks.stop(GROUPS),
         "replication": lambda: tasks.stop("replication", "timers"),
         "controller": lambda: tasks.stop(*WRITERS),

@@ -245,6 +245,25 @@ class BrokerConfig(GroupCoordinatorSettings):
     log_initial_task_delay_ms: int = int64(
         30000, "Pause before the first run of a log's periodic jobs.", low=0, internal=True
     )
+    log_cleaner_enable: bool = boolean(True, "Compacted topics are compacted.")
+    log_cleaner_threads: int = int32(1, "Logs that are compacted at a time.", low=0, update=CLUSTER)
+    log_cleaner_backoff_ms: int = int64(
+        15000, "Pause of a cleaner that found nothing to do.", low=0, update=CLUSTER
+    )
+    log_cleaner_dedupe_buffer_size: int = int64(
+        134217728, "Memory of all cleaners for the keys of a log.", update=CLUSTER
+    )
+    log_cleaner_io_buffer_load_factor: float = double(
+        0.9, "Largest fill of that memory.", update=CLUSTER
+    )
+    log_cleaner_io_buffer_size: int = int32(
+        524288, "Memory of all cleaners for reading and writing.", low=0, update=CLUSTER
+    )
+    log_cleaner_io_max_bytes_per_second: float = double(
+        1.7976931348623157e308,
+        "The most that cleaners read and write in a second.",
+        update=CLUSTER,
+    )
     log_cleaner_delete_retention_ms: int = int64(
         86400000, "Retention time of tombstones in a compacted topic.", low=0, update=CLUSTER
     )

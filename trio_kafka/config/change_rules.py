@@ -17,7 +17,6 @@ from trio_kafka.config.dynamic import Layers, check_dynamic, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
 from trio_kafka.config.listener_overrides import has_override, override_name, value_for
 from trio_kafka.config.setting import ConfigError
-from trio_kafka.config.unsupported import why_value_unsupported
 
 # Pools that grow or shrink by at most a factor of two in one change.
 _POOLS: Final = (
@@ -52,7 +51,7 @@ def check_broker_change(
     for name, text in wanted.items():
         if before.get(name) != text:
             check_dynamic(name, text, per_broker=per_broker)
-            if reason := why_without_effect(name) or why_value_unsupported(name, text):
+            if reason := why_without_effect(name):
                 warnings.append(f"{name} {reason}")
     if per_broker:
         after = attrs.evolve(layers, dynamic=wanted)

@@ -26,7 +26,6 @@ from trio_kafka.config.properties import Given
 from trio_kafka.config.rules import check, reject_unsupported
 from trio_kafka.config.setting import ConfigError, Setting
 from trio_kafka.config.sources.providers import Outside, resolve
-from trio_kafka.config.unsupported import why_value_unsupported
 from trio_kafka.config.values import Value
 
 Layer = Mapping[str, Given]
@@ -162,7 +161,7 @@ def check_name(name: str, given: Given) -> str | None:
             setting.parse(given.text)
         except ConfigError as error:
             raise ConfigError(name, error.reason, given.where) from None
-    return reason or why_value_unsupported(name, given.text)
+    return reason
 
 
 def _warnings(given: Layer) -> Iterator[str]:

@@ -26,13 +26,7 @@ REJECTED: Final = {
     "remote.log.storage.system.enable": "tiered storage is not supported yet: leave it out",
 }
 _LEAST_DEDUPE: Final = 1 << 20
-_UNOBEYED: Final = frozenset(
-    {
-        "connection.failed.authentication.delay.ms",
-        "log.cleaner.dedupe.buffer.size",
-        "log.cleaner.threads",
-    }
-)
+_UNOBEYED: Final = "connection.failed.authentication.delay.ms"
 _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
 
 
@@ -51,6 +45,7 @@ def check(config: BrokerConfig) -> None:
     _check_times(config)
     _check_queued_bytes(config)
     _check_connections(config)
+    _check_cleaners(config)
     _check_unobeyed(config)
     check_topic_defaults(config)
 
@@ -117,8 +112,7 @@ def _check_times(config: BrokerConfig) -> None:
 
 def _check_unobeyed(config: BrokerConfig) -> None:
     """Check Kafka's rules of settings that have no effect yet."""
-    if not _UNOBEYED.isdisjoint(config.given):
-        _check_cleaners(config)
+    if _UNOBEYED in config.given:
         _check_failed_authentication(config)
 
 
@@ -140,8 +134,7 @@ def _check_connections(config: BrokerConfig) -> None:
 
 
 def _check_cleaners(config: BrokerConfig) -> None:
-    threads = _number("log.cleaner.threads", config)
-    size = _number("log.cleaner.dedupe.buffer.size", config)
+    threads, size = config.log_cleaner_threads, config.log_cleaner_dedupe_buffer_size
     if threads and size // threads <= _LEAST_DEDUPE:
         reason = f"{size} is too small for {threads} threads: each needs more than {_LEAST_DEDUPE}"
         raise ConfigError("log.cleaner.dedupe.buffer.size", reason)

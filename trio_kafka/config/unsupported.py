@@ -30,7 +30,6 @@ OF_KAFKAS_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 _TIERED: Final = "tiered storage is not implemented"
 _WITHOUT_FOLLOWERS: Final = "there are no followers while a cluster has one broker"
 _ONE_VOTER: Final = "a quorum has one voter"
-_NO_COMPACTION: Final = "compacted topics are not compacted"
 _NO_TRANSACTIONS: Final = "transactions are not implemented, so there is no transactions topic"
 # Fields of BrokerConfig that no code reads, by reason.
 _FIELDS_NOT_YET: Final = {
@@ -41,10 +40,6 @@ _FIELDS_NOT_YET: Final = {
         controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms
         controller.quorum.election.timeout.ms controller.quorum.fetch.timeout.ms
         controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
-    """,
-    _NO_COMPACTION: """
-        log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
-        log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms
     """,
     "a failed directory is told to the controller at once": "log.dir.failure.timeout.ms",
     _TIERED: """
@@ -65,9 +60,6 @@ _FIELDS_NOT_YET: Final = {
 }
 # Settings of topics that no code reads, by reason.
 _TOPICS_NOT_YET: Final = {
-    _NO_COMPACTION: """
-        delete.retention.ms max.compaction.lag.ms min.cleanable.dirty.ratio min.compaction.lag.ms
-    """,
     "share groups are not implemented": "errors.deadletterqueue.group.enable",
     _WITHOUT_FOLLOWERS: """
         follower.replication.throttled.replicas leader.replication.throttled.replicas
@@ -77,13 +69,6 @@ _TOPICS_NOT_YET: Final = {
         local.retention.bytes local.retention.ms remote.copy.lag.bytes remote.copy.lag.ms
         remote.log.copy.disable remote.log.delete.on.disable
     """,
-}
-
-
-# Values without an effect, of supported settings. Both settings are lists.
-VALUES_NOT_YET: Final[Mapping[str, Mapping[str, str]]] = {
-    name: {"compact": f"{_NO_COMPACTION}: all their records stay"}
-    for name in ("log.cleanup.policy", "cleanup.policy")
 }
 
 
@@ -182,14 +167,3 @@ def why_unsupported(name: str) -> str | None:
     """Return why a setting has no effect; None if it has one, or if Kafka does not have it."""
     found, why = support(name)
     return None if found is Support.SUPPORTED else f"{found.value}: {why}"
-
-
-def why_value_unsupported(name: str, text: str) -> str | None:
-    """Return why a part of a value has no effect; None if the whole value has one.
-
-    name: a setting of brokers or topics; text: its value, a list separated by commas.
-    """
-    for value in (one.strip() for one in text.split(",")):
-        if why := VALUES_NOT_YET.get(name, {}).get(value):
-            return f"has the value {value}, which {Support.NOT_YET.value}: {why}"
-    return None

@@ -12,7 +12,15 @@ from typing import NoReturn
 import trio
 
 from trio_kafka.attributes import frozen
-from trio_kafka.controller import brokers, configs, features, producer_ids, quotas, topics
+from trio_kafka.controller import (
+    brokers,
+    configs,
+    directories,
+    features,
+    producer_ids,
+    quotas,
+    topics,
+)
 from trio_kafka.controller.bootstrap import first_records
 from trio_kafka.controller.configs import ConfigChange, Lists, Validator
 from trio_kafka.controller.decision import ControllerSettings, Decision
@@ -327,6 +335,23 @@ class Controller:
         """Return an unused block of producer ids. Raises KafkaError as `brokers.check_epoch`."""
         return await self._executor.one(
             lambda: producer_ids.allocate(self._present, broker_id, epoch), deadline
+        )
+
+    async def assign_directories(
+        self,
+        broker_id: NodeId,
+        epoch: int,
+        wanted: Mapping[tuple[TopicId, int], bytes],
+        *,
+        deadline: float = inf,
+    ) -> dict[tuple[TopicId, int], KafkaError | None]:
+        """Set directories of a broker's replicas, by topic id and partition."""
+
+        def decide(replica: tuple[TopicId, int], directory: bytes) -> Decision[None]:
+            return directories.assign_directory(self._present, broker_id, epoch, replica, directory)
+
+        return await self._executor.each(
+            ((one, partial(decide, one, directory)) for one, directory in wanted.items()), deadline
         )
 
     @property

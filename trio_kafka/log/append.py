@@ -14,9 +14,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+import trio
+
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.operations import FileWork, run_now
+from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.log.rolling import begin_segment
@@ -109,6 +111,16 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, found)
         expected = header.base_offset + header.last_offset_delta + 1
     _write_now(log, records, headers, log.now_ms())
+
+
+async def copy_in_thread(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
+    """Append batches of another log of the partition, in a thread. Shielded.
+
+    The caller holds `Log.writing`. Their offsets ascend from the end of the log. A copy that takes
+    long does not make the directory slow, as no client waits for it. LogDirError, KafkaError.
+    """
+    with trio.CancelScope(shield=True):
+        await run_in_threads(_writing(log, records, headers, log.now_ms()))
 
 
 # Steps of an append

@@ -15,14 +15,18 @@ class LogConfig:
     """Settings of a log. Sizes in bytes, times in milliseconds. -1 turns a retention rule off."""
 
     cleanup_policy: frozenset[str] = frozenset({"delete"})
+    delete_retention_ms: int = 86_400_000
     file_delete_delay_ms: int = 60_000
     flush_messages: int = MAX_LONG
     flush_ms: int = MAX_LONG
     index_interval_bytes: int = 4096
+    max_compaction_lag_ms: int = MAX_LONG
     max_message_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = 3_600_000
     message_timestamp_before_max_ms: int = MAX_LONG
     message_timestamp_type: Literal["CreateTime", "LogAppendTime"] = "CreateTime"
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
     preallocate: bool = False
     retention_bytes: int = -1
     retention_ms: int = 604_800_000

@@ -48,7 +48,9 @@ class Log:
     wants_sync: called when a segment was sealed or `flush.messages` is reached: run `sync` soon.
     busy: an append, a roll or a cut is in progress; no other may begin.
     writing: lock against cuts, syncs and closing; held during an append in a thread.
-    deleting: segments are being removed now. cuts: how often segments were cut or removed.
+    deleting: segments are being removed now. cuts: how often segments were cut, removed
+        or replaced. upkeep: "cleaning" or "retention" while one of them works on the log; the other
+        one skips it.
     lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
         sync of new ones. Afterwards no checkpoint claims too much.
     """
@@ -87,6 +89,7 @@ class Log:
         self.busy = False
         self.deleting = False
         self.cuts = 0
+        self.upkeep: str | None = None
         self.writing = trio.Lock()
         self.wall = world.clock.wall
         self.last_sync_ms = self.now_ms()
@@ -153,6 +156,7 @@ class Log:
             "recovery_point": self.recovery_point,
             "durable_end": self.durable_end,
             "segments": len(self.segments),
+            "upkeep": self.upkeep,
             "bytes": self.size,
             "producers": len(self.producers),
             "slow": self.latency.slow,
@@ -208,5 +212,5 @@ def _ignore(*_: object) -> None:
     """Default of the hooks."""
 
 
-async def _lower_none(*_: object) -> None:
+async def _lower_none(*_: object, cut: int | None = None) -> None:  # noqa: ARG001 - default of a hook
     await trio.lowlevel.checkpoint()

@@ -42,7 +42,9 @@ async def _by_time(log: Log, now_ms: int) -> int:
     for number, segment in enumerate(log.segments):
         await perform_in_threads(log, segment.load_timestamps)
         time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
-        if not segment.size or now_ms - time <= keep_ms:
+        # A sealed segment is empty if compaction left no record in it.
+        empty = not segment.size and segment is log.segments.active
+        if empty or now_ms - time <= keep_ms:
             break
         offset = log.segments.end_of(number, log.end_offset)
     return offset
@@ -56,7 +58,7 @@ def _by_size(log: Log) -> int:
     excess = log.size - log.config.retention_bytes
     for number, segment in enumerate(log.segments):
         excess -= segment.size
-        if excess < 0 or not segment.size:
+        if excess < 0 or (not segment.size and segment is log.segments.active):
             break
         offset = log.segments.end_of(number, log.end_offset)
     return offset

@@ -26,6 +26,27 @@ async def roll_in_thread(log: Log) -> None:
     await run_in_threads(_rolling(log))
 
 
+async def skip_in_thread(log: Log, offset: int) -> None:
+    """Begin a new segment at `offset`, the end of the log from now on; no record is before it.
+
+    A compacted log may end so. The caller holds `writing`. LogDirError.
+    """
+    await run_in_threads(_skipping(log, offset))
+
+
+def _skipping(log: Log, offset: int) -> FileWork[None]:
+    if log.failed or log.closed or log.busy:
+        log.refuse()
+    log.busy = True
+    try:
+        yield from begin_segment(log, offset, log.now_ms())
+    except OSError as error:
+        log.fail(error)
+    finally:
+        log.busy = False
+    log.end_offset = offset
+
+
 def _rolling(log: Log) -> FileWork[None]:
     if log.failed or log.closed or log.busy:
         log.refuse()

@@ -15,7 +15,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, offset_file
+from trio_kafka.log.files.names import INDEX, INDEX_FILES, LOG, TIME_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import CorruptIndexError, EntryFile
@@ -109,12 +109,34 @@ class Segment(SegmentFile):
 
     @classmethod
     def open(
-        cls, directory: Directory, base_offset: int, now_ms: int, files: OpenFiles | None = None
+        cls,
+        directory: Directory,
+        base_offset: int,
+        now_ms: int,
+        files: OpenFiles | None = None,
+        *,
+        suffix: str = "",
     ) -> "Segment":
-        """Open an existing segment as a sealed one. OSError, KafkaError as `OpenFiles.open`."""
+        """Open an existing segment as a sealed one. OSError, KafkaError as `OpenFiles.open`.
+
+        suffix: added to the names of its files, until `rename_file` and `rename_indexes`.
+        """
         files = files or OpenFiles()
-        file = files.open(directory, offset_file(base_offset, LOG))
-        return cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
+        file = files.open(directory, offset_file(base_offset, LOG) + suffix)
+        found = cls(directory, base_offset, file=file, sealed=True, created_ms=now_ms, files=files)
+        if suffix:
+            found._use_suffix(suffix)
+        return found
+
+    def _use_suffix(self, suffix: str) -> None:
+        self._name += suffix
+        for index, kind in zip(self._indexes, INDEX_FILES, strict=True):
+            index.use_name(offset_file(self.base_offset, kind) + suffix)
+
+    def rename_indexes(self, suffix: str) -> None:
+        """Add `suffix` to the names of the index files, as `rename_file`. OSError."""
+        for index, kind in zip(self._indexes, INDEX_FILES, strict=True):
+            index.rename(offset_file(self.base_offset, kind) + suffix)
 
     def wrote(
         self, position: int, headers: Sequence[BatchHeader], index_interval_bytes: int
@@ -256,6 +278,22 @@ class Segment(SegmentFile):
             return None
         after = recent[found + 1][2] if found + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
+
+    def index_sizes(self) -> FileWork[tuple[int, int]]:
+        """Return the bytes of offset index and time index; 0 for one that cannot be read."""
+        sizes = []
+        for entries, size in (
+            (self.offsets.entries, OFFSET_ENTRY.size),
+            (self.times.entries, TIME_ENTRY.size),
+        ):
+            try:
+                if not entries.loaded:
+                    yield from entries.load()
+            except (CorruptIndexError, FileNotFoundError):
+                sizes.append(0)
+            else:
+                sizes.append(entries.count * size)
+        return sizes[0], sizes[1]
 
     def load_timestamps(self) -> FileWork[None]:
         """Load the largest timestamp of a sealed segment from its time index or its batches."""

@@ -138,6 +138,12 @@ class SegmentFile:
             self._file = self.files.take(self) or self.files.open(self.directory, self._name)
             self.files.grows(self)
 
+    def rename_file(self, suffix: str) -> None:
+        """Add `suffix` to the name of the file, in place of an earlier suffix. OSError."""
+        name = offset_file(self.base_offset, LOG) + suffix
+        self.directory.rename(self._name, name)
+        self._name = name
+
     def trust(self) -> None:
         """Take the whole file for durable, as the process before has synced it."""
         self._durable = self.size

@@ -1,7 +1,7 @@
 """Segments of one log, ordered by offset. The last one is active."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from trio_kafka.log.segment import Segment
 
@@ -61,6 +61,20 @@ class Segments:
         gone = self._segments[:count]
         del self._segments[:count], self._bases[:count]
         return gone
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Put one sealed segment in the place of adjacent sealed ones. It begins where they do."""
+        number = self._segments.index(old[0])
+        self._segments[number : number + len(old)] = [new]
+        self._bases[number : number + len(old)] = [new.base_offset]
+
+    def has(self, old: Sequence[Segment]) -> bool:
+        """Return whether these segments are adjacent, sealed and still in the log."""
+        number = self.floor(old[0].base_offset)
+        found = self._segments[number : number + len(old)]
+        return len(found) == len(old) and all(
+            one is other and one.sealed for one, other in zip(found, old, strict=True)
+        )
 
     def remove(self, segment: Segment) -> None:
         """Remove a segment. The last one of the rest becomes active."""

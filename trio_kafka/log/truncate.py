@@ -70,7 +70,7 @@ async def _cut(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
-    await log.lower_checkpoints(log)
+    await log.lower_checkpoints(log, cut=offset)
     for segment in reversed(log.segments):
         if segment.base_offset < offset or len(log.segments) == 1:
             break

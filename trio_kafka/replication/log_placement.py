@@ -28,7 +28,7 @@ def log_of(
         lost = _offline_path(logs)
         if lost is not None and not new:
             raise LogDirError(lost, f"is offline, and may hold {partition.at}")
-        directory = _directory(logs, state.directory(partition.node))
+        directory = _directory(logs, partition, state)
         log = logs.create(partition.at, partition.topic_id, config, directory)
         log.wants_sync(log)
     elif log.failed is not None:
@@ -47,11 +47,14 @@ def _offline_path(logs: LogManager) -> str | None:
     return next(iter([*logs.offline_paths, *lost]), None)
 
 
-def _directory(logs: LogManager, directory_id: bytes) -> LogDirectory | None:
-    """Return the online directory with that id, if there is one."""
-    wanted = format_id(directory_id)
-    for directory in logs.directories:
-        properties = directory.properties
-        if properties and properties.directory_id == wanted and not directory.offline:
-            return directory
-    return None
+def _directory(
+    logs: LogManager, partition: Partition, state: PartitionState
+) -> LogDirectory | None:
+    """Return the directory that an operator or the metadata name, if it is online."""
+    preferred = logs.preferred.pop(partition.at, None)
+    if preferred is not None:
+        named = logs.by_path().get(preferred)
+        if named is not None and not named.offline:
+            return named
+    wanted = format_id(state.directory(partition.node))
+    return next((one for one in logs.online if one.has_id(wanted)), None)

@@ -25,8 +25,10 @@ from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.cold_reads import ColdReads
 from trio_kafka.replication.delayed_produce import Produced, ProduceWait
+from trio_kafka.replication.directory_assignments import Assign, DirectoryAssignments, assign_none
 from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.log_placement import log_of
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.pending_replicas import PendingReplicas
 from trio_kafka.replication.queued_appends import QueuedAppends
@@ -70,6 +72,8 @@ class ReplicaManager:
         session_slots: int = 1000,
         session_partitions: int = MOST_PARTITIONS,
         yield_point: YieldPoint | None = None,
+        assign: Assign = assign_none,
+        moves_at_once: int | None = None,
     ) -> None:
         self.image = MetadataImage()
         self.yield_point = yield_point or YieldPoint()
@@ -92,6 +96,8 @@ class ReplicaManager:
         self.decompression = Decompression(world, self._node)
         self.queued_appends = QueuedAppends(world, self._node, self.decompression, self.yield_point)
         self.late = PendingReplicas()
+        self.assignments = DirectoryAssignments(assign, self._node)
+        self.moves = LogMoves(logs, self._node, self.assignments, at_once=moves_at_once)
         self.topic_metrics = MetricsByTopic()
         self._partitions: dict[FetchKey, Partition] = {}  # each by its id and by its name
         self._nodes: dict[Partition, Node] = {}
@@ -104,6 +110,8 @@ class ReplicaManager:
             await nursery.start(self.cold.run, name="cold-reads")
             await nursery.start(self.queued_appends.run, name="slow-appends")
             await nursery.start(self.late.run, name="late-replicas")
+            await nursery.start(self.assignments.run, name="directory-assignments")
+            await nursery.start(self.moves.run, name="replica-alter-log-dirs")
             task_status.started()
             await trio.sleep_forever()
 
@@ -276,6 +284,8 @@ class ReplicaManager:
 
         def open_log() -> None:
             partition.open(log_of(self.logs, partition, state, made.log, new=new))
+            self.moves.resume(partition)
+            self.moves.report(partition)
 
         try:
             open_log()
@@ -293,6 +303,8 @@ class ReplicaManager:
         del self._partitions[partition.topic_id, at.partition]
         self._nodes.pop(partition).remove()
         self.late.remove(partition)
+        self.moves.cancel(partition)
+        self.assignments.forget(partition)
         self.topic_metrics.leave(at.topic)
         try:
             self.logs.delete(at)
@@ -308,6 +320,8 @@ class ReplicaManager:
         for partition in self.partitions:
             if partition.at in directory.logs and partition.failed is None:
                 partition.fail(error)
+            if partition.at in directory.futures:
+                self.moves.cancel(partition)
 
     def changed(self, key: object) -> None:
         """Mark a key of the purgatories: a Partition, its `loss`, or a queued append."""

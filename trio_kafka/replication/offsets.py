@@ -97,14 +97,19 @@ async def search_offset(
     NOTHING if there is none, or none that is visible. May wait for the disk. Raises KafkaError as
     `special_offset`.
     """
-    log = partition.local_log(leader_epoch, leader_only=leader_only)
-    try:
-        if timestamp == LARGEST_TIME:
-            found = await largest_timestamp(log, decompression)
-        else:
-            found = await offset_for_timestamp(log, timestamp, decompression)
-    except LogDirError as error:
-        raise partition.storage_error(error) from error
+    while True:
+        log = partition.local_log(leader_epoch, leader_only=leader_only)
+        try:
+            if timestamp == LARGEST_TIME:
+                found = await largest_timestamp(log, decompression)
+            else:
+                found = await offset_for_timestamp(log, timestamp, decompression)
+            break
+        except LogDirError as error:
+            raise partition.storage_error(error) from error
+        except KafkaError:
+            if not log.closed or partition.log is log:
+                raise  # else the replica has moved to another directory meanwhile
     if found is None or found.offset >= visible_end(log, isolation):
         _check_available(partition, log, isolation)
         return NOTHING

@@ -35,6 +35,7 @@ JoinQueue = Callable[["Partition", Queued, bool], Queued | None]
 class Partition:
     """State of a replica. leader_epoch, isr and replicas are those of the last image.
 
+    future: copy of the log that moves to another directory, see `moves`.
     leading: the log, while this replica leads and its directory is online; None: `local_log` tells
         why.
     changed: called with the Partition after each change of offsets, and with its `loss` when other
@@ -55,6 +56,7 @@ class Partition:
     isr: tuple[NodeId, ...] = field(init=False)
     replicas: tuple[NodeId, ...] = field(init=False)
     log: Log | None = field(default=None, init=False)
+    future: Log | None = field(default=None, init=False)
     leading: Log | None = field(default=None, init=False)
     failed: LogDirError | None = field(default=None, init=False)
     deleted: bool = field(default=False, init=False)
@@ -89,9 +91,10 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """Lowest start offset of all replicas in sync. There must be a log."""
+        """Lowest start offset of all replicas in sync, and of a future log; -1: unknown."""
         starts = [self.follower_starts.get(node, -1) for node in self.isr if node != self.node]
-        return min([*starts, *(log.start_offset for log in (self.log,) if log is not None)])
+        starts += [log.start_offset for log in (self.log, self.future) if log is not None]
+        return min(starts, default=-1)
 
     # Changes
 
@@ -118,6 +121,14 @@ class Partition:
         self.advance()
         self.changed(self)
 
+    def replace_log(self, log: Log) -> None:
+        """Use the future log from now on, which has all that the log has."""
+        self.log = log
+        self.future = None
+        log.on_durable = self._became_durable
+        self._lead()
+        self._became_durable()
+
     def fail(self, error: LogDirError) -> None:
         """Go offline with the directory: every use is answered with KAFKA_STORAGE_ERROR."""
         self.failed = error
@@ -127,7 +138,7 @@ class Partition:
     def delete(self) -> None:
         """Delete the replica. Pending requests get an error."""
         self.deleted = True
-        self.log = None
+        self.log = self.future = None
         self._lead()
         self._changed_for_all()
 

@@ -63,6 +63,11 @@ class ReplicaPublisher:
             if state is None or other_id or self._broker not in state.replicas:
                 self._logs.make_stray(log.partition)
                 yield
+        for at in self._logs.futures.partitions:
+            state = image.partition(at)
+            if state is None or self._broker not in state.replicas:
+                self._logs.make_future_stray(at)
+                yield
         opened = 0
         for topic in image.topics.values():
             made = self._made(image, topic.name)
@@ -110,6 +115,7 @@ class ReplicaPublisher:
                 yield
             else:
                 known.update(state)
+                self._replicas.moves.report(known)
                 if done % _A_STEP == 0:
                     yield
 
@@ -132,6 +138,8 @@ class ReplicaPublisher:
                 partition.settings = made.partition
                 if partition.log is not None:
                     partition.log.config = made.log
+                if partition.future is not None:
+                    partition.future.config = made.log
                 partition.advance()
                 self._replicas.changed(partition)
             if done % _A_STEP == 0:

@@ -6,6 +6,8 @@ is fast again, so that the order stays. The bytes of all queues are bounded. An 
 is rejected with REQUEST_TIMED_OUT, which clients retry without looking for another leader.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
 import trio
@@ -17,6 +19,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.append import Appended, append_in_thread
 from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.disk_latency import DiskLatency
+from trio_kafka.log.log import Log
 from trio_kafka.replication.append_queue import AppendQueue, Queued
 from trio_kafka.replication.isr import check_enough
 from trio_kafka.replication.partition import Partition
@@ -160,9 +163,7 @@ class QueuedAppends:
             if item.work is not None:
                 partition.local_log()  # raises if the work would be in vain
                 await self._refine(item, item.work)
-            log = partition.local_log()
-            async with log.writing, log.latency.appending:
-                log = partition.local_log()  # check again: the locks may have taken long
+            async with _locked(partition) as log:
                 if partition.leader_epoch != item.leader_epoch:
                     raise KafkaError(
                         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -217,6 +218,20 @@ class QueuedAppends:
                 self.yield_point()
             copied[begin : begin + PIECE] = records[begin : begin + PIECE]
         return copied
+
+
+@asynccontextmanager
+async def _locked(partition: Partition) -> AsyncIterator[Log]:
+    """Hold the locks for an append to the log of a partition.
+
+    The log may change while they are waited for, as the replica moves. KafkaError.
+    """
+    while True:
+        log = partition.local_log()
+        async with log.writing, log.latency.appending:
+            if log is partition.local_log():
+                yield log
+                return
 
 
 def _count(metrics: TopicMetrics, item: Queued, result: Appended | KafkaError) -> None:

@@ -6,6 +6,7 @@ Source: KIP-320 (leader epochs), KIP-595 (diverging epochs), KIP-98 (read commit
 """
 
 from enum import IntEnum
+from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import define, frozen
@@ -148,13 +149,19 @@ async def read_in_threads(
     partition: Partition, wanted: Wanted, max_bytes: int, isolation: Isolation
 ) -> PartitionRead:
     """Read as `read` with `at_least_one` does; wait for the disk if necessary."""
-    log = partition.local_log(wanted.leader_epoch)
-    try:
-        return await perform_in_threads(
-            log, lambda: _reading(partition, log, wanted, max_bytes, isolation)
-        )
-    except LogDirError as error:
-        raise partition.storage_error(error) from error
+
+    def reading(log: Log) -> FileWork[PartitionRead]:
+        return _reading(partition, log, wanted, max_bytes, isolation)
+
+    while True:
+        log = partition.local_log(wanted.leader_epoch)
+        try:
+            return await perform_in_threads(log, partial(reading, log))
+        except LogDirError as error:
+            raise partition.storage_error(error) from error
+        except KafkaError:
+            if not log.closed or partition.log is log:
+                raise  # else the replica has moved to another directory meanwhile
 
 
 def _reading(

@@ -18,6 +18,7 @@ from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.tree import Node
+from trio_kafka.log.cleaner.log_cleaner import LogCleaner
 from trio_kafka.metadata.effective import EffectiveConfig
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NO_NODE, NodeId
@@ -123,6 +124,7 @@ class Parts:
     )
     interceptors: Interceptors = Factory(lambda self: Interceptors(self.apis), takes_self=True)
     authorizer: Authorizer = ALLOW_ALL
+    cleaner: LogCleaner = missing("log cleaner")
     config: BrokerConfig = missing("config")
     configs: ConfigAdmin = missing("changes of settings")
     controller: Controller = missing("controller")

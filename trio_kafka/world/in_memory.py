@@ -136,19 +136,26 @@ class InMemoryWorld(RealWorld):
     def _directory(self, path: str, *, create: bool = False, blocking: bool = False) -> Directory:
         return self.disk.directory(os.path.abspath(path), create=create, blocking=blocking)
 
+    @property
+    def has_processes(self) -> bool:
+        return False
+
     async def run_in_process(
-        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
         """Run the job in this process: another one does not have the files."""
         steps = job(self._directory(path, blocking=True), *args)
+        started = trio.current_time()
         while True:
             await trio.lowlevel.checkpoint()
             check_worker(self.disk, path)
             try:
-                next(steps)
+                due_s = next(steps)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
+            if due_s is not None:
+                await trio.sleep_until(started + due_s)
 
     def kept_workers(self) -> AbstractAsyncContextManager[None]:
         """Do nothing: jobs run in this process."""

@@ -341,8 +341,8 @@ class Directory(Protocol):
     Calls raise ValueError for the names "", ".", "..", and for names with a slash.
     """
 
-    @property
-    def path(self) -> str: ...
+    path: str
+
     def names(self) -> list[str]:
         """Return the names, sorted."""
 
@@ -355,6 +355,9 @@ class Directory(Protocol):
 
     def rename(self, old: str, new: str) -> None:
         """Rename atomically, within this directory; replaces a file. Open files follow."""
+
+    def move(self, inside: "Directory", new: str) -> None:
+        """Rename a directory inside this one atomically; `inside` follows, as do its open files."""
 
     def directory(self, name: str, *, create: bool = False) -> "Directory":
         """Open a directory inside. create: make it if it is missing.

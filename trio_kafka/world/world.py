@@ -95,12 +95,17 @@ class World(Protocol):
         Simulated: `watch` is never called.
         """
 
+    @property
+    def has_processes(self) -> bool:
+        """True if `run_in_process` uses a process, which needs the extra `[workers]`."""
+
     async def run_in_process(
-        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
         """Run `job(directory, *args)` in a process; killed when cancelled.
 
         The job is a generator that yields at least once a millisecond; `try_read` may block in it.
+        A number that it yields is the time at which it goes on, in seconds since its start.
         It reads sealed files and writes new ones under temporary names; its caller renames them.
         Raises WorkerLostError if the process was killed, ImportError without the extra `workers`.
         """

@@ -8,6 +8,7 @@ import trio
 from tests.broker.kit import APIS, config_of, content_of, fill, live_once
 from trio_kafka.broker import Broker, StartError
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import fault_on
 
 BROKEN = OSError(errno.EIO, "Input/output error")
@@ -88,7 +89,9 @@ async def test_the_broker_ends_with_its_last_data_directory(world, autojump_cloc
             await trio.sleep_forever()
 
 
-async def test_one_topics_partition_in_two_directories_is_refused(world, autojump_clock) -> None:
+async def test_of_one_topics_partition_in_two_directories_the_named_one_is_served(
+    world, autojump_clock
+) -> None:
     config = config_of({"log.dirs": "/a,/b"})
     world = await live_once(world, config, clean=True)
     where = next(path for path in ("/a", "/b") if world.directory(path).exists("t-0"))
@@ -97,10 +100,13 @@ async def test_one_topics_partition_in_two_directories_is_refused(world, autojum
         copy = world.directory(path).directory("t-0", create=True)
         copy.create("partition.metadata").append([known])
 
-    with pytest.raises(StartError, match=r"^t-0 is in /\w/t-0 and in /\w/t-0: remove one of them$"):
-        async with Broker(config, world, apis=APIS):
-            pytest.fail("it started")
-    assert world.locks == {}
+    async with Broker(config, world, apis=APIS) as broker:
+        (stray,) = broker.logs.strays
+        found = broker.logs.directory_of(TopicPartition("t", 0))
+
+    assert found is not None
+    assert found.path == where
+    assert not stray.startswith(f"{where}/")
 
 
 async def test_a_metadata_log_that_is_damaged_is_told(world, autojump_clock) -> None:

@@ -13,26 +13,28 @@ def test_a_right_file_has_nothing_to_be_said_of(tmp_path, capsys):
 
 def test_all_that_is_wrong_is_told_and_the_status_is_2(tmp_path, capsys):
     file = tmp_path / "a.properties"
-    file.write_text("num.partitions=0\nnum.io.thread=1\nlog.cleaner.threads=2\nnum.partitions=-1")
+    file.write_text(
+        "num.partitions=0\nnum.io.thread=1\nshare.coordinator.threads=2\nnum.partitions=-1"
+    )
     toml = tmp_path / "b.toml"
     toml.write_text("foo = 1\n")
 
     assert main(["config", "lint", str(file), str(toml), "-c", "node.id=x"]) == 2
 
-    why = "is not supported yet: compacted topics are not compacted"
+    why = "is not supported yet: share groups are not implemented"
     assert capsys.readouterr().out.splitlines() == [
         f"{file}:1: warning: num.partitions is given again at {file}:4",
         f"{toml}: error: foo: no such setting",
         f"{file}:4: error: num.partitions: -1 is too small: want at least 1",
         f"{file}:2: error: num.io.thread: no such setting: did you mean num.io.threads?",
-        f"{file}:3: warning: log.cleaner.threads {why}",
+        f"{file}:3: warning: share.coordinator.threads {why}",
         "-c: error: node.id: 'x' is not a whole number",
     ]
 
 
 def test_json_is_one_object_a_line(tmp_path, capsys):
     file = tmp_path / "a.properties"
-    file.write_text("num.io.thread=1\nlog.cleaner.threads=2\n")
+    file.write_text("num.io.thread=1\nshare.coordinator.threads=2\n")
 
     assert main(["config", "lint", str(file), "--json"]) == 2
 
@@ -46,8 +48,8 @@ def test_json_is_one_object_a_line(tmp_path, capsys):
 
 
 def test_warnings_alone_are_no_failure(capsys):
-    assert main(["config", "lint", "-c", "log.cleaner.threads=2"]) == 0
-    assert "warning: log.cleaner.threads is not supported yet" in capsys.readouterr().out
+    assert main(["config", "lint", "-c", "share.coordinator.threads=2"]) == 0
+    assert "warning: share.coordinator.threads is not supported yet" in capsys.readouterr().out
 
 
 def test_the_environment_is_looked_at_unless_it_is_left_out(monkeypatch, capsys):

@@ -22,7 +22,7 @@ from trio_kafka.config.rules import REJECTED
 from trio_kafka.config.setting import Setting, Update, settings_of
 from trio_kafka.config.topic import TOPIC_SETTINGS
 from trio_kafka.config.trio_settings import TrioSettings
-from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, VALUES_NOT_YET, Support, tables
+from trio_kafka.config.unsupported import UNSUPPORTED_FIELDS, Support, tables
 
 _HEAD: Final = """\
 # Settings
@@ -102,8 +102,7 @@ def _section(title: str, text: str, rows: Iterable[Setting], *, why: bool = Fals
     yield _row(["---"] * len(_COLUMNS))
     for one in rows:
         here = support_of(one.name)
-        told = why or one.name in VALUES_NOT_YET
-        yield _row(_cells(one, f" It {here}." if told else ""))
+        yield _row(_cells(one, f" It {here}." if why else ""))
     yield ""
 
 

@@ -65,14 +65,6 @@ def test_a_setting_is_explained():
         ("ssl.provider", "support", "does not apply here: it is about the Java runtime"),
         ("broker.id", "support", "is supported; deprecated: use node.id"),
         (
-            "log.cleanup.policy",
-            "support",
-            (
-                "is supported, but compact is not supported yet"
-                " (compacted topics are not compacted: all their records stay)"
-            ),
-        ),
-        (
             "listener.name.a.num.io.threads",
             "support",
             "is not supported yet: listeners cannot have values of their own",
@@ -112,12 +104,6 @@ def test_every_topic_setting_can_be_explained(name):
 
     assert all(found.values())
     assert found["changed"] == "while the broker runs, for one topic"
-
-
-def test_a_topic_setting_says_which_of_its_values_have_no_effect_yet():
-    told_of_topic = dict(explain_topic("cleanup.policy", layers()))
-
-    assert told_of_topic["support"].startswith("is supported, but compact is not supported yet")
 
 
 def test_a_topics_value_is_that_which_the_broker_gives():

@@ -38,21 +38,10 @@ def test_a_value_that_is_covered_is_not_looked_at():
 
 def test_what_has_no_effect_and_what_is_deprecated_is_a_warning():
     assert findings("log.cleaner.enable=true\nbroker.id=1\nssl.provider=A") == [
-        "f:1: warning: log.cleaner.enable is not supported yet: compacted topics are not compacted",
         "f:1: warning: log.cleaner.enable is deprecated: leave it out",
         "f:2: warning: broker.id is deprecated: use node.id",
         "f:3: warning: ssl.provider does not apply here: it is about the Java runtime",
     ]
-
-
-def test_a_value_without_effect_is_a_warning():
-    assert findings("log.cleanup.policy=delete, compact") == [
-        (
-            "f:1: warning: log.cleanup.policy has the value compact, which is not supported yet:"
-            " compacted topics are not compacted: all their records stay"
-        )
-    ]
-    assert findings("log.cleanup.policy=delete") == []
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
 import pytest
 
 from tests.log.kit import append, batch, content_of, fill, new_log, read
+from tests.log.managers import format_directory
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.truncate import truncate_to
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated
@@ -211,3 +214,54 @@ async def test_an_error_of_the_system_names_the_directory(autojump_clock, world)
 
     assert isinstance(one.offline, LogDirError)
     assert one.offline.path == "/data"
+
+
+async def test_the_offset_of_the_cleaner_is_kept_for_logs_that_are_there(autojump_clock, world):
+    one, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(one.root, {name: b"0\n2\nt 0 3\nu 0 4\n"})
+    await one.open()
+    log, other = new_log(world, "/data/t-0"), new_log(world, "/other/t-0")
+    one.add(log)
+
+    await one.write_cleaned(log, 9)
+    await one.write_cleaned(other, 20)
+
+    assert await content_of(one.root, name) == b"0\n1\nt 0 9\n"
+    assert one.cleaned(log.partition) == 9
+    assert one.cleaned(TopicPartition("u", 0)) is None
+
+
+async def test_a_log_that_is_cut_is_dirty_from_there_on(autojump_clock, world):
+    one, name = directory(world), "cleaner-offset-checkpoint"
+    await fill(one.root, {name: b"0\n1\nt 0 7\n"})
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    for _ in range(10):
+        append(log, batch())
+    await sync(log)
+
+    await truncate_to(log, 8)
+    assert one.cleaned(log.partition) == 7
+    await truncate_to(log, 5)
+
+    assert one.cleaned(log.partition) == 5
+    assert await content_of(one.root, name) == b"0\n1\nt 0 5\n"
+
+
+async def test_a_recovery_point_is_written_when_it_must_be_trusted(autojump_clock, world):
+    one, name = directory(world), "recovery-point-offset-checkpoint"
+    await format_directory(world, "/data")
+    await one.open()
+    log = new_log(world, "/data/t-0")
+    one.add(log)
+    for _ in range(10):
+        append(log, batch())
+    await sync(log)
+
+    await one.trust_below(log, 6)
+    assert await content_of(one.root, name) == b"0\n1\nt 0 10\n"
+    log.recovery_point = 12
+    await one.trust_below(log, 10)
+
+    assert await content_of(one.root, name) == b"0\n1\nt 0 10\n"

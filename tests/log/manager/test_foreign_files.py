@@ -29,7 +29,8 @@ def test_what_may_be_a_partition_is_none_of_the_foreign_ones(name, inside):
         ("my backup-1", [], "not the name"),
         ("t-007", ["00000000000000000007.log"], "not the name"),
         ("t-99999999999", [], "not the name"),
-        (f"t-0.{'a' * 32}-future", ["00000000000000000007.log"], "was moving"),
+        (f"t-007.{'a' * 32}-future", ["00000000000000000007.log"], "not the name"),
+        (f"t-0.{'a' * 32}-future", ["dump.sql"], "but dump.sql"),
     ],
 )
 def test_what_is_foreign_says_why(name, inside, reason):

@@ -103,6 +103,7 @@ async def test_figures_count_what_is_there(autojump_clock, world):
         "offline": 0,
         "threads": 4,
         "logs": 1,
+        "futures": 0,
         "deleted": 0,
         "strays": 0,
     }

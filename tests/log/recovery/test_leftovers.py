@@ -70,3 +70,39 @@ async def test_a_damaged_swap_file_replaces_nothing(autojump_clock, world, damag
 
     assert offsets(await read_all(again)) == list(range(24))
     assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+@pytest.mark.parametrize("left", ["all", "some"])
+async def test_an_empty_segment_with_its_index_replaces_another(autojump_clock, world, left):
+    log = new_log(world, segment_bytes=400)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    bases = [segment.base_offset for segment in log.segments]
+    if left == "some":  # the crash was later: the old file had lost its name
+        await log.directory.unlink(f"{0:020}.log")
+    swap = {f"{0:020}.log.swap": b"", f"{0:020}.index.swap": b"", f"{0:020}.timeindex.swap": b""}
+    await fill(log.directory, swap)
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert [segment.base_offset for segment in again.segments] == bases
+    assert offsets(await read_all(again)) == list(range(bases[1], 24))
+    assert not [name for name in log.directory.names() if name.endswith(".swap")]
+
+
+async def test_a_swap_file_brings_its_indexes(autojump_clock, world, caplog):
+    log = new_log(world, segment_bytes=400, index_interval_bytes=1)
+    for _ in range(12):
+        append(log, batch(2, size=40))
+    await close(log)
+    names = [f"{0:020}{kind}" for kind in (".log", ".index", ".timeindex")]
+    contents = {f"{name}.swap": await content_of(log.directory, name) for name in names}
+    await fill(log.directory, contents)
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert offsets(await read_all(again)) == list(range(24))
+    assert "missing index rebuilt" not in caplog.text
+    for name in names:
+        assert await content_of(log.directory, name) == contents[f"{name}.swap"]

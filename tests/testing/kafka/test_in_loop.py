@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from tests.testing.kafka.kit import consumer
+from trio_kafka.errors import KafkaError
 from trio_kafka.testing.kafka.hold import ClockError
 from trio_kafka.testing.kafka.in_loop import NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.machines import MemoryMachine, SimulatedMachine
@@ -126,3 +127,48 @@ def test_what_is_not_reached_says_what_there_was(kafka):
         kafka.wait_for_records("orders", 2, limit_s=0.01)
     with pytest.raises(NotReachedError, match="a full moon: not reached"):
         kafka.wait_until(lambda: False, what="a full moon", limit_s=0.01)
+
+
+def keyed(*pairs: tuple[str, str | None]) -> list[Record]:
+    return [Record(key=key, value=value) for key, value in pairs]
+
+
+def test_a_topic_is_compacted_when_the_test_asks():
+    with running_broker() as kafka:
+        kafka.create_topic(
+            "latest", 2, {"cleanup.policy": "compact", "delete.retention.ms": "1000"}
+        )
+        kafka.produce("latest", *keyed(("a", "1"), ("b", "1"), ("a", "2"), ("b", None), ("c", "1")))
+
+        kafka.compact("latest")
+        first = {(one.key, one.value) for one in kafka.records("latest")}
+        kafka.advance(seconds=2)
+        kafka.compact("latest")
+
+        assert first == {(b"a", b"2"), (b"b", None), (b"c", b"1")}
+        left = {(one.key, one.value) for one in kafka.records("latest")}
+        assert left == {(b"a", b"2"), (b"c", b"1")}
+        kafka.produce("latest", *keyed(("a", "3")))
+        kafka.restart()
+        assert {(one.key, one.value) for one in kafka.records("latest")} >= {(b"a", b"3")}
+
+
+def test_a_topic_that_is_not_compacted_says_so():
+    with running_broker(topics=["orders"]) as kafka, pytest.raises(KafkaError, match="compact"):
+        kafka.compact("orders")
+
+
+def test_a_moved_clock_compacts_a_dirty_topic():
+    settings = {
+        "cleanup.policy": "compact",
+        "segment.ms": "60000",
+        "min.cleanable.dirty.ratio": "0",
+    }
+    with running_broker() as kafka:
+        kafka.create_topic("latest", configs=settings)
+        for number in range(5):
+            kafka.produce("latest", *keyed(("a", str(number))))
+            kafka.advance(minutes=2)
+        kafka.advance(minutes=5)
+
+        assert [one.value for one in kafka.records("latest")] == [b"3", b"4"]

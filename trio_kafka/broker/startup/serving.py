@@ -18,6 +18,7 @@ from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.config_admin import ConfigAdmin
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import only_leaf
+from trio_kafka.log.cleaner.log_cleaner import LogCleaner
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.channel import RequestChannel
@@ -38,7 +39,7 @@ _CONTROL_QUEUED: Final = 20
 _CONTROL_HANDLERS: Final = 1
 
 
-def make_replicas(context: BuildContext, logs: LogManager) -> ReplicaManager:
+def make_replicas(context: BuildContext, logs: LogManager, lifecycle: Lifecycle) -> ReplicaManager:
     """Make the replica manager; it has no replicas before `replica_publisher` has started."""
     return ReplicaManager(
         context.world,
@@ -49,6 +50,7 @@ def make_replicas(context: BuildContext, logs: LogManager) -> ReplicaManager:
         session_slots=context.config.max_incremental_fetch_session_cache_slots,
         session_partitions=context.config.trio_fetch_session_max_partitions,
         yield_point=context.yield_point,
+        assign=lifecycle.assign_directories,
     )
 
 
@@ -69,6 +71,7 @@ def make_parts(
     controller: Controller,
     replicas: ReplicaManager,
     lifecycle: Lifecycle,
+    cleaner: LogCleaner,
     topic_creation: TopicCreation,
     listeners: DynamicListeners,
 ) -> Parts:
@@ -76,6 +79,7 @@ def make_parts(
     config = context.config
     return Parts(
         apis=apis,
+        cleaner=cleaner,
         node_id=context.node_id,
         cluster_id=metadata.cache.image.cluster_id,
         features=ClusterFeatures(metadata.cache, metadata.raft),

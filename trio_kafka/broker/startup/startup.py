@@ -12,6 +12,7 @@ from trio_kafka.broker.errors import StartError, storage_error
 from trio_kafka.broker.jobs import add_jobs
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.listeners import advertised_endpoints
+from trio_kafka.broker.parts.cleaner import make_cleaner, start_cleaner
 from trio_kafka.broker.parts.connections import start_limits
 from trio_kafka.broker.parts.groups import start_groups
 from trio_kafka.broker.parts.plugins import make_host, start_plugins
@@ -40,12 +41,14 @@ from trio_kafka.broker.step_timings import StepTimings
 from trio_kafka.broker.storage import Storage, open_storage
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import InvariantError, LogDirError, only_leaf
-from trio_kafka.log.files.partition_metadata import parse_id
+from trio_kafka.log.files.partition_metadata import format_id, parse_id
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.identity import IdentityError
 from trio_kafka.log.manager.loading import load_logs
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import NodeId, TopicPartition
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.purgatory import Timers
 from trio_kafka.raft.driver import RaftDriver
@@ -98,7 +101,7 @@ class Startup:
             metadata.cache,
             context.node,
         )
-        replicas = self._replicas = make_replicas(context, logs)
+        replicas = self._replicas = make_replicas(context, logs, lifecycle)
         creation = make_topic_creation(context, controller)
         listeners = DynamicListeners(context.world.network, context.config, context.node)
         parts = make_parts(
@@ -108,6 +111,7 @@ class Startup:
             controller=controller,
             replicas=replicas,
             lifecycle=lifecycle,
+            cleaner=make_cleaner(context, logs),
             topic_creation=creation,
             listeners=listeners,
         )
@@ -129,6 +133,7 @@ class Startup:
             await start_snapshots(context, storage, metadata)
             await context.tasks.start("auto-topic-creation", creation.run)
             add_jobs(context.scheduler, context.config, logs, lambda: dynamic.config)
+            await start_cleaner(context, parts.cleaner, dynamic)
         with steps.step("registration"):
             await lifecycle.register(
                 advertised,
@@ -194,6 +199,7 @@ class Startup:
                 lambda at: log_config(of_topic(image, at.topic)),
                 delete_delay_ms=effective.of(image).log_segment_delete_delay_ms,
                 topic_id_of=lambda name: topic.id if (topic := image.topics.get(name)) else None,
+                directory_of=lambda at: _directory_of(image, at, self.context.node_id),
                 producers_silent_ms=self.context.config.producer_id_expiration_ms,
                 at_once=effective.of(image).num_recovery_threads_per_data_dir,
             )
@@ -246,6 +252,12 @@ def _directory_ids(logs: LogManager) -> list[bytes]:
         for one in logs.directories
         if one.properties and one.properties.directory_id and not one.offline
     ]
+
+
+def _directory_of(image: MetadataImage, at: TopicPartition, node: NodeId) -> str | None:
+    """Return the id of the directory that the metadata name for a replica of this broker."""
+    state = image.partition(at)
+    return None if state is None or node not in state.replicas else format_id(state.directory(node))
 
 
 async def _run_timers(timers: Timers, *, task_status: trio.TaskStatus[None]) -> None:

@@ -10,7 +10,6 @@ from trio_kafka.config.setting import Setting, Update
 from trio_kafka.config.topic import TOPIC_SETTINGS, topic_defaults
 from trio_kafka.config.unsupported import (
     UNSUPPORTED_TOPIC_SETTINGS,
-    VALUES_NOT_YET,
     Support,
     deprecated_settings,
 )
@@ -114,7 +113,7 @@ def default_of_kafka(setting: Setting) -> str:
 
 def support_of(name: str) -> str:
     """Return how far a setting is supported, and whether Kafka deprecates it."""
-    text = why_without_effect(name) or _supported(name)
+    text = why_without_effect(name) or SUPPORTED
     instead = deprecated_settings().get(base_of(name))
     return f"{text}; deprecated: {instead}" if instead else text
 
@@ -122,15 +121,7 @@ def support_of(name: str) -> str:
 def topic_support(name: str) -> str:
     """Return how far a topic setting is supported."""
     why = UNSUPPORTED_TOPIC_SETTINGS.get(name)
-    return f"{Support.NOT_YET.value}: {why}" if why else _supported(name)
-
-
-def _supported(name: str) -> str:
-    """Return the words for a supported setting, with its values without an effect."""
-    values = VALUES_NOT_YET.get(name, {}).items()
-    return ", ".join(
-        [SUPPORTED, *(f"but {one} {Support.NOT_YET.value} ({why})" for one, why in values)]
-    )
+    return f"{Support.NOT_YET.value}: {why}" if why else SUPPORTED
 
 
 def topics_of(name: str) -> list[str]:

@@ -14,7 +14,12 @@ INDEX: Final = ".index"
 TIME_INDEX: Final = ".timeindex"
 TRANSACTION_INDEX: Final = ".txnindex"
 SNAPSHOT: Final = ".snapshot"
-SEGMENT_FILES: Final = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
+INDEX_FILES: Final = (INDEX, TIME_INDEX, TRANSACTION_INDEX)
+SEGMENT_FILES: Final = (LOG, *INDEX_FILES)
+
+# Suffixes that follow these names.
+SWAP: Final = ".swap"
+DELETED: Final = ".deleted"
 
 LOCK: Final = ".lock"
 CLEAN: Final = ".kafka_cleanshutdown"

@@ -31,6 +31,16 @@ class WrittenFile:
             self._file.close()
             self._file = None
 
+    def use_name(self, name: str) -> None:
+        """Use the file of this name instead. Nothing is renamed."""
+        self._name = name
+
+    def rename(self, name: str) -> None:
+        """Rename the file, if it exists. OSError."""
+        if self._directory.exists(self._name):
+            self._directory.rename(self._name, name)
+        self._name = name
+
     def close(self) -> None:
         """Close the file, even while it is read."""
         self.settle()

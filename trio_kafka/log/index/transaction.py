@@ -106,10 +106,11 @@ class TransactionIndex(WrittenFile):
     def write(self) -> FileWork[None]:
         """Write the entries to the file, which the owner syncs. Without entries there is none."""
         if self._entries or (self._entries is not None and self._is_there):
-            yield from self._replace(_packed(self._entries))
+            yield from self._replace(pack_entries(self._entries))
 
 
-def _packed(entries: Iterable[AbortedTransaction]) -> bytes:
+def pack_entries(entries: Iterable[AbortedTransaction]) -> bytes:
+    """Return the content of the file."""
     return b"".join(
         ENTRY.pack(_VERSION, e.producer_id, e.first_offset, e.last_offset, e.last_stable_offset)
         for e in entries

@@ -3,6 +3,7 @@
 __all__ = [
     "description",
     "directory",
+    "future_logs",
     "identity",
     "loading",
     "log_manager",

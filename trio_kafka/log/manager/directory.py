@@ -149,6 +149,15 @@ class LogDirectory:
         """Logs and future logs."""
         return (*self.logs.values(), *self.futures.values())
 
+    def has_id(self, directory_id: str | None) -> bool:
+        """Return whether this is the directory with that id. None: no id."""
+        properties = self.properties
+        return (
+            directory_id is not None
+            and properties is not None
+            and (properties.directory_id == directory_id)
+        )
+
     def add(self, log: Log, *, is_future: bool = False) -> None:
         """Add a log."""
         (self.futures if is_future else self.logs)[log.partition] = log
@@ -168,11 +177,12 @@ class LogDirectory:
                 log.failed = log.failed or error
             self._on_offline()
 
-    async def lower_checkpoints(self, *logs: Log) -> None:
+    async def lower_checkpoints(self, *logs: Log, cut: int | None = None) -> None:
         """Rewrite checkpoints that claim more about these logs than is true now. OSError.
 
         Called before a log is cut, and before the first sync of a new one: the checkpoints may
             still describe an earlier log of the partition.
+        cut: offset at which the logs are cut.
         """
         async with self._writing:
             for name, offset_of in (
@@ -183,14 +193,14 @@ class LogDirectory:
                 durable = self._durable[name]
                 if any(durable.get(log.partition, 0) > offset_of(log) for log in logs):
                     await self._write(name)
-            cleaned = self._durable[CLEANER_OFFSETS]
-            made_again = [
-                log.partition for log in logs if log.unsynced.new and log.partition in cleaned
-            ]
-            if made_again:
-                for partition in made_again:
-                    del cleaned[partition]
-                await write_offsets(self.root, CLEANER_OFFSETS, cleaned)
+            # A log that is cut is compacted again from there on, a new one from its start.
+            cleaned = dict(self._durable[CLEANER_OFFSETS])
+            for log in logs:
+                if log.unsynced.new:
+                    cleaned.pop(log.partition, None)
+                elif cut is not None and cleaned.get(log.partition, 0) > cut:
+                    cleaned[log.partition] = cut
+            await self._write_cleaned(cleaned)
 
     async def write(self, name: str) -> None:
         """Write RECOVERY_POINTS, START_OFFSETS or HIGH_WATERMARKS of all logs. OSError."""
@@ -214,6 +224,33 @@ class LogDirectory:
         await write_offsets(self.root, name, offsets)
         self._written.add(name)
         self._durable[name] = offsets
+
+    def cleaned(self, partition: TopicPartition) -> int | None:
+        """Return the offset up to which a partition was compacted; None: never."""
+        return self._durable[CLEANER_OFFSETS].get(partition)
+
+    async def write_cleaned(self, log: Log, offset: int) -> None:
+        """Write the offset up to which a log was compacted. OSError."""
+        async with self._writing:
+            cleaned = self._durable[CLEANER_OFFSETS]
+            offsets = {at: one for at, one in cleaned.items() if at in self.logs}
+            if self.logs.get(log.partition) is log:
+                offsets[log.partition] = offset
+            await self._write_cleaned(offsets)
+
+    async def _write_cleaned(self, offsets: dict[TopicPartition, int]) -> None:
+        if offsets != self._durable[CLEANER_OFFSETS]:
+            await write_offsets(self.root, CLEANER_OFFSETS, offsets)
+            self._durable[CLEANER_OFFSETS] = offsets
+
+    async def trust_below(self, log: Log, offset: int) -> None:
+        """Let the checkpoint of recovery points cover `offset` of a log. OSError.
+
+        The log is synced up to there. A start then reads nothing below.
+        """
+        async with self._writing:
+            if self._durable[RECOVERY_POINTS].get(log.partition, 0) < offset:
+                await self._write(RECOVERY_POINTS)
 
     async def write_start_offsets(self) -> None:
         """Write the start offsets that are above their first segments. OSError.

@@ -15,7 +15,7 @@ from trio_kafka.log.files.checkpoints import (
     RECOVERY_POINTS,
     START_OFFSETS,
 )
-from trio_kafka.log.files.names import CLEAN, FUTURE, LOCK
+from trio_kafka.log.files.names import CLEAN, DELETE, FUTURE, LOCK, STRAY
 from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.model import TopicPartition
@@ -43,6 +43,7 @@ _OF_PARTITION: Final = re.compile(
     rf"\d{{20}}\..*|({re.escape(PARTITION_METADATA)}|{LEADER_EPOCHS})(\.tmp)?"
 )
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_UNIQUE: Final = 33  # a dot and 32 digits
 _LARGEST_PARTITION: Final = (1 << 31) - 1
 
 
@@ -53,10 +54,10 @@ def why_foreign(name: str, parsed: tuple[TopicPartition, str], inside: Sequence[
         new partition empty.
     """
     partition, mark = parsed
-    if mark == FUTURE:
-        return "a replica that Apache Kafka was moving between directories"
-    if mark:
+    if mark in (DELETE, STRAY):
         return None
+    if mark == FUTURE:
+        name = name[: -len(FUTURE) - _UNIQUE]
     legal = _TOPIC.fullmatch(partition.topic) and partition.partition <= _LARGEST_PARTITION
     if not legal or str(partition) != name:
         return "not the name of a partition's directory"

@@ -1,7 +1,8 @@
 """Load of every partition of every directory when a broker starts.
 
 A directory that fails goes offline; the others continue. Deleted directories are removed when their
-delay is over. Strays stay, and each start logs their paths.
+delay is over. Strays stay, and each start logs their paths. A crash may have come between the steps
+of a move between directories: the directory that the metadata name for the replica decides then.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync_queue import sync_if_open
 from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, read_file
 from trio_kafka.log.files.descriptor_retry import names_in, when_free, when_free_now
-from trio_kafka.log.files.names import DELETE, STRAY, parse_directory
+from trio_kafka.log.files.names import DELETE, FUTURE, STRAY, parse_directory
 from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.files.partition_metadata import decode
 from trio_kafka.log.log import Log
@@ -42,6 +43,7 @@ async def load_logs(
     *,
     delete_delay_ms: int = 60_000,
     topic_id_of: Callable[[str], TopicId | None] = lambda _: None,
+    directory_of: Callable[[TopicPartition], str | None] = lambda _: None,
     producers_silent_ms: int | None = None,
     at_once: int = 1,
     worker_bytes: int = WORKER_BYTES,
@@ -56,6 +58,7 @@ async def load_logs(
     topic_id_of: returns the id of a topic name, None if there is none. It decides between two
         directories of one partition, which a power loss may leave if a topic is deleted and created
         again elsewhere. The other one becomes a stray.
+    directory_of: returns the id of the directory that the metadata name for a replica.
     Raises LogDirError if no directory is left, IdentityError for two logs of one topic id.
     """
     since = None if producers_silent_ms is None else logs.now_ms() - producers_silent_ms
@@ -66,6 +69,7 @@ async def load_logs(
             config_of,
             delete_delay_ms,
             topic_id_of,
+            directory_of,
             since,
             at_once,
             worker_bytes if with_workers else None,
@@ -74,6 +78,9 @@ async def load_logs(
         for directory in logs.online:
             nursery.start_soon(load.directory, directory, name=f"log-loading {directory.path}")
     logs.check_online()
+    for partition in logs.futures.partitions:
+        topic_id = topic_id_of(partition.topic)
+        _settle_move(logs, partition, topic_id, directory_of(partition))
 
 
 async def _keep_workers(logs: LogManager, stack: AsyncExitStack) -> bool:
@@ -95,6 +102,7 @@ class _Load:
     config_of: Callable[[TopicPartition], LogConfig]
     delete_delay_ms: int
     topic_id_of: Callable[[str], TopicId | None]
+    directory_of: Callable[[TopicPartition], str | None]
     silent_since: int | None
     at_once: int
     worker_bytes: int | None
@@ -189,16 +197,28 @@ class _Load:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
         elif mark == STRAY:
             self.logs.found_stray(f"{directory.path}/{name}")
-        elif not mark:
-            loading = progress.begin(name)
-            try:
-                log = await self._open(directory, name, partition, loading)
-            finally:
-                progress.end(loading)
-            if directory.offline is None:
-                self._take(directory, name, log)
-            else:
+        else:
+            log = await self._open_noted(directory, name, partition, progress)
+            if directory.offline is not None:
                 log.abandon()
+            elif mark == FUTURE:
+                self._take_future(directory, log)
+            else:
+                self._take(directory, log)
+
+    async def _open_noted(
+        self,
+        directory: LogDirectory,
+        name: str,
+        partition: TopicPartition,
+        progress: DirectoryProgress,
+    ) -> Log:
+        """Open a log, which is shown in the progress meanwhile."""
+        loading = progress.begin(name)
+        try:
+            return await self._open(directory, name, partition, loading)
+        finally:
+            progress.end(loading)
 
     async def _open(
         self, directory: LogDirectory, name: str, partition: TopicPartition, loading: LogProgress
@@ -231,7 +251,24 @@ class _Load:
             _logger.warning("partition.metadata not read", path=folder.path, reason=str(error))
         return log
 
-    def _take(self, directory: LogDirectory, name: str, log: Log) -> None:
+    def _take_future(self, directory: LogDirectory, log: Log) -> None:
+        """Keep a future log. Of two, that in the directory named by the metadata, or the first."""
+        partition = log.partition
+        if self.logs.futures.get(partition) is not None:
+            if not directory.has_id(self.directory_of(partition)):
+                self._set_aside(directory, log)
+                return
+            self.logs.drop_future(partition)
+        self.logs.futures.take(directory, log)
+
+    def _set_aside(self, directory: LogDirectory, log: Log) -> None:
+        """Make a log a stray that is not served."""
+        log.abandon()
+        marked = self.logs.marked(log.partition, STRAY)
+        directory.root.move(log.directory, marked)
+        self.logs.found_stray(f"{directory.path}/{marked}")
+
+    def _take(self, directory: LogDirectory, log: Log) -> None:
         """Serve the log, unless another one of the same partition has the better claim."""
         partition = log.partition
         other = self.logs.get(partition)
@@ -239,22 +276,54 @@ class _Load:
             self.logs.take(directory, log)
             return
         wanted = self.topic_id_of(partition.topic)
-        if _rank(log, wanted) > _rank(other, wanted):
+        better = _rank(log, wanted) > _rank(other, wanted)
+        if log.topic_id is not None and log.topic_id == other.topic_id:
+            better = directory.has_id(self.directory_of(partition))
+            there = self.logs.directory_of(partition)
+            if not better and not (there and there.has_id(self.directory_of(partition))):
+                log.abandon()
+                paths = f"{log.directory.path} and in {other.directory.path}"
+                raise IdentityError(f"{partition} is in {paths}")
+        if better:
             self.logs.make_stray(partition)
             self.logs.take(directory, log)
-            return
-        log.abandon()
-        if log.topic_id is not None and log.topic_id == other.topic_id:
-            here, there = log.directory.path, other.directory.path
-            raise IdentityError(f"{partition} is in {here} and in {there}")
-        marked = self.logs.marked(partition, STRAY)
-        directory.root.rename(name, marked)
-        self.logs.found_stray(f"{directory.path}/{marked}")
+        else:
+            self._set_aside(directory, log)
+
+
+def _settle_move(
+    logs: LogManager, partition: TopicPartition, topic_id: TopicId | None, wanted: str | None
+) -> None:
+    """Promote a future log if a crash came between the steps of its promotion.
+
+    Either the metadata name its directory already, or the log is gone. A future log that does not
+    have all of the log stays one, and the move goes on. The log of a future log may be in an
+    offline directory. A future log that was never synced may be that of another topic.
+    topic_id: of the current topic of this name; None: there is none. wanted: id of a directory.
+    """
+    log, future = logs.get(partition), logs.futures.get(partition)
+    directory = logs.futures.directory_of(partition)
+    if future is None or directory is None or directory.offline or topic_id is None:
+        return
+    if future.topic_id != topic_id:
+        logs.drop_future(partition)
+        return
+    if log is not None and log.topic_id not in (None, topic_id):
+        log = None  # of an earlier topic, soon a stray
+    lost = log is None and len(logs.online) == len(logs.by_path())
+    has_all = log is not None and (
+        future.start_offset <= log.start_offset and log.end_offset <= future.end_offset
+    )
+    if lost or (has_all and directory.has_id(wanted)):
+        if lost and logs.get(partition) is not None:
+            logs.make_stray(partition)
+        logs.promote(partition)
+        _logger.info("move completed", partition=str(partition), path=directory.path)
 
 
 def _is_log(name: str) -> bool:
     parsed = parse_directory(name)
-    return parsed is not None and not parsed[1] and parsed[0].topic != METADATA_TOPIC
+    return parsed is not None and parsed[1] in {"", FUTURE} and parsed[0].topic != METADATA_TOPIC
 
 
 async def _sync_some(logs: Iterator[Log]) -> None:

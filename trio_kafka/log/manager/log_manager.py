@@ -6,20 +6,22 @@ pending syncs. A directory that fails goes offline with its logs; the others con
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.errors import KafkaError, LogDirError
+from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.config import LogConfig
-from trio_kafka.log.durability.sync_queue import SyncQueue
+from trio_kafka.log.durability.sync_queue import SyncNames, SyncQueue
 from trio_kafka.log.files.names import DELETE, STRAY, marked_directory
 from trio_kafka.log.files.open_files import SMALLEST, OpenFiles
 from trio_kafka.log.files.partition_metadata import encode
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.future_logs import FutureLogs
 from trio_kafka.log.manager.identity import check_identity, format_directory
 from trio_kafka.log.manager.meta_properties import MetaProperties
 from trio_kafka.log.manager.removal import Removal
@@ -40,6 +42,7 @@ class LogManager:
     yield_point: called between the pieces of clients' large appends.
     offline_paths: directories that could not be opened.
     removal: directories to be removed. node: in the tree, for parts that belong to the logs.
+    futures: copies of logs that move to another directory.
     strays: directories of partitions that do not belong to this broker. Only an operator removes
         them.
     """
@@ -69,6 +72,9 @@ class LogManager:
         self._syncing = SyncQueue()
         self.node = node.add("log-manager", "part", self.figures)
         self.node.add("open-files", "file", self.files.figures)
+        self.futures = FutureLogs(world, self.files, self._syncing.ask, self.node)
+        # Directories that were named for replicas before they exist (KIP-113).
+        self.preferred: dict[TopicPartition, str] = {}
         self._nodes: dict[TopicPartition, Node] = {}
 
     def figures(self) -> Figures:
@@ -78,6 +84,7 @@ class LogManager:
             "offline": sum(1 for one in self.directories if one.offline) + len(self.offline_paths),
             "threads": self.threads,
             "logs": len(self._logs),
+            "futures": len(self.futures),
             "deleted": len(self.removal),
             "strays": len(self.strays),
         }
@@ -265,27 +272,83 @@ class LogManager:
         self.strays.append(path)
         _logger.warning("stray partition", path=path)
 
+    def drop_future(self, partition: TopicPartition) -> None:
+        """Stop a move: the future log is deleted, as `delete` does."""
+        found = self.futures.pop(partition)
+        if found is not None:
+            directory, future = found
+            self._set_aside(directory, future, DELETE, directory.sync_names)
+
+    def make_future_stray(self, partition: TopicPartition) -> None:
+        """Set a future log aside whose partition is not this broker's. Its files stay."""
+        found = self.futures.pop(partition)
+        if found is not None:
+            directory, future = found
+            self._set_aside(directory, future, STRAY, directory.sync_names)
+
+    def promote(self, partition: TopicPartition) -> None:
+        """Let the future log take the place of the log, which is deleted. LogDirError.
+
+        All that is durable in the log must be durable in the future log. Its files are removed only
+        when the new name of the future log is durable. After a crash in between, the directory that
+        the metadata name for the replica decides (`loading`).
+        """
+        found = self.futures.pop(partition)
+        if found is None:
+            raise InvariantError(f"{partition} has no future log")
+        directory, future = found
+        try:
+            directory.root.move(future.directory, str(partition))
+        except OSError as error:
+            directory.fail(error)
+            future.abandon()
+            raise LogDirError(directory.path, str(error)) from error
+        before, log = self._pop(partition)
+        if before is not None and log is not None:
+            self._set_aside(before, log, DELETE, partial(self._end_move, directory, before, log))
+        self.take(directory, future)
+
+    async def _end_move(self, target: LogDirectory, source: LogDirectory, log: Log) -> None:
+        """Make the names after a move durable, then have the old files removed."""
+        await target.sync_names()
+        await source.sync_names()
+        if target.offline is None:
+            name = log.directory.path.rpartition("/")[2]
+            self.removal.add(source, name, log.config.file_delete_delay_ms)
+
     def _retire(self, partition: TopicPartition, mark: str) -> None:
+        directory, log = self._pop(partition)
+        if directory is not None and log is not None:
+            self._set_aside(directory, log, mark, directory.sync_names)
+
+    def _pop(self, partition: TopicPartition) -> tuple[LogDirectory | None, Log | None]:
+        """Remove a log from memory, and return it with its directory."""
         directory, log = self.directory_of(partition), self._logs.pop(partition, None)
-        if directory is None or log is None:
-            return
-        del directory.logs[partition]
-        self._nodes.pop(partition).remove()
+        if directory is not None and log is not None:
+            del directory.logs[partition]
+            self._nodes.pop(partition).remove()
+        return directory, log
+
+    def _set_aside(self, directory: LogDirectory, log: Log, mark: str, names: SyncNames) -> None:
+        """Close a log and mark the name of its directory.
+
+        names: makes the name durable; for a log that was moved, also that of the other one.
+        """
         self._syncing.forget(log)
         log.abandon()
         if directory.offline:
             return
-        name = self.marked(partition, mark)
+        name = self.marked(log.partition, mark)
         try:
-            directory.root.rename(str(partition), name)
+            directory.root.move(log.directory, name)
         except OSError as error:
             directory.fail(error)
             return
         # Without a sync a power loss would make a deleted log a stray, which stays for ever.
-        self._syncing.ask(directory.sync_names)
+        self._syncing.ask(names)
         if mark == STRAY:
             self.found_stray(f"{directory.path}/{name}")
-        else:
+        elif names == directory.sync_names:
             self.removal.add(directory, name, log.config.file_delete_delay_ms)
 
     def marked(self, partition: TopicPartition, mark: str) -> str:

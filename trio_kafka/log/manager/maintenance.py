@@ -4,19 +4,21 @@ Functions for a scheduler. An error takes the directory offline; the others cont
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import trio
 
 from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.log.durability.sync_queue import sync_if_open
 from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS
+from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.retention import retain
+from trio_kafka.log.retention import delete_before, retain
 
 
 async def retain_all(logs: LogManager) -> int:
-    """Remove old segments of every log. Return their number."""
+    """Remove old segments of every log that is not compacted. Return their number."""
     await trio.lowlevel.checkpoint()
     gone = 0
     for directory in logs.online:
@@ -25,10 +27,15 @@ async def retain_all(logs: LogManager) -> int:
 
 
 async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
+    """Apply retention to the logs of a directory. Future logs follow the start of their logs."""
     gone = 0
+    for log in tuple(directory.futures.values()):
+        with suppress(KafkaError, LogDirError):  # moved or deleted meanwhile; offline
+            gone += await _delete_hidden(directory, log)
     for log in tuple(directory.logs.values()):
-        if log.closed or log.failed:
-            continue
+        if log.closed or log.failed or log.config.compacts or log.upkeep:
+            continue  # the cleaner removes segments of compacted logs
+        log.upkeep = "retention"
         try:
             gone += await retain(log, now_ms(), directory.write_start_offsets)
         except KafkaError:
@@ -38,7 +45,21 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         except OSError as error:
             directory.fail(error)
             break
+        finally:
+            log.upkeep = None
     return gone
+
+
+async def _delete_hidden(directory: LogDirectory, future: Log) -> int:
+    """Remove segments below the start of a future log."""
+    await trio.lowlevel.checkpoint()
+    if future.closed or future.failed or future.start_offset == future.segments.first.base_offset:
+        return 0
+    try:
+        return await delete_before(future, future.start_offset, directory.write_start_offsets)
+    except OSError as error:
+        directory.fail(error)
+        return 0
 
 
 async def sync_due(logs: LogManager) -> None:

@@ -6,15 +6,24 @@ from typing import Final
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
-from trio_kafka.log.files.names import LOG, SEGMENT_FILES, parse_offset_file
+from trio_kafka.log.files.names import (
+    DELETED,
+    INDEX,
+    INDEX_FILES,
+    LOG,
+    SEGMENT_FILES,
+    SWAP,
+    offset_file,
+    parse_offset_file,
+)
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
 from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory
 
-_UNFINISHED: Final = (".deleted", ".cleaned", ".tmp", ".swap")
-_SWAP: Final = ".log.swap"
+_UNFINISHED: Final = (DELETED, ".cleaned", ".tmp", SWAP)
+_LOG_SWAP: Final = LOG + SWAP
 _logger: Final = get_logger(__name__)
 
 
@@ -24,8 +33,8 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
     The replaced segments are removed first, durably: after a crash in between the swap file is
     found again. OSError.
     """
-    for name in [one for one in await names_in(directory) if one.endswith(_SWAP)]:
-        found = parse_offset_file(name.removesuffix(".swap"))
+    for name in [one for one in await names_in(directory) if one.endswith(_LOG_SWAP)]:
+        found = parse_offset_file(name.removesuffix(SWAP))
         if found is None:
             continue
         last = [found[0]]
@@ -36,10 +45,13 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
             last[0] = header.last_offset
 
         try:
-            whole = file.size and await run_in_threads(walk(file, 0, see, chunk=BULK)) == file.size
+            if file.size:
+                whole = await run_in_threads(walk(file, 0, see, chunk=BULK)) == file.size
+            else:  # no record of the segment was left; its index has got its name before
+                whole = directory.exists(offset_file(found[0], INDEX) + SWAP)
         finally:
             file.close()
-        if not whole and directory.exists(name.removesuffix(".swap")):
+        if not whole and directory.exists(name.removesuffix(SWAP)):
             # It was synced before it got this name. Keep the segment that it would replace.
             path = f"{directory.path}/{name}"
             _logger.warning("damaged swap file removed", path=path)
@@ -49,7 +61,12 @@ async def finish_swaps(directory: Directory, files: OpenFiles) -> None:
             if parsed and parsed[1] in SEGMENT_FILES and found[0] <= parsed[0] <= last[0]:
                 await directory.unlink(other)
         await sync_names(directory)
-        directory.rename(name, name.removesuffix(".swap"))
+        for suffix in INDEX_FILES:
+            index = offset_file(found[0], suffix)
+            if directory.exists(index + SWAP):
+                directory.rename(index + SWAP, index)
+        await sync_names(directory)
+        directory.rename(name, name.removesuffix(SWAP))
         await sync_names(directory)
 
 

@@ -22,6 +22,7 @@ from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.topics import (
+    compact_topic,
     create_topic,
     delete_records,
     delete_topic,
@@ -164,6 +165,15 @@ class KafkaInLoop:
 
     async def delete_topic(self, name: str) -> None:
         await delete_topic(self.broker, name)
+
+    async def compact(self, topic: str) -> None:
+        """Compact a topic now, all that was produced so far, whatever its settings say.
+
+        Only the last record of each key stays. A tombstone stays for `delete.retention.ms` after
+        the first call: move the clock and call again to remove it.
+        Raises KafkaError(POLICY_VIOLATION) for a topic without `cleanup.policy=compact`.
+        """
+        await compact_topic(self.broker, self._topic(topic))
 
     async def topics(self) -> list[str]:
         """Return the names of all topics but Kafka's internal ones, sorted."""

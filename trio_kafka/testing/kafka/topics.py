@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
+from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -44,6 +46,24 @@ async def delete_topic(broker: HasParts, name: str) -> None:
     answer = await ask(broker, DeleteTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS))
     (done,) = answer.responses
     check(done.error_code, f"{name}: {done.error_message}")
+
+
+async def compact_topic(broker: HasParts, image: TopicImage) -> None:
+    """Compact the logs of a topic. Raises KafkaError."""
+    cleaner = broker.parts.cleaner
+    for number in image.partitions:
+        log = broker.parts.replicas.logs.get(TopicPartition(image.name, number))
+        if log is None:
+            continue
+        if not log.config.compacts:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"{image.name} is not compacted: create it with cleanup.policy=compact",
+            )
+        await cleaner.clean_now(log)
+        if why := cleaner.states.set_aside.get(log):
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, why)
+        await cleaner.apply_retention(log)
 
 
 async def delete_records(

@@ -52,6 +52,11 @@ class RealDirectory:
     def rename(self, old: str, new: str) -> None:
         os.rename(self._at(old), self._at(new))
 
+    def move(self, inside: Directory, new: str) -> None:
+        path = self._at(new)
+        os.rename(inside.path, path)
+        inside.path = path
+
     def directory(self, name: str, *, create: bool = False) -> "RealDirectory":
         path = self._at(name)
         return RealDirectory(self._volume, path, made=create and _make(path))

@@ -2,14 +2,15 @@
 
 import os
 import random
+import time
 from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import trio
 
-from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Child, Directory
@@ -71,8 +72,12 @@ class RealWorld:
     ) -> None:
         await run_watchdog_thread(watch, task_status=task_status)
 
+    @property
+    def has_processes(self) -> bool:
+        return find_spec("trio_parallel") is not None
+
     async def run_in_process(
-        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
         import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
@@ -109,6 +114,15 @@ def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
         return call(*args)
 
 
-def _run_job(job: Callable[..., Generator[None, None, T]], path: str, *args: Any) -> T:
+def _run_job(job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any) -> T:
     """Run a job to its end in a worker process, where reads may block."""
-    return whole(job(RealDirectory(Volume(MachineClock(), 1, blocking=True), path), *args))
+    steps = job(RealDirectory(Volume(MachineClock(), 1, blocking=True), path), *args)
+    started = time.monotonic()
+    while True:
+        try:
+            due_s = next(steps)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        if due_s is not None:
+            time.sleep(max(started + due_s - time.monotonic(), 0.0))

@@ -93,6 +93,10 @@ class SimulatedDirectory:
             _check_replaced(moved, replaced, self._at(new))
         self._node.change(Rename(old, new))
 
+    def move(self, inside: Directory, new: str) -> None:
+        self.rename(inside.path.rpartition("/")[2], new)
+        inside.path = self._at(new)
+
     def directory(self, name: str, *, create: bool = False) -> "SimulatedDirectory":
         path = self._at(name)
         self._world.call("directory", path, create)

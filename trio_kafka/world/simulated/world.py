@@ -100,18 +100,23 @@ class SimulatedWorld(Machine):
         task_status.started()
         await trio.sleep_forever()
 
+    has_processes = False
+
     async def run_in_process(
-        self, job: Callable[..., Generator[None, None, T]], path: str, *args: Any
+        self, job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any
     ) -> T:
         steps = job(self._directory(path, blocking=True), *args)
+        started = trio.current_time()
         while True:  # at each step the machine may crash, and the process may end
             await self.pause(1e-4, 1e-3)
             check_worker(self, path)
             try:
-                next(steps)
+                due_s = next(steps)
             except StopIteration as stop:
                 result: T = stop.value
                 return result
+            if due_s is not None:
+                await trio.sleep_until(started + due_s)
 
     def kept_workers(self) -> AbstractAsyncContextManager[None]:
         """Do nothing: there are no processes."""

@@ -1,0 +1,61 @@
+"""Directories of replicas, as brokers report them."""
+
+import pytest
+from attrs import evolve
+
+from tests.controller.kit import broker, image_of
+from trio_kafka.controller.directories import assign_directory
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import (
+    UNASSIGNED_DIRECTORY,
+    MetadataImage,
+    PartitionState,
+    TopicImage,
+)
+from trio_kafka.model import NodeId, TopicId
+
+ID = TopicId(b"t" * 16)
+ONE, TWO, THREE = (NodeId(number) for number in (1, 2, 3))
+THERE = b"d" * 16
+
+
+def image(*, directories: bool = True) -> MetadataImage:
+    state = PartitionState(
+        replicas=(TWO, ONE),
+        isr=(ONE,),
+        directories=(UNASSIGNED_DIRECTORY,) * 2 if directories else (),
+    )
+    topic = TopicImage(name="t", id=ID, partitions={0: state})
+    made = image_of(broker(1), broker(2), broker(3))
+    return evolve(made, topics={"t": topic}, topic_names={ID: "t"})
+
+
+def refusal(*arguments) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        assign_directory(image(), *arguments)
+    return caught.value.code
+
+
+def test_the_directory_of_one_replica_changes() -> None:
+    (record,) = assign_directory(image(), ONE, 10, (ID, 0), THERE).records
+
+    assert (record.topic_id, record.partition_id) == (ID, 0)
+    assert record.directories == [UNASSIGNED_DIRECTORY, THERE]
+    assert record.leader == -2
+    assert record.isr is None
+
+
+def test_what_is_known_already_is_no_change() -> None:
+    assert list(assign_directory(image(), ONE, 10, (ID, 0), UNASSIGNED_DIRECTORY).records) == []
+
+
+def test_metadata_without_directories_do_not_change() -> None:
+    assert list(assign_directory(image(directories=False), ONE, 10, (ID, 0), THERE).records) == []
+
+
+def test_a_report_of_a_stranger_is_refused() -> None:
+    assert refusal(ONE, 9, (ID, 0), THERE) is ErrorCode.STALE_BROKER_EPOCH
+    assert refusal(NodeId(9), 9, (ID, 0), THERE) is ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert refusal(ONE, 10, (TopicId(b"?" * 16), 0), THERE) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert refusal(ONE, 10, (ID, 1), THERE) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert refusal(THREE, 30, (ID, 0), THERE) is ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -1,0 +1,58 @@
+import pytest
+
+from tests.log.cleaner.kit import rules
+from trio_kafka.log.cleaner.grouping import group_segments
+from trio_kafka.log.cleaner.job import CleaningJob, SealedFile
+
+FAR = 1 << 31
+
+
+def groups(*segments: SealedFile, end: int = 1 << 40, upper: int = 1 << 40) -> list[list[int]]:
+    job = CleaningJob(
+        rules=rules(segment_bytes=100, segment_index_bytes=50),
+        segments=segments,
+        first_dirty_offset=0,
+        first_uncleanable_offset=upper,
+    )
+    return [[one.base_offset for one in group] for group in group_segments(job, end)]
+
+
+def test_a_group_is_at_most_as_large_as_a_segment() -> None:
+    found = groups(
+        SealedFile(0, 50, 0, 0),
+        SealedFile(1, 50, 0, 0),
+        SealedFile(2, 1, 0, 0),
+        SealedFile(3, 500, 0, 0),
+        SealedFile(4, 0, 0, 0),
+        upper=10,
+    )
+
+    assert found == [[0, 1], [2], [3], [4]]
+
+
+@pytest.mark.parametrize("sizes", [(30, 0), (0, 30)])
+def test_indexes_bound_a_group_too(sizes: tuple[int, int]) -> None:
+    assert groups(*(SealedFile(base, 1, *sizes) for base in range(3)), upper=10) == [[0], [1], [2]]
+    small = [SealedFile(base, 1, 25, 25) for base in range(3)]
+    assert groups(*small, upper=10) == [[0, 1], [2]]
+
+
+def test_offsets_of_a_group_fit_into_31_bits() -> None:
+    near = [SealedFile(0, 1, 0, 0), SealedFile(5, 1, 0, 0), SealedFile(FAR, 1, 0, 0)]
+
+    assert groups(*near, upper=FAR + 1) == [[0, 5], [FAR]]
+    near[1:2] = [SealedFile(5, 1, 0, 0), SealedFile(6, 1, 0, 0)]
+    assert groups(*near[:3], upper=FAR) == [[0, 5, 6]]
+    assert groups(*near[:3], upper=FAR + 1) == [[0, 5], [6]]
+
+
+def test_an_empty_segment_joins_any_group() -> None:
+    assert groups(SealedFile(0, 1, 0, 0), SealedFile(FAR + 9, 0, 0, 0)) == [[0, FAR + 9]]
+
+
+def test_segments_after_the_end_are_left_out() -> None:
+    segments = [SealedFile(base, 60, 0, 0) for base in (0, 10, 20)]
+
+    assert groups(*segments, end=11) == [[0], [10]]
+    assert groups(*segments, end=10) == [[0]]
+    assert groups(*segments, end=0) == []

@@ -1,0 +1,159 @@
+"""Records one by one and as vectors: the same survivors, and the same damage."""
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from tests.log.cleaner.kit import data_batch, header_of, rules
+from tests.log.cleaner.test_batches import finish
+from trio_kafka.errors import KafkaError
+from trio_kafka.log.cleaner.batches import Batch
+from trio_kafka.log.cleaner.columns import Columns
+from trio_kafka.log.cleaner.job import CleaningError, Pause, Step
+from trio_kafka.log.cleaner.key_map import BYTES_PER_KEY, KeyMap
+from trio_kafka.log.cleaner.pace import Pace
+from trio_kafka.log.cleaner.rows import Records, Rows
+from trio_kafka.records.batch import Record
+from trio_kafka.records.record_scan import scan_records
+
+HEADERS = [("name", b"value"), ("", None)]
+NUMBERS = st.sampled_from([0, 1, 63, 64, 100, 127, 128, 8191, 8192, 20_000])
+
+
+@st.composite
+def records(draw: st.DrawFn) -> list[Record]:
+    """Records whose numbers take one, two and three bytes."""
+    found = []
+    offset = 5
+    for _ in range(draw(st.integers(1, 5))):
+        offset += draw(NUMBERS)
+        found.append(
+            Record(
+                offset=offset,
+                timestamp=draw(NUMBERS) * draw(st.sampled_from([1, 1 << 30])),
+                key=draw(st.none() | NUMBERS.map(lambda size: b"k" * size)),
+                value=draw(st.none() | NUMBERS.map(lambda size: b"v" * size)),
+                headers=draw(st.sampled_from([[], HEADERS, HEADERS * 40])),
+            )
+        )
+        offset += 1
+    return found
+
+
+def batch_of(data: bytes) -> Batch:
+    return Batch(82, header_of(data), memoryview(data))
+
+
+def rows(keys: int = 1100) -> Rows:
+    return Rows(KeyMap(keys * BYTES_PER_KEY, 1.0), Pace())
+
+
+def columns() -> Columns:
+    return Columns.make(rules(), b"", Pace())
+
+
+def results(strategy: Records, batches: list[Batch], start: int, last: int) -> object:
+    try:
+        count = finish(strategy.index("p", batches, start))
+        found = finish(strategy.filter("p", batches, last, 0))
+    except CleaningError as error:
+        return error.position
+    return count, strategy.keys, found
+
+
+@hypothesis.given(
+    one=records(), two=records(), start=st.integers(0, 300), last=st.integers(0, 40_000)
+)
+def test_vectors_and_loops_agree(
+    one: list[Record], two: list[Record], start: int, last: int
+) -> None:
+    for record in two:
+        record.offset += one[-1].offset
+    batches = [batch_of(data_batch(5, one)), batch_of(data_batch(one[-1].offset + 1, two))]
+
+    assert results(rows(), batches, start, last) == results(columns(), batches, start, last)
+
+
+@hypothesis.given(found=records(), data=st.data())
+def test_malformed_records_are_damage(found: list[Record], data: st.DataObject) -> None:
+    """Any byte may be false, or the end missing: what the codec refuses, both refuse."""
+    encoded = bytearray(data_batch(5, found))
+    for _ in range(data.draw(st.integers(1, 2))):
+        at = data.draw(st.integers(61, len(encoded) - 1))
+        encoded[at] = data.draw(st.integers(0, 255))
+    batch = batch_of(bytes(data_batch(5, found)))
+    batch = batch._replace(
+        data=memoryview(bytes(encoded[: data.draw(st.integers(61, len(encoded)))]))
+    )
+    try:
+        for _ in scan_records(bytes(batch.block), batch.header):
+            pass
+        sound = True
+    except KafkaError:
+        sound = False
+
+    by_rows = results(rows(), [batch], 0, 1 << 40)
+
+    assert (by_rows != 82) == sound
+    if sound:
+        assert by_rows == results(columns(), [batch], 0, 1 << 40)
+    else:
+        assert results(columns(), [batch], 0, 1 << 40) == 82
+
+
+@pytest.mark.parametrize("make", [rows, columns])
+def test_a_batch_of_many_records_is_treated_in_pieces(make) -> None:
+    batch = batch_of(data_batch(0, [Record(key=b"%d" % (number % 1000)) for number in range(3000)]))
+    steps: list[Step] = []
+
+    strategy = make()
+    assert finish(strategy.index("p", [batch], 0), steps) == 1
+    (found,) = finish(strategy.filter("p", [batch], 2999, 0), steps)
+
+    assert (found.kept, found.tombstones) == (1000, True)
+    assert all(isinstance(step, Pause) for step in steps)
+    if isinstance(strategy, Rows):
+        assert len(steps) >= 8
+
+
+@pytest.mark.parametrize("make", [rows, columns])
+def test_the_map_is_freed_in_steps(make) -> None:
+    strategy = make(50_000) if make is rows else make()
+    batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(40_000)]))
+    finish(strategy.index("p", [batch], 0))
+    steps: list[Step] = []
+
+    finish(strategy.release(), steps)
+
+    assert len(steps) >= (5 if make is rows else 1)
+    assert all(isinstance(step, Pause) for step in steps)
+
+
+def test_the_map_is_never_overfilled() -> None:
+    strategy = rows(300)
+    batches = [
+        batch_of(data_batch(at, [Record(key=b"%d" % (at + n)) for n in range(100)]))
+        for at in range(0, 1000, 100)
+    ]
+
+    assert finish(strategy.index("p", batches, 0)) == 3
+    assert strategy.keys == 300
+    assert strategy.utilization == 1.0
+    assert finish(strategy.index("p", batches[:1], 0)) == 0
+
+
+@pytest.mark.parametrize("make", [rows, columns])
+def test_filtering_holds_a_bounded_part_of_the_records(make) -> None:
+    """Each batch loses a record, so its content must be held."""
+    value = bytes(3 << 20)
+    batches = [
+        batch_of(data_batch(at, [Record(value=b""), Record(key=b"%d" % at, value=value)]))
+        for at in range(0, 10, 2)
+    ]
+    strategy = make()
+    finish(strategy.index("p", batches, 0))
+
+    found = finish(strategy.filter("p", batches, 10, 0))
+
+    assert len(found) == 2
+    assert [one.kept for one in found] == [1, 1]

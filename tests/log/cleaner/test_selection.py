@@ -1,0 +1,120 @@
+import pytest
+
+from tests.log.cleaner.logs import COMPACT, compacted, keyed, write
+from tests.log.kit import new_log, produced
+from trio_kafka.log.cleaner.selection import examine
+
+DAY_MS = 86_400_000
+OLD_MS = 1_700_000_000_000
+SIZE = len(keyed([("k0", "v")]))
+
+
+def log_of(world, segments=5, *, spacing_ms=1000, **settings):
+    """Sealed segments of two batches each, and an empty active one's first batch."""
+    log = new_log(
+        world,
+        cleanup_policy=COMPACT,
+        segment_bytes=2 * SIZE,
+        message_timestamp_before_max_ms=1 << 60,
+        segment_ms=1 << 60,
+        **settings,
+    )
+    for number in range(2 * segments + 1):
+        write(log, ("k0", "v"), timestamp=OLD_MS + number * spacing_ms)
+    return log
+
+
+async def test_all_but_the_active_segment_is_dirty_at_first(autojump_clock, world):
+    log = log_of(world)
+
+    dirty = await examine(log, None, OLD_MS)
+
+    assert (dirty.first_dirty_offset, dirty.first_uncleanable_offset) == (0, 10)
+    assert (dirty.clean_bytes, dirty.cleanable_bytes, dirty.ratio) == (0, 10 * SIZE, 1.0)
+    assert dirty.due
+
+
+async def test_below_the_checkpoint_it_is_clean(autojump_clock, world):
+    log = log_of(world)
+
+    dirty = await examine(log, 6, OLD_MS)
+
+    assert (dirty.clean_bytes, dirty.cleanable_bytes) == (6 * SIZE, 4 * SIZE)
+    assert (dirty.due, dirty.reset) == (False, False)
+
+
+@pytest.mark.parametrize(("ratio", "due"), [(0.39, True), (0.4, False), (1.0, False)])
+async def test_a_log_is_due_above_its_ratio(autojump_clock, world, ratio, due):
+    log = log_of(world, min_cleanable_dirty_ratio=ratio)
+
+    assert (await examine(log, 6, OLD_MS)).due is due
+
+
+@pytest.mark.parametrize("cleaned", [1, 12])
+async def test_a_checkpoint_outside_of_the_log_is_ignored(autojump_clock, world, caplog, cleaned):
+    log = log_of(world)
+    log.set_start_offset(3)
+
+    dirty = await examine(log, cleaned, OLD_MS)
+
+    assert (dirty.first_dirty_offset, dirty.reset) == (3, True)
+    assert "checkpoint of the cleaner ignored" in caplog.text
+
+
+async def test_retention_may_pass_the_checkpoint_silently(autojump_clock, world, caplog):
+    log = log_of(world)
+    log.config = compacted(cleanup_policy=frozenset({"compact", "delete"}))
+    log.set_start_offset(3)
+
+    dirty = await examine(log, 1, OLD_MS)
+
+    assert (dirty.first_dirty_offset, dirty.reset) == (3, True)
+    assert not caplog.text
+
+
+async def test_nothing_is_compacted_above_the_high_watermark(autojump_clock, world):
+    log = log_of(world)
+    log._high_watermark = 5
+
+    assert (await examine(log, None, OLD_MS)).first_uncleanable_offset == 4
+
+
+async def test_nothing_is_compacted_above_an_open_transaction(autojump_clock, world):
+    log = log_of(world)
+    log.producers.note(produced(7, offset=7, transactional=True))
+
+    assert (await examine(log, None, OLD_MS)).first_uncleanable_offset == 6
+
+
+@pytest.mark.parametrize(("age_ms", "until"), [(0, 10), (5000, 4), (9000, 0), (3999, 6)])
+async def test_young_segments_stay(autojump_clock, world, age_ms, until):
+    log = log_of(world, min_compaction_lag_ms=age_ms)
+
+    dirty = await examine(log, None, OLD_MS + 9000)
+
+    # Timestamps of a segment: 1000, 3000, 5000, 7000, 9000.
+    assert dirty.first_uncleanable_offset == until
+
+
+async def test_young_segments_are_taken_if_asked_for(autojump_clock, world):
+    log = log_of(world, min_compaction_lag_ms=DAY_MS)
+
+    assert (await examine(log, None, OLD_MS, ignore_lag=True)).first_uncleanable_offset == 10
+
+
+@pytest.mark.parametrize(("lag_ms", "delay_ms"), [(1000, 3000), (4000, 0), (3999, 1)])
+async def test_an_old_dirty_record_makes_a_log_due(autojump_clock, world, lag_ms, delay_ms):
+    log = log_of(world, max_compaction_lag_ms=lag_ms, min_cleanable_dirty_ratio=1.0)
+
+    dirty = await examine(log, 4, OLD_MS + 8000)
+
+    assert dirty.delay_ms == delay_ms
+    assert dirty.due is (delay_ms > 0)
+
+
+async def test_an_empty_log_has_nothing_to_compact(autojump_clock, world):
+    log = new_log(world, cleanup_policy=COMPACT)
+
+    dirty = await examine(log, None, OLD_MS)
+
+    assert (dirty.total_bytes, dirty.ratio, dirty.due) == (0, 0.0, False)

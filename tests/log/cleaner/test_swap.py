@@ -1,0 +1,290 @@
+"""The swap of compacted segments: readers, crashes at each call, changes of the log meanwhile."""
+
+from functools import partial
+
+import pytest
+import trio
+
+from tests.log.cleaner.logs import (
+    C0,
+    all_pairs,
+    content,
+    managed,
+    new_cleaner,
+    new_log,
+    write,
+)
+from tests.log.kit import read, read_all
+from trio_kafka.errors import LogDirError
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.truncate import truncate_to
+from trio_kafka.testing.simulation import run_simulated, run_until_crash
+from trio_kafka.world.simulated.faults import PowerLoss
+from trio_kafka.world.world import Crashed
+
+Model = dict[str, str | None]
+
+
+def mixed(number: int) -> list[tuple[str, str | None]]:
+    """Keys that are written again and again, some of them removed, some of them rare."""
+    pairs: list[tuple[str, str | None]] = [
+        (f"k{one % 4}", f"{one}-{'x' * 30}") for one in range(number)
+    ]
+    pairs[number // 5 :: 7] = [("k1", None)] * len(pairs[number // 5 :: 7])
+    pairs[1] = ("rare", "once")
+    pairs[2] = ("gone", "once")
+    pairs[-9] = ("gone", None)
+    return pairs
+
+
+def living(pairs: list[tuple[str, str | None]]) -> Model:
+    """The last value of each key that has one."""
+    return {key: value for key, value in dict(pairs).items() if value is not None}
+
+
+def without_tombstones(found: Model) -> Model:
+    return {key: value for key, value in found.items() if value is not None}
+
+
+async def prepared(world, *, delete_retention_ms=0):
+    manager = await managed(world, delete_retention_ms=delete_retention_ms)
+    log = new_log(manager, delete_retention_ms=delete_retention_ms)
+    write(log, *mixed(60))
+    return manager, log
+
+
+async def test_a_lease_on_a_replaced_segment_stays_readable(autojump_clock, world):
+    manager, log = await prepared(world)
+    lease = read(log, 0, 100, log.high_watermark)
+    before = await lease.lease.read(0, 100)
+
+    await new_cleaner(manager).clean_now(log)
+
+    assert await lease.lease.read(0, 100) == before
+    lease.release()
+
+
+@pytest.mark.slow
+async def test_a_reader_that_waits_reads_again(autojump_clock, world):
+    manager, log = await prepared(world)
+    found = []
+
+    async def keep_reading():
+        while True:
+            found.append(without_tombstones(await content(log)))
+            await trio.sleep(0.003)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(keep_reading)
+        for _ in range(3):
+            await new_cleaner(manager).clean_now(log)
+        nursery.cancel_scope.cancel()
+
+    assert len(found) > 10
+    assert all(one == living(mixed(60)) for one in found)
+    assert log.failed is None
+
+
+async def test_a_cut_meanwhile_keeps_the_old_segments(autojump_clock, world):
+    manager, log = await prepared(world)
+    await sync(log)
+    cleaner = new_cleaner(manager)
+    done = []
+
+    async def clean():
+        done.append(await cleaner.clean_now(log))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clean)
+        while log.upkeep is None:
+            await trio.sleep(0.0001)
+        await truncate_to(log, 20)
+
+    assert done == [None]
+    assert [one.offset for one in await read_all(log)] == list(range(20))
+    assert not cleaner.states.set_aside
+    assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.002, 0.01, 0.02, 0.03, 0.05])
+async def test_a_deletion_meanwhile_ends_the_run(autojump_clock, world, after_s):
+    manager, log = await prepared(world)
+    cleaner = new_cleaner(manager)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cleaner.clean_now, log)
+        while log.upkeep is None:
+            await trio.sleep(0.0001)
+        await trio.sleep(after_s)
+        manager.delete(C0)
+        again = new_log(manager)
+        write(again, ("new", "1"))
+
+    assert await all_pairs(again) == [(0, "new", "1")]
+    assert not manager.directories[0].offline
+    assert not cleaner.states.set_aside
+    assert {name.split(".")[0] for name in again.directory.names()} == {f"{0:020}"}
+
+
+async def test_appends_go_on_meanwhile(autojump_clock, world):
+    manager, log = await prepared(world)
+    before = len(mixed(60))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(new_cleaner(manager).clean_now, log)
+        for number in range(40):
+            write(log, (f"later{number}", "1"))
+            await trio.sleep(0.001)
+
+    assert log.end_offset == before + 40
+    assert len(without_tombstones(await content(log))) == len(living(mixed(60))) + 40
+
+
+async def test_a_failed_sync_of_new_files_fails_the_log(autojump_clock, world):
+    manager, log = await prepared(world)
+
+    def fault(machine, call, target):
+        broken = call == "sync" and target.endswith(".cleaned")
+        return OSError(5, "broken") if broken else None
+
+    world.universe.fault = fault
+    assert await new_cleaner(manager).clean_now(log) is None
+
+    assert isinstance(log.failed, LogDirError)
+
+
+async def test_a_full_disk_only_ends_the_run(autojump_clock, world, caplog):
+    manager, log = await prepared(world)
+
+    def fault(machine, call, target):
+        full = call in ("append", "create") and target.endswith(".cleaned")
+        return OSError(28, "full") if full else None
+
+    world.universe.fault = fault
+    cleaner = new_cleaner(manager)
+    assert await cleaner.clean_now(log) is None
+    world.universe.fault = lambda *_: None
+
+    assert log.failed is None
+    assert "cleaning abandoned" in caplog.text
+    assert await cleaner.clean_now(log) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [0.0, 0.5, 1.0])
+def test_a_power_loss_at_any_call_keeps_the_last_values(kept, size):
+    pairs = mixed(60)
+    calls = 0
+
+    async def lives(universe, number):
+        nonlocal calls
+        world = universe.machine("broker")
+        seen = 0
+        on = False
+
+        def fault(machine, call, target):
+            nonlocal seen
+            if not on:
+                return None
+            seen += 1
+            return PowerLoss(kept) if seen == number else None
+
+        universe.fault = fault
+
+        async def life(world):
+            nonlocal on
+            manager, log = await prepared(world)
+            cleaner = new_cleaner(manager)
+            await cleaner.clean_now(log)  # sets the horizon of tombstones
+            await trio.sleep(1)
+            write(log, ("end", "1"))
+            await sync(log)
+            on = True
+            await cleaner.clean_now(log)
+            on = False
+
+        try:
+            await run_until_crash(world, life, 1000.0, kept=kept)
+        except* Crashed:
+            pass
+        calls = max(calls, seen)
+        universe.fault = lambda *_: None
+        again = await managed(universe.machine("broker"), fresh=False)
+        log = again.get(C0)
+        found = without_tombstones(await content(log))
+        await new_cleaner(again).clean_now(log)
+        return log, found, without_tombstones(await content(log))
+
+    expected = living([*pairs, ("end", "1")])
+    number = 0
+    while number <= calls:
+        log, found, later = run_simulated(partial(lives, number=number), number)
+        assert (log.start_offset, log.end_offset) == (0, 61), number
+        assert found == expected, number
+        assert later == expected, number
+        number += size(7, 1) if number else 1
+    assert calls > 100
+
+
+@pytest.mark.slow
+def test_no_crash_loses_or_brings_back_a_value(size):
+    async def lives(universe):
+        pairs: list[tuple[str, str | None]] = []
+        synced = runs = 0
+        chance = universe.time_chance
+
+        async def life(world):
+            nonlocal synced, runs
+            how = {
+                "delete_retention_ms": 50,
+                "min_cleanable_dirty_ratio": 0.1,
+                "segment_bytes": 1000,
+            }
+            manager = await managed(world, fresh=not world.life, **how)
+            log = new_log(manager, **how)
+            del pairs[log.end_offset :]
+            cleaner = new_cleaner(manager, backoff_ms=10, threads=2)
+            async with trio.open_nursery() as nursery:
+                await nursery.start(manager.run)
+                await nursery.start(cleaner.run)
+                while True:
+                    for _ in range(chance.randrange(1, 9)):
+                        key = f"k{chance.randrange(6)}"
+                        value = None if chance.random() < 0.2 else f"{len(pairs)}-{'x' * 30}"
+                        pairs.append((key, value))
+                        write(log, (key, value))
+                    if chance.random() < 0.5:
+                        end = log.end_offset
+                        await sync(log)
+                        synced = max(synced, end)
+                        runs += sum(one.runs for one in cleaner.cleaners)
+                        for one in cleaner.cleaners:
+                            one.runs = 0
+                    await trio.sleep(chance.uniform(0, 0.1))
+
+        for _ in range(4):
+            power = chance.random() < 0.7
+            after_s = chance.uniform(0.1, 3.0)
+            await run_until_crash(universe.machine("broker"), life, after_s, power=power)
+            world = universe.machine("broker")
+            manager = await managed(world, fresh=False)
+            log = manager.get(C0)
+            if log is None:
+                assert not synced
+                pairs.clear()
+            else:
+                assert log.end_offset >= synced
+                if log.start_offset:  # the name of the first segment was never durable
+                    assert not synced
+                    return runs
+                found = without_tombstones(await content(log))
+                assert found == living(pairs[: log.end_offset]), (found, pairs)
+                del pairs[log.end_offset :]
+                synced = log.end_offset
+            world.crash(power=False)
+        return runs
+
+    runs = [run_simulated(lives, seed, moody=not seed % 3) for seed in range(size(12, 300))]
+
+    assert sum(runs) > 2 * len(runs)

@@ -1,0 +1,281 @@
+"""Future logs: created, promoted, dropped, and found again after a crash at any step."""
+
+import pytest
+
+from tests.log.kit import append, batch, read_all
+from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, start, started
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.manager.future_logs import future_name
+from trio_kafka.log.manager.loading import load_logs
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.manager.maintenance import retain_all
+from trio_kafka.log.truncate import restart_at
+from trio_kafka.model import TopicId, TopicPartition
+
+A, B = "A" * 22, "B" * 22
+OTHER_ID = TopicId(b"o" * 16)
+
+
+async def two(world) -> LogManager:
+    await format_directory(world, "/a", A)
+    await format_directory(world, "/b", B)
+    return await started(world, "/a", "/b")
+
+
+async def moving(world, *, behind: int = 0) -> LogManager:
+    """A log in /a with a durable future log in /b, which lacks so many batches."""
+    logs = await two(world)
+    here, there = logs.directories
+    log = logs.create(T0, TOPIC_ID, SMALL, here)
+    future = logs.futures.create(there, T0, TOPIC_ID, SMALL, 0)
+    for number in range(5):
+        append(log, batch(2))
+        if number < 5 - behind:
+            append(future, batch(2))
+    await sync(log)
+    await sync(future)
+    return logs
+
+
+async def next_life(
+    world, logs: LogManager, wanted: str | None = None, topic_id: TopicId | None = TOPIC_ID
+) -> LogManager:
+    """As after kill -9. wanted: id of the directory that the metadata name."""
+    logs.abandon()
+    again = LogManager(world, ["/a", "/b"], Node("broker", "broker"))
+    await again.open()
+    await load_logs(
+        again, lambda _: SMALL, directory_of=lambda _: wanted, topic_id_of=lambda _: topic_id
+    )
+    return again
+
+
+def names(world, path: str) -> list[str]:
+    """Of partitions' directories, with their marks."""
+    found = [name for name in world.directory(path).names() if name.startswith("t-0")]
+    return [name[:3] + (name[name.rindex("-") :] if "." in name else "") for name in found]
+
+
+async def test_a_future_log_is_beside_the_logs(world, autojump_clock) -> None:
+    logs = await moving(world)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert logs.futures.directory_of(T0).path == "/b"
+    assert logs.futures.partitions == (T0,)
+    assert logs.get(T0) is not logs.futures.get(T0)
+    assert (names(world, "/a"), names(world, "/b")) == (["t-0"], ["t-0-future"])
+    assert logs.figures()["futures"] == 1
+
+
+async def test_a_promoted_log_has_the_name_and_the_other_is_deleted(world, autojump_clock) -> None:
+    logs = await moving(world)
+    log, future = logs.get(T0), logs.futures.get(T0)
+
+    logs.promote(T0)
+
+    assert logs.get(T0) is future
+    assert log.closed
+    assert len(logs.futures) == 0
+    assert (names(world, "/a"), names(world, "/b")) == (["t-0-delete"], ["t-0"])
+    append(future, batch(1))
+    await sync(future)
+    assert len(await read_all(future)) == 11
+    with pytest.raises(InvariantError):
+        logs.promote(T0)
+
+
+async def test_a_dropped_future_log_is_deleted(world, autojump_clock) -> None:
+    logs = await moving(world)
+
+    logs.drop_future(T0)
+    logs.drop_future(T0)
+
+    assert names(world, "/b") == ["t-0-delete"]
+    assert len(logs.removal) == 1
+
+
+async def test_a_long_name_is_refused(world, autojump_clock) -> None:
+    assert len(future_name(TopicPartition("x" * 213, 0), bytes(16))) == 255
+
+    with pytest.raises(KafkaError) as caught:
+        future_name(TopicPartition("x" * 214, 0), bytes(16))
+    assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+async def test_a_directory_that_takes_no_future_log_goes_offline(world, autojump_clock) -> None:
+    logs = await two(world)
+    world.universe.fault = lambda machine, call, target: (
+        OSError(28, "ENOSPC") if target.startswith("/b") else None
+    )
+
+    with pytest.raises(LogDirError):
+        logs.futures.create(logs.directories[1], T0, TOPIC_ID, SMALL, 0)
+
+    assert logs.directories[1].offline
+    assert len(logs.futures) == 0
+
+
+async def test_a_future_log_is_found_again(world, autojump_clock) -> None:
+    logs = await next_life(world, await moving(world, behind=2))
+
+    assert logs.futures.get(T0).end_offset == 6
+    assert logs.futures.get(T0).topic_id == TOPIC_ID
+    assert logs.get(T0).end_offset == 10
+
+
+async def test_one_that_the_metadata_name_is_promoted_if_it_has_caught_up(
+    world, autojump_clock
+) -> None:
+    logs = await next_life(world, await moving(world), B)
+
+    assert logs.directory_of(T0).path == "/b"
+    assert len(logs.futures) == 0
+    assert names(world, "/a") == ["t-0-delete"]
+
+
+async def test_one_that_the_metadata_name_goes_on_if_it_is_behind(world, autojump_clock) -> None:
+    logs = await next_life(world, await moving(world, behind=1), B)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert logs.futures.get(T0).end_offset == 8
+
+
+async def test_one_that_lacks_the_beginning_is_not_promoted(world, autojump_clock) -> None:
+    logs = await moving(world)
+    await restart_at(logs.futures.get(T0), 10)
+
+    logs = await next_life(world, logs, B)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert logs.futures.get(T0).start_offset == 10
+
+
+async def test_one_whose_log_is_gone_is_promoted(world, autojump_clock) -> None:
+    """As if the rename of the log to a deleted one had outlived a crash, and the other not."""
+    logs = await moving(world)
+    logs.delete(T0)
+
+    logs = await next_life(world, logs)
+
+    assert logs.directory_of(T0).path == "/b"
+    assert logs.get(T0).end_offset == 10
+
+
+async def test_one_whose_log_may_be_in_an_offline_directory_stays(world, autojump_clock) -> None:
+    logs = await moving(world)
+    logs.abandon()
+    world.universe.fault = lambda machine, call, target: (
+        OSError(5, "EIO") if target.startswith("/a") else None
+    )
+
+    again = await next_life(world, logs)
+
+    assert again.get(T0) is None
+    assert again.futures.get(T0) is not None
+
+
+@pytest.mark.parametrize(("wanted", "path"), [(A, "/a"), (B, "/b")])
+async def test_of_two_with_the_name_the_one_that_the_metadata_name_counts(
+    world, autojump_clock, wanted: str, path: str
+) -> None:
+    """As if only one of the two renames had outlived a crash."""
+    logs = await moving(world)
+    there = logs.directories[1].root
+    (name,) = (one for one in there.names() if one.endswith("-future"))
+    logs.abandon()
+    there.rename(name, "t-0")
+
+    logs = await next_life(world, logs, wanted)
+
+    assert logs.directory_of(T0).path == path
+    assert len(logs.strays) == 1
+    assert sorted([names(world, "/a"), names(world, "/b")]) == [["t-0"], ["t-0-stray"]]
+
+
+async def test_one_of_an_earlier_topic_is_deleted(world, autojump_clock) -> None:
+    logs = await two(world)
+    here, there = logs.directories
+    await sync(logs.create(T0, TOPIC_ID, SMALL, here))
+    await sync(logs.futures.create(there, T0, OTHER_ID, SMALL, 0))
+
+    logs = await next_life(world, logs)
+
+    assert len(logs.futures) == 0
+    assert names(world, "/b") == ["t-0-delete"]
+
+
+async def test_one_that_was_never_synced_is_deleted(world, autojump_clock) -> None:
+    """It may be that of a topic of this name that was deleted, whose deletion was lost."""
+    logs = await two(world)
+    here, there = logs.directories
+    await sync(logs.create(T0, TOPIC_ID, SMALL, here))
+    append(logs.futures.create(there, T0, TOPIC_ID, SMALL, 0), batch(1))
+
+    logs = await next_life(world, logs)
+
+    assert len(logs.futures) == 0
+
+
+async def test_one_is_promoted_in_place_of_a_log_of_an_earlier_topic(world, autojump_clock) -> None:
+    logs = await two(world)
+    here, there = logs.directories
+    await sync(logs.create(T0, OTHER_ID, SMALL, here))
+    await sync(logs.futures.create(there, T0, TOPIC_ID, SMALL, 0))
+
+    logs = await next_life(world, logs)
+
+    assert logs.directory_of(T0).path == "/b"
+    assert names(world, "/a") == ["t-0-stray"]
+
+
+async def test_one_of_no_topic_stays_until_the_metadata_are_taken_over(
+    world, autojump_clock
+) -> None:
+    logs = await next_life(world, await moving(world), topic_id=None)
+
+    assert len(logs.futures) == 1
+
+
+async def test_of_two_future_logs_one_is_kept(world, autojump_clock) -> None:
+    logs = await moving(world)
+    other = world.directory("/b").directory(future_name(T0, b"o" * 16), create=True)
+    file = other.create("00000000000000000000.log")
+    file.close()
+
+    logs = await next_life(world, logs)
+
+    assert len(logs.futures) == 1
+    assert sorted(names(world, "/b")) in (
+        ["t-0-future", "t-0-stray"],
+        ["t-0-delete", "t-0-future"],
+    )
+
+
+async def test_checkpoints_have_future_logs_too(world, autojump_clock) -> None:
+    logs = await moving(world)
+    logs.futures.get(T0).set_start_offset(3)
+    await logs.directories[1].checkpoint()
+    logs.abandon()
+
+    again = LogManager(world, ["/a", "/b"], Node("broker", "broker"))
+    await start(again, config=SMALL)
+
+    assert again.futures.get(T0).start_offset == 3
+    assert again.futures.get(T0).high_watermark == 10
+
+
+async def test_retention_removes_segments_before_the_start_of_a_future_log(
+    world, autojump_clock
+) -> None:
+    logs = await moving(world)
+    future = logs.futures.get(T0)
+    for _ in range(20):
+        append(future, batch(2))
+    before = len(future.segments)
+    future.set_start_offset(40)
+
+    assert await retain_all(logs) > 0
+
+    assert len(future.segments) < before

@@ -1,0 +1,94 @@
+"""Reports of the directories of replicas to the controller."""
+
+from collections.abc import Mapping
+from itertools import count
+
+import trio
+from attrs import evolve
+
+from tests.replication.kit import new_partition
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.files.partition_metadata import format_id
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.manager.meta_properties import MetaProperties
+from trio_kafka.metadata.image import UNASSIGNED_DIRECTORY
+from trio_kafka.model import NodeId, TopicPartition
+from trio_kafka.replication.directory_assignments import DirectoryAssignments, Replica, assign_none
+from trio_kafka.replication.partition import Partition
+
+THERE = bytes(range(100, 116))
+NUMBERS = count()
+
+
+class Reports(list[Mapping[Replica, bytes]]):
+    """What the controller was told; it refuses the first `refusals`."""
+
+    refusals = 0
+
+    async def __call__(self, wanted: Mapping[Replica, bytes]) -> None:
+        await trio.lowlevel.checkpoint()
+        if self.refusals:
+            self.refusals -= 1
+            raise KafkaError(ErrorCode.NOT_CONTROLLER)
+        self.append(dict(wanted))
+
+
+def directory(world) -> LogDirectory:
+    made = LogDirectory(world, world.directory("/d", create=True), lambda: None)
+    made.properties = MetaProperties(
+        node_id=NodeId(1), cluster_id="c", directory_id=format_id(THERE)
+    )
+    return made
+
+
+def replica(world, known: bytes | None = UNASSIGNED_DIRECTORY) -> Partition:
+    partition, _ = new_partition(world, at=TopicPartition("t", next(NUMBERS)))
+    partition.state = evolve(partition.state, directories=() if known is None else (known,))
+    return partition
+
+
+async def reported(assignments: DirectoryAssignments, for_s: float = 5.0) -> None:
+    with trio.move_on_after(for_s):
+        await assignments.run()
+
+
+async def test_a_directory_that_the_metadata_do_not_name_is_reported(world, autojump_clock) -> None:
+    reports = Reports()
+    reports.refusals = 2
+    assignments = DirectoryAssignments(reports, Node("broker", "broker"))
+    partition = replica(world)
+
+    assignments.note(partition, directory(world))
+    await reported(assignments)
+
+    assert reports == [{(partition.topic_id, partition.at.partition): THERE}]
+
+
+async def test_what_the_metadata_know_or_cannot_know_is_not_reported(world, autojump_clock) -> None:
+    reports = Reports()
+    assignments = DirectoryAssignments(reports, Node("broker", "broker"))
+
+    for known in (THERE, None):
+        assignments.note(replica(world, known), directory(world))
+    gone = replica(world)
+    assignments.note(gone, directory(world))
+    assignments.forget(gone)
+    await reported(assignments)
+
+    assert reports == []
+
+
+async def test_a_move_is_reported_at_once(world, autojump_clock) -> None:
+    reports = Reports()
+    assignments = DirectoryAssignments(reports, Node("broker", "broker"))
+    partition = replica(world)
+
+    await assignments.assign(partition, directory(world))
+    await assignments.assign(replica(world, None), directory(world))
+
+    assert reports == [{(partition.topic_id, partition.at.partition): THERE}]
+
+
+async def test_without_a_controller_nothing_is_reported(world, autojump_clock) -> None:
+    await assign_none({})

@@ -1,0 +1,46 @@
+from trio.testing import MockClock
+
+from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.log.cleaner.job import CleaningStats
+from trio_kafka.log.cleaner.log_cleaner import Cleaner
+from trio_kafka_metrics.cleaner import read_cleaner
+
+STATS = CleaningStats(
+    map_bytes_read=50,
+    map_messages_read=5,
+    map_keys=3,
+    map_utilization=0.25,
+    bytes_read=100,
+    messages_read=10,
+    bytes_written=30,
+    messages_written=3,
+    invalid_messages=0,
+)
+
+
+async def test_the_last_runs_are_told(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 1, {"cleanup.policy": "compact"})
+        cleaner = it.parts.cleaner
+        one, other = Cleaner(0), Cleaner(1)
+        one.stats, one.took_s, one.delay_ms = STATS, 4.5, 2500
+        other.failed = True
+        cleaner.cleaners = [one, other]
+        cleaner.dirtiest_ratio = 0.756
+        cleaner.moved_bytes = 180
+        log = it.parts.replicas.logs.logs[0]
+        cleaner.states.set_aside[log] = "damage"
+
+        found = read(read_cleaner, it.parts)
+        path = it.parts.replicas.logs.directories[0].path
+
+    of_cleaner, of_manager = "kafka_log_logcleaner_", "kafka_log_logcleanermanager_"
+    assert found[f"{of_cleaner}deadthreadcount"] == 1
+    assert found[f"{of_cleaner}cleaner_recopy_percent"] == 30
+    assert found[f"{of_cleaner}max_buffer_utilization_percent"] == 25
+    assert found[f"{of_cleaner}max_clean_time_secs"] == 4.5
+    assert found[f"{of_cleaner}max_compaction_delay_secs"] == 2.5
+    assert found[f"{of_manager}max_dirty_percent"] == 75
+    assert found[f"{of_manager}uncleanable_partitions_count{{logDirectory={path}}}"] == 1
+    assert found[f"{of_manager}uncleanable_bytes{{logDirectory={path}}}"] == 0
+    assert found["kafka_utils_throttler_cleaner_io_count"] == 180

@@ -1,0 +1,3 @@
+"""Compaction: remove the records whose key has a later one."""
+
+__all__ = ["cleaning", "job"]
