@@ -98,6 +98,7 @@ from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
+from trio_kafka.records.record_checks import BadRecordsError
 from trio_kafka.replication.alter_log_dirs import alter_log_dir
 from trio_kafka.replication.append import append, check_acks
 from trio_kafka.replication.append_queue import Queued
@@ -156,6 +157,7 @@ __all__ = [
     "Assignor",
     "AssignorError",
     "Authorizer",
+    "BadRecordsError",
     "Beating",
     "Charges",
     "Commit",

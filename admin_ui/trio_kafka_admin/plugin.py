@@ -38,7 +38,7 @@ class AdminSettings:
 @plugin("admin", settings=AdminSettings, order=90)
 @asynccontextmanager
 async def admin(context: PluginContext[AdminSettings]) -> AsyncIterator[None]:
-    """Serve pages and JSON about the tree, queues, requests, connections and plugins."""
+    """Serve pages and JSON about the tree, queues, requests, connections, jobs and plugins."""
     context.mount(context.settings.path, _when_asked(context))
     for name in page_names():
         context.add_admin_page(name, partial(load_page, name))

@@ -8,6 +8,7 @@ waits for a slow directory too, which bounds what one connection can send.
 
 Needs WRITE on each topic. A transactional batch needs WRITE on the transactional id; without it the
 whole request fails. A partition led by another broker is answered with its leader (KIP-951).
+Records that break a rule of the topic are listed (KIP-467).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from trio_kafka.plugin import (
     LED_ELSEWHERE,
     NO_ANSWER,
     Appended,
+    BadRecordsError,
     Context,
     Delayed,
     ErrorCode,
@@ -41,6 +43,7 @@ from trio_kafka.plugin import (
     whole,
 )
 from trio_kafka.protocol.messages.k00_produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -256,6 +259,9 @@ def _say_error(
     made.error_code = error.code
     made.error_message = error.message
     made.base_offset = NO_OFFSET
+    made.log_start_offset = part.start_offset()
+    if isinstance(error, BadRecordsError):
+        made.record_errors = [BatchIndexAndErrorMessage(*bad) for bad in error.records]
     if context.version < LEADERS_SINCE or error.code not in LED_ELSEWHERE:
         return
     if part.partition is not None:

@@ -111,6 +111,7 @@ ROWS: Final = (
     Row(10001, _DESCRIBE, CLUSTER, NO_CLUSTER),
     Row(10002, _SHOW, CLUSTER, NO_CLUSTER),
     Row(10003, _ALTER, CLUSTER, NO_CLUSTER, "Without an authorizer: only from this machine."),
+    Row(10004, _ALTER, CLUSTER, NO_CLUSTER, "Without an authorizer: only from this machine."),
     Row(10010, _DESCRIBE, CLUSTER, NO_CLUSTER),
 )
 PAGE: Final = ROOT / "docs" / "reference" / "authorization.md"

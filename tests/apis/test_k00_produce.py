@@ -40,6 +40,7 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.records.batch import HEADER_SIZE, iterate_headers
 from trio_kafka.records.compression import Codec
+from trio_kafka.records.record_checks import MOST_LISTED
 from trio_kafka.replication.delete_records import delete_records
 from trio_kafka.replication.partition import Partition
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -245,8 +246,6 @@ def broken(position: int, value: int) -> memoryview:
             ErrorCode.INVALID_RECORD,
             "control",
         ),
-        (batch(b"a", append_time_ms=NOW_MS), ErrorCode.INVALID_TIMESTAMP, "log append time"),
-        (batch(b"a", timestamp=NOW_MS + 2 * HOUR_MS), ErrorCode.INVALID_TIMESTAMP, "timestamp"),
         (batch(bytes(1_048_588)), ErrorCode.MESSAGE_TOO_LARGE, "want at most 1048588"),
         (batch(b"a", producer_id=1, producer_epoch=0), ErrorCode.INVALID_RECORD, "sequence -1"),
         (
@@ -265,10 +264,55 @@ async def test_what_no_log_may_hold_is_refused_with_its_reason(
 
         assert part.error_code == code
         assert message in part.error_message
-        assert (part.base_offset, part.log_append_time_ms, part.log_start_offset) == (-1, -1, -1)
+        assert (part.base_offset, part.log_append_time_ms) == (-1, -1)
         assert part.record_errors == []
         assert await end_offset(served) == 0
         assert await write(served, "t", b"next") == 0
+
+
+async def test_an_answer_with_an_error_of_the_log_tells_where_the_log_begins(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t", configs={"max.message.bytes": "500"})
+        refused = [
+            batch(b"a", base_offset=5),
+            batch(b"a", timestamp=NOW_MS + 2 * HOUR_MS),
+            batch(b"a", producer_id=1, producer_epoch=-2, base_sequence=0),
+            None,
+            batch(bytes(500)),
+            broken(HEADER_SIZE + 6, 255),
+        ]
+        parts = [await produce(served, "t", records) for records in refused]
+
+    assert [part.log_start_offset for part in parts] == [0, 0, 0, -1, -1, -1]
+
+
+@pytest.mark.parametrize("version", stable(ProduceRequest))
+async def test_records_that_break_a_rule_are_listed_since_version_8(
+    autojump_clock: MockClock, version: int
+) -> None:
+    async with broker() as served:
+        topic_id = await served.create_topic("t", configs={"cleanup.policy": "compact"})
+        topic = topic_id if version >= IDS_SINCE else "t"
+        part = await produce(served, topic, batch(b"a", b"b"), version=version)
+
+    assert part.error_code == ErrorCode.INVALID_RECORD
+    listed = [(one.batch_index, one.batch_index_error_message) for one in part.record_errors]
+    reason = "it has no key, and the topic is compacted"
+    assert listed == ([(0, reason), (1, reason)] if version >= 8 else [])
+
+
+@pytest.mark.parametrize("count", [1, 2000])  # at once, and in the queue
+async def test_a_record_with_a_bad_time_is_listed(autojump_clock: MockClock, count: int) -> None:
+    late = batch(*[b"a"] * count, timestamp=NOW_MS + 2 * HOUR_MS)
+    async with broker() as served:
+        await served.create_topic("t")
+        part = await produce(served, "t", late)
+
+    assert part.error_code == ErrorCode.INVALID_TIMESTAMP
+    assert [one.batch_index for one in part.record_errors] == list(range(min(count, MOST_LISTED)))
+    assert f"timestamp {NOW_MS + 2 * HOUR_MS}, want" in part.error_message
 
 
 async def test_a_reason_needs_version_8(autojump_clock: MockClock) -> None:

@@ -11,6 +11,7 @@ from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.scripted_client import connected, newest
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_apis.listed import LISTED
+from trio_kafka_builtin.audit.subjects import ADMIN
 
 OURS = range(10_000, 10_100)
 READS = {10001, 10002, 10010}  # that change nothing
@@ -43,3 +44,7 @@ async def test_another_machine_is_refused_whatever_it_wants_to_change(
             for api in apis:
                 answer = await client.ask(api.request(), newest(api.request))
                 assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_whatever_changes_the_broker_is_audited() -> None:
+    assert {api.key for api in changing_apis()} - set(ADMIN) == set()

@@ -21,6 +21,7 @@ from tests.benchmarks.rows import (
     restart,
     sessions,
     small,
+    validation,
 )
 from tests.benchmarks.rows.registry import NotApplicableError, Target, all_rows
 from tests.benchmarks.topics import temporary_topic, watermarks
@@ -45,6 +46,14 @@ def test_a_produce_to_many_partitions_writes_to_all(target: Target) -> None:
 
     assert figures["server CPU"].value > 0
     assert {bound.figure for bound in bounds("produce-100-partitions")} <= set(figures)
+
+
+@pytest.mark.parametrize("setting", ["header", "full"])
+def test_both_settings_of_validation_are_measured(target: Target, setting: str) -> None:
+    figures = validation.validation(target, setting)
+
+    assert all(figure.value > 0 for figure in figures.values())
+    assert {bound.figure for bound in bounds(f"validation-{setting}")} <= set(figures)
 
 
 def test_topics_are_created_beside_another_client(target: Target) -> None:

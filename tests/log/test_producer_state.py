@@ -56,6 +56,16 @@ def test_an_older_epoch_is_fenced_and_a_newer_one_begins_with_zero():
     assert check(state, 0, epoch=4) is None
 
 
+def test_a_producer_without_an_epoch_is_not_held_to_its_sequences():
+    state = ProducerState()
+    assert refused(state, 0, epoch=-2) is ErrorCode.INVALID_PRODUCER_EPOCH
+    note(state, 0, epoch=-1)
+
+    assert check(state, 9, epoch=-1) is None
+    assert check(state, 9, epoch=2) is None
+    assert refused(state, 9, epoch=-2) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
 def test_the_last_five_batches_are_known_again():
     state = ProducerState()
     for number in range(7):

@@ -130,13 +130,12 @@ def test_offsets_that_do_not_ascend_are_not_written(offsets: list[int]) -> None:
         ("0c000000010100", -1, "-1 records"),
         ("0c000000010100", 2, "2 records in 7 bytes"),
         ("0c000000010100" * 2, 1, "7 bytes after 1 records"),
-        ("0e000000010100", 1, "record of 7 bytes, 6 are left"),
+        ("0e000000010100", 1, "record of 7 bytes, want at most 6"),
         ("0a000000010100", 1, "record of 5 bytes"),
         ("01000000010100", 1, "record of -1 bytes"),
         ("0e00000001010000", 1, "ends 1 bytes before"),
         ("0c000000060100", 1, "3 bytes in a record with 2 bytes left"),
         ("0c000000060100" + "0c000000010100", 2, "3 bytes in a record with 2 bytes left"),
-        ("0c000000030100", 1, "a length of -2 bytes"),
         ("0c000000010102", 1, "1 headers in 0 bytes"),
         ("0c000000010101", 1, "-1 headers"),
         ("10000000010102" + "0101", 1, "a header without a name"),
@@ -154,6 +153,14 @@ def test_a_lie_is_an_error_with_its_position(data: str, count: int, what: str) -
         decode(batch)
     assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
     assert "batch at 0" in str(caught.value)
+
+
+def test_any_negative_length_is_null() -> None:
+    batch = with_records(bytes.fromhex("12000000" + "030d" + "02" + "0261" + "03"), 1)
+
+    (read,) = decode(batch)
+
+    assert (read.key, read.value, read.headers) == (None, None, [("a", None)])
 
 
 def test_records_before_a_lie_are_read() -> None:

@@ -1,6 +1,7 @@
 import random
 import traceback
 import tracemalloc
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +99,31 @@ def test_any_bytes_give_data_or_an_error(codec: Codec, junk: bytes) -> None:
 def test_snappy_is_written_as_a_stream_and_read_as_one_raw_block_too() -> None:
     assert compress(Codec.SNAPPY, SOME)[:16].hex() == "82534e41505059000000000100000001"
     assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(SOME)), 1 << 20) == SOME
+
+
+def test_snappy_streams_that_were_joined_are_read() -> None:
+    joined = compress(Codec.SNAPPY, SOME) + compress(Codec.SNAPPY, b"more")
+
+    assert decompress(Codec.SNAPPY, joined, 1 << 20) == SOME + b"more"
+
+
+def test_the_first_lz4_frame_is_read_and_nothing_behind_it() -> None:
+    packed = compress(Codec.LZ4, SOME)
+    checked = bytes(cramjam.lz4.compress(SOME))  # with a checksum of the content
+
+    for frame in (packed, checked):
+        for rest in (b"", b"\0\1", packed):
+            assert decompress(Codec.LZ4, frame + rest, 1 << 20) == SOME
+        with pytest.raises(KafkaError):
+            decompress(Codec.LZ4, frame[:-1], 1 << 20)
+
+
+def test_the_lowest_level_of_gzip_packs_as_zlibs_does() -> None:
+    text = b" ".join(b"%x" % (n * n) for n in range(20_000))
+
+    packed = len(compress(Codec.GZIP, text, 1))
+
+    assert packed < 1.1 * len(zlib.compress(text, 1))
 
 
 def test_the_blocks_of_a_snappy_stream_are_bounded_together() -> None:

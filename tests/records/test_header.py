@@ -16,6 +16,7 @@ from trio_kafka.records.header import (
     iterate_headers,
     read_header,
     stamp_append_time,
+    stamp_create_time,
 )
 
 DATA = Path(__file__).parent / "data"
@@ -130,6 +131,20 @@ def test_append_time_is_stamped_over_compressed_records_as_kafka_does() -> None:
     assert header == read_header(created)
     check_crc(created, 0, header)
     assert {record.timestamp for record in read_records(created, 0, header)} == {1700000009999}
+
+
+def test_a_stamp_clears_attributes_without_a_meaning() -> None:
+    batch = bytearray(BATCH)
+    batch[21:23] = b"\x5a\xd4"  # a delete horizon, a transaction and zstd
+    header = read_header(batch)
+
+    stamp_append_time(batch, 0, header, 9)
+    assert (header.attributes, header.max_timestamp) == (0x5C, 9)
+    assert header == read_header(batch)
+    stamp_create_time(batch, 0, header, 7)
+    assert (header.attributes, header.max_timestamp) == (0x54, 7)
+    assert header == read_header(batch)
+    check_crc(batch, 0, header)
 
 
 def test_a_delete_horizon_stands_in_the_first_timestamps_place() -> None:

@@ -11,7 +11,7 @@ from tests.records.kit import encode_batch
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.validate import Limits, check_produce
+from trio_kafka.records.validate import DEFAULT_LIMITS, Limits, NoBatchError, check_produce
 
 DATA = Path(__file__).parent / "data"
 NOW = 1_700_000_000_000
@@ -20,8 +20,12 @@ RECORDS = [Record(timestamp=NOW, value=b"one"), Record(timestamp=NOW + 5, value=
 
 def check(records: bytes | None, **arguments: Any) -> int:
     view = None if records is None else memoryview(records)
-    (header,) = check_produce(view, now_ms=NOW, **arguments)
+    header, _ = check_produce(view, now_ms=NOW, **arguments)
     return header.size
+
+
+def suspicious(records: bytes, limits: Limits = DEFAULT_LIMITS) -> bool:
+    return check_produce(memoryview(records), limits, now_ms=NOW)[1]
 
 
 def refused(records: bytes | None, **arguments: Any) -> ErrorCode:
@@ -141,31 +145,38 @@ def test_control_batches_of_clients_are_invalid_records() -> None:
     assert refused(encode_batch(RECORDS, control=True)) is ErrorCode.INVALID_RECORD
 
 
-@pytest.mark.parametrize(
-    ("attributes", "code"),
-    [
-        (0x05, ErrorCode.INVALID_RECORD),
-        (0x07, ErrorCode.INVALID_RECORD),
-        (0x08, ErrorCode.INVALID_TIMESTAMP),
-        (0x10, ErrorCode.INVALID_RECORD),
-        (0x40, ErrorCode.INVALID_RECORD),
-    ],
-)
-def test_attributes_that_no_producer_sets_are_refused(attributes: int, code: ErrorCode) -> None:
-    assert refused(changed(21, ">h", attributes)) is code
+def test_more_records_than_bytes_are_an_invalid_record() -> None:
+    many = changed(57, ">i", 100, changed(23, ">i", 99))
+
+    assert refused(many) is ErrorCode.INVALID_RECORD
+    assert check(
+        changed(57, ">i", 100, changed(23, ">i", 99, encode_batch(RECORDS, codec=Codec.LZ4)))
+    )
 
 
-@pytest.mark.parametrize(("epoch", "sequence"), [(0, -1), (-1, 0)])
-def test_a_producer_without_epoch_or_sequence_is_refused(epoch: int, sequence: int) -> None:
-    batch = encode_batch(RECORDS, producer_id=9, producer_epoch=epoch, base_sequence=sequence)
+@pytest.mark.parametrize("attributes", [0x05, 0x07, 0x10, 0x20])
+def test_attributes_that_no_producer_may_set_are_refused(attributes: int) -> None:
+    assert refused(changed(21, ">h", attributes)) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("attributes", [0x40, 0x80, 0x5A00])
+def test_attributes_without_a_meaning_here_are_ignored(attributes: int) -> None:
+    assert check(changed(21, ">h", attributes))
+
+
+def test_a_producer_without_a_sequence_is_refused() -> None:
+    batch = encode_batch(RECORDS, producer_id=9, producer_epoch=0, base_sequence=-1)
 
     assert refused(batch) is ErrorCode.INVALID_RECORD
+    assert check(changed(43, ">q", -2, batch))
 
 
 def test_zstd_is_refused_before_the_version_that_has_it() -> None:
     batch = encode_batch(RECORDS, codec=Codec.ZSTD)
 
     assert refused(batch, zstd=False) is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    with pytest.raises(NoBatchError):
+        check(batch, zstd=False)
     assert check(encode_batch(RECORDS, codec=Codec.LZ4), zstd=False)
 
 
@@ -173,26 +184,39 @@ def test_zstd_is_refused_before_the_version_that_has_it() -> None:
     ("timestamp", "taken"),
     [(NOW - 100, True), (NOW - 101, False), (NOW + 50, True), (NOW + 51, False), (-1, True)],
 )
-def test_create_times_are_bound(timestamp: int, taken: bool) -> None:
+def test_create_times_out_of_bounds_are_suspicious(timestamp: int, taken: bool) -> None:
     limits = Limits(before_max_ms=100, after_max_ms=50)
     batch = encode_batch([Record(timestamp=timestamp)])
 
-    if taken:
-        assert check(batch, limits=limits)
-    else:
-        assert refused(batch, limits=limits) is ErrorCode.INVALID_TIMESTAMP
+    assert suspicious(batch, limits) is not taken
+
+
+@pytest.mark.parametrize("at", [27, 35])  # base and largest
+def test_create_times_that_contradict_each_other_are_suspicious(at: int) -> None:
+    batch = encode_batch(RECORDS)
+
+    assert not suspicious(batch)
+    assert suspicious(changed(at, ">q", -1, batch))
+    assert suspicious(changed(at, ">q", NOW + 1 if at == 35 else NOW + 6, batch)) is (at == 27)
 
 
 def test_the_first_timestamp_is_bound_too() -> None:
     batch = encode_batch([Record(timestamp=NOW - 101), Record(timestamp=NOW)])
 
-    assert refused(batch, limits=Limits(before_max_ms=100)) is ErrorCode.INVALID_TIMESTAMP
+    assert suspicious(batch, Limits(before_max_ms=100))
 
 
 def test_create_times_do_not_matter_where_the_append_gives_the_time() -> None:
     batch = encode_batch([Record(timestamp=1 << 50)])
 
-    assert check(batch, limits=Limits(log_append_time=True))
+    assert not suspicious(batch, Limits(log_append_time=True))
+
+
+@pytest.mark.parametrize("append_time", [False, True])
+def test_an_append_time_of_the_producer_is_suspicious(append_time: bool) -> None:
+    batch = encode_batch(RECORDS, append_time_ms=NOW)
+
+    assert suspicious(batch, Limits(log_append_time=append_time))
 
 
 @given(st.binary(max_size=150))

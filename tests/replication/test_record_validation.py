@@ -2,6 +2,7 @@ import random
 
 import pytest
 import trio
+from attrs import evolve
 
 from tests.log.kit import decompression
 from tests.replication.kit import new_partition
@@ -11,7 +12,14 @@ from trio_kafka.log.decompression import SMALL
 from trio_kafka.log.read import read_bytes
 from trio_kafka.records.batch import Record, encode_batch, iterate_headers, read_records
 from trio_kafka.records.compression import Codec, compress
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader, check_crc, read_header
+from trio_kafka.records.header import (
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    BatchHeader,
+    check_crc,
+    checksum,
+    read_header,
+)
 from trio_kafka.records.validate import Limits
 from trio_kafka.replication import record_validation
 from trio_kafka.replication.append import append
@@ -230,3 +238,57 @@ async def test_without_a_queue_a_large_batch_is_for_later(world, autojump_clock)
             with pytest.raises(KafkaError) as caught:
                 append(partition, sent, acks=1)
             assert caught.value.code is code
+
+
+@pytest.mark.parametrize("count", [3, MANY])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+async def test_times_of_a_header_are_those_of_its_records_afterwards(
+    world, autojump_clock, codec: Codec, count: int
+) -> None:
+    lie = batch(count, codec)
+    lie[35:43] = (NOW + 9).to_bytes(8, "big")
+    lie[21:23] = (0x80 | LOG_APPEND_TIME | codec).to_bytes(2, "big")
+    lie[17:21] = checksum(lie, 0, read_header(lie)).to_bytes(4, "big")
+    later = Limits(after_max_ms=1 << 40)
+    for settings in (
+        PartitionSettings(walk=True, limits=later),
+        PartitionSettings(codec=Codec.GZIP, limits=later),
+    ):
+        sent = memoryview(bytearray(lie))
+        header = read_header(sent)
+
+        refined, changed = await RecordValidation(settings, NOW).in_turn(
+            world, decompression(world), sent, header
+        )
+
+        assert changed == read_header(refined)
+        assert changed.attributes == (settings.codec or codec)
+        assert changed.max_timestamp == NOW + 9  # that of all records, as the producer says
+        assert len(values(refined, changed)) == count
+
+
+async def test_a_wrong_largest_time_is_mended(world, autojump_clock) -> None:
+    lie = batch()
+    lie[35:43] = (NOW + 9).to_bytes(8, "big")
+
+    refined, header = await RecordValidation(PartitionSettings(walk=True), NOW).in_turn(
+        world, decompression(world), lie, read_header(lie)
+    )
+
+    assert (header.max_timestamp, read_header(refined)) == (NOW, header)
+    assert values(refined, header)
+
+
+async def test_a_suspicious_batch_is_checked_where_others_are_not() -> None:
+    header = read_header(batch())
+
+    assert validation_of(PartitionSettings(), header, NOW, suspicious=True) is not None
+
+
+def test_a_record_may_not_be_larger_than_its_limit() -> None:
+    sent, limits = batch(MANY, Codec.ZSTD), Limits(max_record_bytes=10)
+    for settings in (PartitionSettings(walk=True), PartitionSettings(codec=Codec.NONE)):
+        work = RecordValidation(evolve(settings, limits=limits), NOW)
+        with pytest.raises(KafkaError) as caught:
+            work.whole(sent, read_header(sent), LIMIT)
+        assert caught.value.code is ErrorCode.INVALID_RECORD

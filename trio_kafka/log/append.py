@@ -27,7 +27,6 @@ from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
     CONTROL,
     LENGTH_END,
-    NO_PRODUCER_ID,
     STAMP,
     BatchHeader,
     stamp_append_time,
@@ -262,7 +261,7 @@ def check_producers(
     Raises KafkaError as `ProducerState.check`.
     """
     for header in headers:
-        if header.producer_id == NO_PRODUCER_ID or header.attributes & CONTROL:
+        if header.producer_id < 0 or header.attributes & CONTROL:
             continue
         duplicate = producers.check(header)
         if duplicate is not None:

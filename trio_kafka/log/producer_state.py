@@ -85,11 +85,12 @@ class ProducerState:
         producer_id, epoch = header.producer_id, header.producer_epoch
         sequence, delta = header.base_sequence, header.last_offset_delta
         producer = self._producers.get(producer_id)
+        latest = NO_EPOCH if producer is None else producer.epoch
+        if epoch < latest:
+            found = f"epoch {epoch} of producer {producer_id}, its latest is {latest}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
         if producer is None:
             return None
-        if epoch < producer.epoch:
-            found = f"epoch {epoch} of producer {producer_id}, its latest is {producer.epoch}"
-            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, found)
         if sequence != NO_SEQUENCE:
             if epoch == producer.epoch:
                 for batch in producer.batches:
@@ -97,8 +98,8 @@ class ProducerState:
                         return batch
                 want = (producer.last_sequence + 1) & _LAST_SEQUENCE
             else:
-                want = sequence if producer.epoch == NO_EPOCH else 0
-            if sequence != want:
+                want = 0
+            if sequence != want and producer.epoch != NO_EPOCH:
                 found = f"sequence {sequence} of producer {producer_id}, epoch {epoch}, want {want}"
                 raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, found)
         if producer.transaction_first_offset is not None and not header.is_transactional:

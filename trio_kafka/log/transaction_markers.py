@@ -10,7 +10,7 @@ from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker
-from trio_kafka.records.header import CONTROL, NO_PRODUCER_ID, BatchHeader
+from trio_kafka.records.header import CONTROL, BatchHeader
 from trio_kafka.world.protocols import Buffer
 
 _LARGEST: Final = 64 << 10  # bytes of a control batch: a marker is 20
@@ -23,7 +23,7 @@ def note_batch(
 
     Returns the aborted transaction that it ends, for the transaction index; else None.
     """
-    if header.producer_id == NO_PRODUCER_ID:
+    if header.producer_id < 0:
         return None
     if header.attributes & CONTROL:
         return _note_marker(producers, header, buffer, position)

@@ -48,6 +48,12 @@ _SNAPPY_MAGIC: Final = _SNAPPY_HEAD[:8]
 _SNAPPY_BLOCK: Final = 32 << 10
 _LZ4_FAST: Final = 1
 _LZ4_STEP: Final = 64 << 10
+_LZ4_HEAD: Final = 7  # bytes before the blocks, without optional fields
+_LZ4_DICTIONARY: Final = 1
+_LZ4_CHECKSUM: Final = 1 << 2
+_LZ4_CONTENT_SIZE: Final = 1 << 3
+_LZ4_BLOCK_CHECKSUM: Final = 1 << 4
+_LZ4_BLOCK_SIZE: Final = (1 << 31) - 1
 _LENGTH: Final = struct.Struct(">i")
 _FIRST_GUESS: Final = 64 << 10
 _GROWTH: Final = 4
@@ -85,7 +91,9 @@ def compress(
         case Codec.LZ4:
             return whole(compress_lz4(data, level, most))
         case Codec.GZIP:
-            into = partial(cramjam.gzip.compress_into, level=6 if level < 0 else level)
+            # Level 1 of zlib, which Kafka uses, is level 2 of this library, whose 1 packs less.
+            level = 6 if level < 0 else max(level, 2)
+            into = partial(cramjam.gzip.compress_into, level=level)
         case Codec.ZSTD:
             into = partial(cramjam.zstd.compress_into, level=level)
     output = bytearray(min(most, len(data) + (len(data) >> _HARD) + _LONGEST_FRAME))
@@ -173,6 +181,8 @@ def _unpacked(codec: Codec, data: Buffer, output: bytearray | memoryview) -> int
     """Return the bytes written, or why the block is invalid."""
     if codec is Codec.SNAPPY:
         return _decompress_snappy(memoryview(data), output)
+    if codec is Codec.LZ4:
+        data = _first_frame(memoryview(data))
     return _attempt(_DECOMPRESSORS[codec], data, output)
 
 
@@ -207,6 +217,25 @@ def _check_limit(size: int, limit: int) -> None:
         raise TooLargeError(ErrorCode.CORRUPT_MESSAGE, found)
 
 
+def _first_frame(data: memoryview) -> memoryview:
+    """Return the first LZ4 frame, which is all that Kafka's reader reads, or all of invalid `data`.
+
+    Source: LZ4 frame format 1.6.
+    """
+    if len(data) < _LZ4_HEAD:
+        return data
+    flags = data[4]
+    at = _LZ4_HEAD + 8 * bool(flags & _LZ4_CONTENT_SIZE) + 4 * bool(flags & _LZ4_DICTIONARY)
+    check = 4 * bool(flags & _LZ4_BLOCK_CHECKSUM)
+    while at + 4 <= len(data):
+        size = int.from_bytes(data[at : at + 4], "little")
+        at += 4
+        if not size:
+            return data[: at + 4 * bool(flags & _LZ4_CHECKSUM)]
+        at += (size & _LZ4_BLOCK_SIZE) + check
+    return data
+
+
 def _compress_snappy(data: memoryview, most: int = sys.maxsize) -> bytes:
     parts, size = [_SNAPPY_HEAD], len(_SNAPPY_HEAD)
     for at in range(0, len(data), _SNAPPY_BLOCK):
@@ -223,8 +252,11 @@ def _snappy_blocks(data: memoryview) -> Iterator[memoryview]:
     if data[:8] != _SNAPPY_MAGIC:
         yield data
         return
-    at = len(_SNAPPY_HEAD)
+    at = 0
     while at < len(data):
+        if data[at : at + 8] == _SNAPPY_MAGIC:  # at the begin, and where Java has joined streams
+            at += len(_SNAPPY_HEAD)
+            continue
         if len(data) - at < _LENGTH.size:
             raise _corrupt(f"snappy stream ends inside of a length, at byte {at}")
         (length,) = _LENGTH.unpack_from(data, at)

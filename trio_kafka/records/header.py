@@ -29,6 +29,8 @@ LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
+KNOWN: Final = 0x7F  # the bits above; a leader clears others when it stamps a batch
+SMALLEST_RECORD: Final = 7  # bytes
 
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
@@ -180,9 +182,26 @@ def stamp_append_time(
 
     Updates `header` too. Costs a pass over the batch for the CRC.
     """
-    header.attributes |= LOG_APPEND_TIME
-    header.max_timestamp = now_ms
-    _STAMP_ATTRIBUTES.pack_into(buffer, position + CRC_FROM, header.attributes)
-    _STAMP_OFFSET.pack_into(buffer, position + _MAX_TIMESTAMP_AT, now_ms)
+    _stamp_time(buffer, position, header, header.attributes & KNOWN | LOG_APPEND_TIME, now_ms)
+
+
+def stamp_create_time(
+    buffer: bytearray | memoryview, position: int, header: BatchHeader, latest: int
+) -> None:
+    """Set the largest create time of a batch, in header and CRC. Costs and updates as above."""
+    _stamp_time(buffer, position, header, header.attributes & KNOWN & ~LOG_APPEND_TIME, latest)
+
+
+def _stamp_time(
+    buffer: bytearray | memoryview,
+    position: int,
+    header: BatchHeader,
+    attributes: int,
+    timestamp: int,
+) -> None:
+    header.attributes = attributes
+    header.max_timestamp = timestamp
+    _STAMP_ATTRIBUTES.pack_into(buffer, position + CRC_FROM, attributes)
+    _STAMP_OFFSET.pack_into(buffer, position + _MAX_TIMESTAMP_AT, timestamp)
     header.crc = checksum(buffer, position, header)
     _STAMP_CRC.pack_into(buffer, position + _CRC_AT, header.crc)

@@ -17,6 +17,7 @@ def repacked(
 ) -> tuple[memoryview, BatchHeader]:
     """Return the whole batch, writable, with `data`, its records compressed by `codec`.
 
+    header: its other attributes and its largest timestamp are written, too.
     Size, codec and CRC change, and its header, which is returned too.
     """
     changed = bytearray(batch[:HEADER_SIZE])
@@ -24,6 +25,7 @@ def repacked(
     fields = list(HEADER.unpack_from(changed))
     fields[1] = HEADER_SIZE - LENGTH_END + len(data)
     fields[5] = header.attributes & ~CODEC_MASK | codec
+    fields[8] = header.max_timestamp
     HEADER.pack_into(changed, 0, *fields)
     fields[4] = checksum(changed, 0, read_header(changed))
     HEADER.pack_into(changed, 0, *fields)

@@ -1,31 +1,64 @@
-"""Checks of each record of a Produce, for topics that need them. They cost Python for each record.
+"""Checks of each record of a Produce, for batches that need them. They cost Python for each record.
 
 Compacted topics need them, as their records must have keys, and all topics with
-`trio.record.validation=full`.
+`trio.record.validation=full`. So do batches whose header has suspicious times.
 """
 
 from typing import Final
 
-from trio_kafka.records.header import BatchHeader
+from attrs import field
+
+from trio_kafka.attributes import define
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.records.header import LOG_APPEND_TIME, NO_TIMESTAMP, BatchHeader
 from trio_kafka.records.record_scan import scan_records
-from trio_kafka.records.validate import Limits, check_time, invalid
+from trio_kafka.records.validate import Limits, invalid
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.world.protocols import Buffer
 
+MOST_LISTED: Final = 1000  # bad records that an answer lists: a batch of 1 MiB has up to 150,000
 _STEP: Final = 32  # records in a step: 0.1 ms
+
+
+class BadRecordsError(KafkaError):
+    """Raised for records of a batch that break a rule. records: index and reason of each
+    (KIP-467).
+    """
+
+    def __init__(self, code: ErrorCode, records: list[tuple[int, str]]) -> None:
+        index, reason = records[0]
+        super().__init__(code, f"record {index} of the batch, and maybe others: {reason}")
+        self.records = records
+
+
+@define
+class _Found:
+    """Bad records so far. The error is INVALID_TIMESTAMP if one of them has a bad timestamp."""
+
+    code: ErrorCode = ErrorCode.INVALID_RECORD
+    records: list[tuple[int, str]] = field(factory=list)
+
+    def add(self, index: int, reason: str) -> None:
+        if len(self.records) < MOST_LISTED:
+            self.records.append((index, reason))
 
 
 def walk_records(
     data: Buffer, header: BatchHeader, limits: Limits, *, now_ms: int, need_keys: bool
-) -> Steps[None]:
+) -> Steps[int]:
     """Check the records of decompressed `data`, in steps of a few records.
 
-    Raises KafkaError: INVALID_RECORD for a missing key or a gap in the offsets, INVALID_TIMESTAMP,
-    CORRUPT_MESSAGE as `scan_records`.
+    Returns the largest timestamp, which the header may have wrong.
+    Raises KafkaError: BadRecordsError for missing keys and for timestamps, INVALID_RECORD for a gap
+    in the offsets, CORRUPT_MESSAGE as `scan_records`.
     """
-    index = 0
+    index, latest = 0, NO_TIMESTAMP
     timed = not limits.log_append_time
-    for scanned in scan_records(data, header):
+    oldest, newest = now_ms - limits.before_max_ms, now_ms + limits.after_max_ms
+    is_stamped = bool(header.attributes & LOG_APPEND_TIME)
+    longest = limits.max_record_bytes if header.codec else len(data)
+    found = _Found()
+    for scanned in scan_records(data, header, longest):
         if scanned is None:
             yield
             continue
@@ -33,9 +66,18 @@ def walk_records(
         if delta != index:
             raise invalid(f"offset delta {delta}, want {index}")
         if need_keys and key_size < 0:
-            raise invalid(f"record {index} has no key: the topic is compacted")
-        if timed:
-            check_time(timestamp, limits, now_ms)
+            found.add(index, "it has no key, and the topic is compacted")
+        elif timed and timestamp != NO_TIMESTAMP:
+            if not oldest <= timestamp <= newest:
+                found.code = ErrorCode.INVALID_TIMESTAMP
+                found.add(index, f"timestamp {timestamp}, want {oldest} to {newest}")
+        elif is_stamped:
+            found.code = ErrorCode.INVALID_TIMESTAMP
+            found.add(index, "the producer has set an append time, which only brokers do")
+        latest = max(latest, timestamp)
         index += 1
         if index % _STEP == 0:
             yield
+    if found.records:
+        raise BadRecordsError(found.code, found.records)
+    return latest

@@ -1,25 +1,28 @@
 """Scan of records without a copy: a value may be as large as its batch.
 
-The UTF-8 of header names is not checked, as Kafka accepts others.
+Kafka accepts header names that are not UTF-8, and any negative length for null. So does this scan.
 """
 
+import sys
 from collections.abc import Generator
 from typing import Final, TypeAlias
 
-from trio_kafka.records.header import LOG_APPEND_TIME, BatchHeader, corrupt
+from trio_kafka.records.header import LOG_APPEND_TIME, SMALLEST_RECORD, BatchHeader, corrupt
 from trio_kafka.records.varint import read_varint
 from trio_kafka.world.protocols import Buffer
 
-# Offset delta, timestamp, size (-1: null) and end of key and of value, number of headers. Headers
-# follow the value, their number first.
+# Offset delta, timestamp, size (negative: null) and end of key and of value, number of headers.
+# Headers follow the value, their number first.
 ScannedRecord: TypeAlias = tuple[int, int, int, int, int, int, int]
-_SMALLEST_RECORD: Final = 7
 _STEP_HEADERS: Final = 64
 
 
-def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord | None, None, None]:
+def scan_records(
+    data: Buffer, header: BatchHeader, longest: int = sys.maxsize
+) -> Generator[ScannedRecord | None, None, None]:
     """Scan the records of decompressed `data`. None: a pause in a record of many headers.
 
+    longest: bytes of a record after its length.
     Raises KafkaError(CORRUPT_MESSAGE) for records that end outside of `data`, a wrong count and
     offsets that do not ascend.
     """
@@ -30,13 +33,14 @@ def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord |
     base = header.base_timestamp
     most = header.last_offset_delta
     try:
-        if not 0 <= header.count * _SMALLEST_RECORD <= size:
+        if not 0 <= header.count * SMALLEST_RECORD <= size:
             raise ValueError(f"{header.count} records in {size} bytes")
         for _ in range(header.count):
             length, at = read_varint(data, at)
             end = at + length
-            if length < _SMALLEST_RECORD - 1 or end > size:
-                raise ValueError(f"record of {length} bytes, {size - at} are left")
+            if length < SMALLEST_RECORD - 1 or end > size or length > longest:
+                most = min(longest, size - at)
+                raise ValueError(f"record of {length} bytes, want at most {most}")
             later, at = read_varint(data, at + 1)  # no bit of the attributes is in use
             delta, at = read_varint(data, at)
             key, key_end = _skip(data, at, end)
@@ -67,11 +71,9 @@ def scan_records(data: Buffer, header: BatchHeader) -> Generator[ScannedRecord |
 
 
 def _skip(data: Buffer, at: int, end: int) -> tuple[int, int]:
-    """Return the size of the bytes at `at`, -1 for null, and the position after them."""
+    """Return the size of the bytes at `at`, negative for null, and the position after them."""
     length, at = read_varint(data, at)
     if length < 0:
-        if length != -1:
-            raise ValueError(f"a length of {length} bytes")
         return length, at
     after = at + length
     if after > end:

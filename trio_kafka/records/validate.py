@@ -4,8 +4,6 @@ One pass over the bytes, for the CRC; records are not checked (see `record_check
 errors are those of Kafka's Produce from version 3 on, in which a partition's field holds exactly
 one batch of magic 2. Bytes of a partial batch after it are ignored, as in Kafka: write
 `header.size` bytes only.
-Stricter than Kafka: unknown codecs, a delete horizon, the log-append-time bit, a transaction or an
-    epoch without its producer are INVALID_RECORD or INVALID_TIMESTAMP.
 """
 
 from typing import Final
@@ -19,14 +17,13 @@ from trio_kafka.records.header import (
     CODEC_MASK,
     CONTROL,
     CRC_FROM,
-    DELETE_HORIZON,
     HEADER,
     HEADER_SIZE,
     LENGTH_END,
     LOG_APPEND_TIME,
-    NO_PRODUCER_ID,
     NO_TIMESTAMP,
     SMALLEST_LENGTH,
+    SMALLEST_RECORD,
     TRANSACTIONAL,
     BatchHeader,
     check_crc,
@@ -40,14 +37,21 @@ _SMALLEST_LEGACY: Final = 14  # bytes after the length, magic 0
 _LENGTH_AT: Final = 8
 _MAGIC_AT: Final = 16
 _LAST_CODEC: Final = int(Codec.ZSTD)
-_FORBIDDEN: Final = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
+
+
+class NoBatchError(KafkaError):
+    """Raised for a records field that is not one batch which the request's version allows."""
 
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits from a topic's settings: max.message.bytes and bounds of create times, ms from now."""
+    """Limits from a topic's settings: max.message.bytes and bounds of create times, ms from now.
+
+    max_record_bytes: of a record of a compressed batch.
+    """
 
     max_message_bytes: int = 1_048_588
+    max_record_bytes: int = 2_147_483_639
     log_append_time: bool = False
     before_max_ms: int = MAX_LONG
     after_max_ms: int = 3_600_000
@@ -58,13 +62,13 @@ DEFAULT_LIMITS: Final = Limits()
 
 def check_produce(
     records: memoryview | None, limits: Limits = DEFAULT_LIMITS, *, now_ms: int, zstd: bool = True
-) -> list[BatchHeader]:
-    """Check the one batch in `records`. Return its header.
+) -> tuple[BatchHeader, bool]:
+    """Check the one batch in `records`. Return its header, and whether its times are suspicious.
 
+    Suspicious times may be an error of some records or of the header: `walk_records` finds out.
     now_ms: the wall clock. zstd: whether the request's version allows it (ZSTD_SINCE).
-    Raises KafkaError: INVALID_RECORD (no batch, more than one, old magic, wrong counts, a control
-    batch, a missing sequence), CORRUPT_MESSAGE (sizes, CRC), MESSAGE_TOO_LARGE,
-    UNSUPPORTED_COMPRESSION_TYPE, INVALID_TIMESTAMP.
+    Raises KafkaError: NoBatchError, INVALID_RECORD (wrong counts, a control batch, a missing
+    sequence), CORRUPT_MESSAGE (sizes, CRC), MESSAGE_TOO_LARGE.
     """
     if records is None or len(records) < HEADER_SIZE:
         raise _explain_short(records)
@@ -79,48 +83,37 @@ def check_produce(
         )
     attributes = header.attributes
     if attributes and not zstd and attributes & CODEC_MASK == Codec.ZSTD:
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {ZSTD_SINCE} or newer"
-        )
+        found = f"zstd needs Produce {ZSTD_SINCE} or newer"
+        raise NoBatchError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, found)
     if crc32c(records[CRC_FROM:size]) != header.crc:
         check_crc(records, 0, header)  # raises with the reason
-    if attributes and (attributes & _FORBIDDEN or attributes & CODEC_MASK > _LAST_CODEC):
+    if attributes and (attributes & CONTROL or attributes & CODEC_MASK > _LAST_CODEC):
         raise _explain_attributes(attributes)
-    if header.base_offset or header.count <= 0 or header.last_offset_delta + 1 != header.count:
+    count = header.count
+    if (
+        header.base_offset
+        or count <= 0
+        or header.last_offset_delta + 1 != count
+        or (count * SMALLEST_RECORD > size - HEADER_SIZE and not attributes & CODEC_MASK)
+    ):
         raise _explain_counts(header)
-    if header.producer_id != NO_PRODUCER_ID:
-        if header.producer_id < 0 or header.base_sequence < 0 or header.producer_epoch < 0:
-            raise invalid(
-                f"producer {header.producer_id} with epoch {header.producer_epoch} and sequence "
-                f"{header.base_sequence}"
-            )
+    if header.producer_id >= 0:
+        if header.base_sequence < 0:
+            raise invalid(f"sequence {header.base_sequence} of producer {header.producer_id}")
     elif attributes & TRANSACTIONAL:
         raise invalid("a transactional batch without a producer id")
-    if not limits.log_append_time:
-        base, largest = header.base_timestamp, header.max_timestamp
-        # Nearly always one of them is not later than the other, and both are near.
-        if (
-            base < 0
-            or now_ms - base > limits.before_max_ms
-            or largest - now_ms > limits.after_max_ms
-            or largest < base
-        ):
-            check_time(largest, limits, now_ms)
-            check_time(base, limits, now_ms)
-    return [header]
-
-
-def check_time(timestamp: int, limits: Limits, now_ms: int) -> None:
-    """Raise KafkaError(INVALID_TIMESTAMP) for a create time too far from now. -1 (none) is
-    allowed.
-    """
-    age = now_ms - timestamp
-    if timestamp != NO_TIMESTAMP and (age > limits.before_max_ms or -age > limits.after_max_ms):
-        raise KafkaError(
-            ErrorCode.INVALID_TIMESTAMP,
-            f"timestamp {timestamp} out of [{now_ms - limits.before_max_ms}, "
-            f"{now_ms + limits.after_max_ms}]",
-        )
+    if attributes & LOG_APPEND_TIME:
+        return header, True
+    if limits.log_append_time:
+        return header, False
+    base, largest = header.base_timestamp, header.max_timestamp
+    # Nearly always one of them is not later than the other, and both are near.
+    return header, (
+        now_ms - base > limits.before_max_ms
+        or largest - now_ms > limits.after_max_ms
+        or largest < base
+        or base < 0
+    ) and not base == largest == NO_TIMESTAMP
 
 
 def invalid(message: str) -> KafkaError:
@@ -131,7 +124,7 @@ def invalid(message: str) -> KafkaError:
 def _explain_short(records: memoryview | None) -> KafkaError:
     """Return the error for a field that is too short for a batch of magic 2."""
     if records is None or (size := _batch_size(records, 0)) is None:
-        return invalid("no whole batch, want exactly one")
+        return _no_batch("no whole batch, want exactly one")
     return _wrong_magic(records) or corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
 
 
@@ -141,18 +134,22 @@ def _check_frame(records: memoryview) -> None:
     """
     size = _batch_size(records, 0)
     if size is None:
-        raise invalid("no whole batch, want exactly one")
+        raise _no_batch("no whole batch, want exactly one")
     if error := _wrong_magic(records):
         raise error
     if _batch_size(records, size) is not None:
-        raise invalid("more than one batch, want exactly one")
+        raise _no_batch("more than one batch, want exactly one")
     if size < HEADER_SIZE:
         raise corrupt(f"batch of {size} bytes, want {HEADER_SIZE} or more")
 
 
 def _wrong_magic(records: memoryview) -> KafkaError | None:
     magic = records[_MAGIC_AT]
-    return None if magic == 2 else invalid(f"magic {magic}, want 2")
+    return None if magic == 2 else _no_batch(f"magic {magic}, want 2")
+
+
+def _no_batch(message: str) -> KafkaError:
+    return NoBatchError(ErrorCode.INVALID_RECORD, message)
 
 
 def _batch_size(records: memoryview, position: int) -> int | None:
@@ -176,14 +173,13 @@ def _batch_size(records: memoryview, position: int) -> int | None:
 def _explain_attributes(attributes: int) -> KafkaError:
     if attributes & CONTROL:
         return invalid("clients write no control batches")
-    if attributes & LOG_APPEND_TIME:
-        return KafkaError(ErrorCode.INVALID_TIMESTAMP, "producers set no log append time")
-    if attributes & DELETE_HORIZON:
-        return invalid("producers set no delete horizon")
     return invalid(f"codec {attributes & CODEC_MASK}, want 0 to 4")
 
 
 def _explain_counts(header: BatchHeader) -> KafkaError:
     if header.base_offset:
         return invalid(f"base offset {header.base_offset}, want 0")
-    return invalid(f"{header.count} records with a last offset delta of {header.last_offset_delta}")
+    return invalid(
+        f"{header.count} records with a last offset delta of {header.last_offset_delta} "
+        f"in {header.size - HEADER_SIZE} bytes"
+    )

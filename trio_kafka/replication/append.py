@@ -51,20 +51,18 @@ def append(
     if acks == ACKS_ALL and len(partition.isr) < settings.min_insync_replicas:
         check_enough(len(partition.isr), partition.minimum)
     now_ms = int(log.wall() * 1000)
-    headers = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
-    header = headers[0]
-    attributes = header.attributes
-    if attributes & TRANSACTIONAL:
+    header, suspicious = check_produce(records, settings.limits, now_ms=now_ms, zstd=zstd)
+    if header.attributes & TRANSACTIONAL:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "transactions are not served")
     batch: memoryview = records  # type: ignore[assignment]  # None was rejected above
     size = header.length + LENGTH_END
     if size != len(batch):  # a part of another batch follows
         batch = batch[:size]
-    if not settings.as_sent:
-        work = validation_of(settings, header, now_ms)
+    if suspicious or not settings.as_sent:
+        work = validation_of(settings, header, now_ms, suspicious=suspicious)
         if work is not None:
             return _append_validated(partition, log, batch, header, work, acks=acks)
-    return _append(partition, log, batch, headers, now_ms=now_ms, acks=acks, in_pieces=True)
+    return _append(partition, log, batch, [header], now_ms=now_ms, acks=acks, in_pieces=True)
 
 
 def _append_validated(
@@ -98,11 +96,10 @@ def _validated_without_queue(
     Raises KafkaError as `RecordValidation.whole`. NOT_LEADER_OR_FOLLOWER, which clients retry, for
     a batch that only the queue may decompress.
     """
-    limit = work.settings.decompressed_limit
     try:
-        return work.whole(batch, header, min(SMALL, limit))
+        return work.whole(batch, header, SMALL)
     except KafkaError as error:
-        if limit <= SMALL or not isinstance(error.__cause__, TooLargeError):
+        if not isinstance(error.__cause__, TooLargeError):
             raise
     found = f"more than {SMALL} bytes of records, and the broker starts or stops"
     raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, found)

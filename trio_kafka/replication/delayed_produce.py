@@ -14,9 +14,12 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.append import Appended
+from trio_kafka.records.validate import NoBatchError
 from trio_kafka.replication.append import ACKS_ALL
 from trio_kafka.replication.append_queue import Queued
 from trio_kafka.replication.partition import Partition
+from trio_kafka.replication.read import UNKNOWN_OFFSET
+from trio_kafka.replication.topic_metrics import EXPECTED_OF_PRODUCE
 
 NO_ACKS: Final = 0
 _LATE: Final = "the replicas in sync, or the disk, did not follow in time"
@@ -52,6 +55,14 @@ class Produced:
 
     partition: Partition | None
     result: Appended | Queued | KafkaError
+
+    def start_offset(self) -> int:
+        """Return the start of the log for an answer with an error; -1 where Kafka gives none."""
+        log = None if self.partition is None else self.partition.leading
+        error = self.result
+        if log is None or not isinstance(error, KafkaError) or isinstance(error, NoBatchError):
+            return UNKNOWN_OFFSET
+        return UNKNOWN_OFFSET if error.code in EXPECTED_OF_PRODUCE else log.start_offset
 
 
 def is_settled(partition: Partition, appended: Appended, acks: int) -> bool:

@@ -1,9 +1,12 @@
 """Work that a topic may demand on the records of a batch: checks of each record, recompression.
 
+Records that are to be compressed anew are checked, too.
+
 Its cost grows with the batch. A small batch is processed at once. Any other takes its turn in the
 partition's append queue: records are checked in slices, and decompressed and compressed in a
 thread, as codecs release the interpreter's lock. LZ4 keeps the lock, so it compresses in slices.
-Source: compression.type, cleanup.policy=compact; trio.record.validation.
+Source: compression.type, cleanup.policy=compact, max.decompressed.message.bytes;
+trio.record.validation.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -12,12 +15,20 @@ from functools import partial
 from typing import Any, Final
 
 import trio
+from attrs import evolve
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.decompression import Decompression, is_large
+from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec, compress, compress_lz4, decompress
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.header import (
+    HEADER_SIZE,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+    BatchHeader,
+    stamp_create_time,
+)
 from trio_kafka.records.recompress import repacked
 from trio_kafka.records.record_checks import walk_records
 from trio_kafka.replication.settings import PartitionSettings
@@ -44,7 +55,7 @@ class RecordValidation:
         if header.size > AT_ONCE or header.count > _FEW:
             return None
         try:
-            return self.whole(batch, header, min(AT_ONCE, self.settings.decompressed_limit))
+            return self.whole(batch, header, AT_ONCE)
         except KafkaError:
             return None
 
@@ -71,10 +82,9 @@ class RecordValidation:
     ) -> Refined:
         """Process the batch as `whole` does. Other tasks run after each millisecond."""
         elapsed, ends = world.clock.elapsed, 0.0
-        limit = self.settings.decompressed_limit
         records = batch[HEADER_SIZE : header.size]
         with _unreadable_is_invalid():
-            async with decompression.unpacked(header.codec, records, limit) as plain:
+            async with decompression.unpacked(header.codec, records, DECOMPRESSED_LIMIT) as plain:
                 steps = self._refining(plain, batch, header)
                 result = None
                 try:
@@ -89,16 +99,20 @@ class RecordValidation:
         return refined
 
     def _refining(self, plain: Buffer, batch: memoryview, header: BatchHeader) -> _Refining:
-        """Check and recompress decompressed records, in steps.
+        """Check and recompress decompressed records, in steps. The header's times are mended.
 
         A step that takes long is a call: the caller sends its result.
         """
         settings, codec = self.settings, self.settings.codec
-        if settings.walk or settings.need_keys:
-            yield from walk_records(
-                plain, header, settings.limits, now_ms=self.now_ms, need_keys=settings.need_keys
-            )
+        limits = settings.limits
+        latest = yield from walk_records(
+            plain, header, limits, now_ms=self.now_ms, need_keys=settings.need_keys
+        )
         if codec is None or codec == header.codec:
+            if not limits.log_append_time and (
+                latest != header.max_timestamp or header.attributes & LOG_APPEND_TIME
+            ):
+                yield partial(stamp_create_time, batch, 0, header, latest)
             return batch, header
         level, most = settings.level, settings.limits.max_message_bytes
         if codec is Codec.LZ4:
@@ -107,16 +121,26 @@ class RecordValidation:
             if codec is Codec.ZSTD and is_large(plain) and level is not None:
                 level = min(level, _LARGE_ZSTD_LEVEL)
             data = yield partial(compress, codec, plain, level, most)
+        # Other attributes go, as in Kafka; an append time is stamped later.
+        header = evolve(header, attributes=header.attributes & TRANSACTIONAL, max_timestamp=latest)
         refined: Refined = yield partial(repacked, batch, header, codec, data)
         return refined
 
 
 def validation_of(
-    settings: PartitionSettings, header: BatchHeader, now_ms: int
+    settings: PartitionSettings, header: BatchHeader, now_ms: int, *, suspicious: bool = False
 ) -> RecordValidation | None:
-    """Return the work on a batch; None: there is none."""
+    """Return the work on a batch; None: there is none.
+
+    suspicious: check its records in any case, as its header has suspicious times.
+    """
     codec = settings.codec
-    if settings.walk or settings.need_keys or (codec is not None and codec != header.codec):
+    if (
+        settings.walk
+        or settings.need_keys
+        or suspicious
+        or (codec is not None and codec != header.codec)
+    ):
         return RecordValidation(settings, now_ms)
     return None
 

@@ -8,7 +8,6 @@ from attrs import field, fields
 from trio_kafka.attributes import frozen
 from trio_kafka.config.topic import TopicConfig
 from trio_kafka.log.config import LogConfig
-from trio_kafka.records.batch import DECOMPRESSED_LIMIT
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.validate import DEFAULT_LIMITS, Limits
 
@@ -32,7 +31,8 @@ class PartitionSettings:
 
     codec: codec of stored batches; None: that of the producer. walk: check every record, not only
         headers.
-    need_keys: the topic is compacted. as_sent: none of these, so batches are stored as sent.
+    need_keys: the topic is compacted. as_sent: none of these, so batches are stored as sent unless
+        they are suspicious.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -41,7 +41,6 @@ class PartitionSettings:
     level: int | None = None
     walk: bool = False
     need_keys: bool = False
-    decompressed_limit: int = DECOMPRESSED_LIMIT
     as_sent: bool = field(init=False)
 
     @as_sent.default
@@ -77,6 +76,7 @@ def partition_settings(topic: TopicConfig, *, full_validation: bool) -> Partitio
     return PartitionSettings(
         limits=Limits(
             max_message_bytes=topic.max_message_bytes,
+            max_record_bytes=topic.max_decompressed_message_bytes,
             log_append_time=topic.message_timestamp_type == "LogAppendTime",
             before_max_ms=topic.message_timestamp_before_max_ms,
             after_max_ms=topic.message_timestamp_after_max_ms,
@@ -86,5 +86,4 @@ def partition_settings(topic: TopicConfig, *, full_validation: bool) -> Partitio
         level=None if codec is None else levels.get(codec),
         walk=full_validation,
         need_keys="compact" in topic.cleanup_policy,
-        decompressed_limit=min(topic.max_decompressed_message_bytes, DECOMPRESSED_LIMIT),
     )

@@ -16,7 +16,7 @@ from trio_kafka.scheduling.chunked_work import Steps
 
 _A_STEP: Final = 256  # topics: about 0.2 ms
 # Errors that clients cause and handle: no failure of the broker (as Kafka's ReplicaManager).
-_EXPECTED_OF_PRODUCE: Final = frozenset(
+EXPECTED_OF_PRODUCE: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
@@ -59,7 +59,7 @@ class TopicMetrics:
 
     def count_failed_produce(self, code: ErrorCode) -> None:
         """Count an error, except those that clients cause."""
-        if code not in _EXPECTED_OF_PRODUCE:
+        if code not in EXPECTED_OF_PRODUCE:
             self.failed_produces += 1
 
     def count_failed_fetch(self, code: ErrorCode) -> None:

@@ -214,6 +214,7 @@ ADMIN: Final[Mapping[int, Shape]] = {
     91: _NAMED_GROUP,
     92: _NAMED_GROUP,
     10003: Shape(request_items=_one, key=_of("plugin", "name")),
+    10004: Shape(request_items=_one, key=_of("job", "name")),
 }
 DATA: Final[Mapping[int, Shape]] = {
     0: Shape(

@@ -36,8 +36,8 @@ def make_batch(value_size: int, batch_size: int) -> tuple[bytes, int]:
     return protocol.record_batch([values[n % 64] for n in range(records)]), records
 
 
-def produce(target: Target, topic: str, batch: bytes) -> Figures:
-    """One connection, acks=all, five requests in flight."""
+def produce(target: Target, topic: str, batch: bytes, name: str = "produce") -> Figures:
+    """One connection, acks=all, five requests in flight. name: of the figures."""
     request = protocol.produce_request(topic, batch, acks=-1)
     sent = answered = 0
     with connect(target.broker.address) as connection, target.meter() as meter:
@@ -53,7 +53,7 @@ def produce(target: Target, topic: str, batch: bytes) -> Figures:
                 answered += 1
             else:
                 break
-    return meter.transfer("produce", sent * len(batch))
+    return meter.transfer(name, sent * len(batch))
 
 
 def fetch(target: Target, topic: str, batch: bytes, records: int) -> Figures:

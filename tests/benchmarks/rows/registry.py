@@ -59,13 +59,16 @@ class Target:
             os.sync()
 
     @contextmanager
-    def fresh(self) -> "Iterator[Target]":
-        """A broker of this kind that has served nobody yet. NotApplicableError."""
+    def fresh(self, *settings: str) -> "Iterator[Target]":
+        """A broker of this kind that has served nobody yet. NotApplicableError.
+
+        settings: NAME=VALUE, beside those of all.
+        """
         if self.broker.start is None:
             raise NotApplicableError("it runs already")
         with (
             TemporaryDirectory(dir=self.directory) as directory,
-            self.broker.start(Path(directory)) as started,
+            self.broker.start(Path(directory), *settings) as started,
         ):
             server = Server(started.process.pid)
             yield evolve(self, broker=Broker(self.broker.name, started.address, server))

@@ -44,6 +44,19 @@ def test_the_scan_goes_on_after_damage(tmp_path: Path) -> None:
     assert not pieces[1].zeros
 
 
+def test_a_batch_from_before_the_damage_is_not_where_the_scan_goes_on(tmp_path: Path) -> None:
+    junk = b"\xff" * 10
+
+    pieces = read(write_log(tmp_path, 0, [FIRST, SECOND, junk, FIRST, THIRD]))
+
+    assert shape(pieces) == [
+        ("batch", 0),
+        ("batch", 2),
+        ("gap", len(junk) + len(FIRST)),
+        ("batch", 4),
+    ]
+
+
 @pytest.mark.parametrize("kept", [1, 16, 17, 60, 61, len(THIRD) - 1])
 def test_a_batch_that_is_cut_is_a_gap_at_the_end(tmp_path: Path, kept: int) -> None:
     pieces = read(write_log(tmp_path, 0, [FIRST, THIRD[:kept]]))

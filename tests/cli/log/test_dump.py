@@ -21,6 +21,7 @@ from tests.cli.log.kit import (
     write_log,
 )
 from tests.records.kit import encode_batch
+from tests.records.test_legacy import NAMES, SETS, wanted
 from trio_kafka.cli import main
 from trio_kafka.cli.log.decoders import HIDDEN
 from trio_kafka.records.batch import Record
@@ -92,6 +93,25 @@ def test_every_archive_is_shown_as_tables_without_damage(
     assert status == 0
     assert len(lines) > 5
     assert not [line for line in lines if "DAMAGED" in line or "not decoded" in line]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_messages_of_old_formats_are_read(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = write_log(tmp_path / "t-0", 100, [SETS[name]])
+
+    status, rows = run_json(capsys, "dump", str(log), "--records")
+    verified, lines = run(capsys, "verify", str(log.parent))
+
+    assert (status, verified) == (0, 0), lines
+    shown = [
+        f"offset {row['offset']} timestamp {row['timestamp']}"
+        f" key {row['key'] or 'null'} value {row['value'] or 'null'}"
+        for row in rows
+        if row["is"] == "record"
+    ]
+    assert shown == wanted(name)
 
 
 def test_internal_records_are_told_in_words(

@@ -161,3 +161,11 @@ def test_each_damaged_small_file_is_found(tmp_path: Path) -> None:
         path.write_bytes(b"\xff" + path.read_bytes()[1:])
 
     assert {one.path for one in check(folder) if one.level is Level.ERROR} == set(damaged)
+
+
+def test_a_log_ends_where_its_last_segment_begins_at_least(tmp_path: Path) -> None:
+    extract("log_dir_root", tmp_path)
+    write_log(tmp_path / "plain-0", 0, three_batches())
+    write_log(tmp_path / "plain-0", 52, [])
+
+    assert [text for text in texts(tmp_path) if "log's end" in text] == []

@@ -70,3 +70,10 @@ def test_totals_are_sums(tmp_path: Path) -> None:
     assert total.records == 2 * one.records
     assert total.content.plain == 2 * one.content.plain
     assert (total.earliest, total.latest) == (one.earliest, one.latest)
+
+
+def test_an_empty_last_segment_tells_the_end(tmp_path: Path) -> None:
+    write_log(tmp_path / "t-0", 0, three_batches())
+    write_log(tmp_path / "t-0", 10, [])
+
+    assert measured(tmp_path / "t-0").end_offset == 10

@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.log.kit import records, three_batches, write_log
-from tests.records.kit import encode_batch
+from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.cli.log import segment_checks
 from trio_kafka.cli.log.findings import Finding, Level
 from trio_kafka.cli.log.places import LogFile, classify
 from trio_kafka.cli.log.segment_checks import MOST, LogCheck
 from trio_kafka.records.batch import Record
+from trio_kafka.records.control import Marker
 
 
 def segments(
@@ -154,3 +155,23 @@ def test_a_batch_that_is_being_written_is_looked_at_again(
     assert list(checked.check([(file, {})])) == []
     assert len(calls) == 2
     assert checked.end_offset == 6
+
+
+def test_after_damage_no_index_entry_is_missed(tmp_path: Path) -> None:
+    begin = encode_batch(
+        records("v"), 0, 0, producer_id=1, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    abort = encode_marker(
+        Marker(committed=False, coordinator_epoch=0),
+        producer_id=1,
+        producer_epoch=0,
+        timestamp=1,
+        base_offset=2,
+    )
+
+    def missed(*batches: bytes) -> list[str]:
+        found = check(segments(tmp_path, (0, list(batches))), compacted=True)
+        return [one.text for one in found if "has no entry" in one.text]
+
+    assert len(missed(begin, abort)) == 1
+    assert missed(begin, b"\xff" * 70, abort) == []

@@ -10,6 +10,8 @@ from trio_kafka.cli.log.findings import Finding
 from trio_kafka.cli.log.folder_checks import Checker
 from trio_kafka.cli.log.places import Folder, folders_of
 from trio_kafka.cli.log.verify import check_folders
+from trio_kafka.testing.kafka.threaded import running_broker
+from trio_kafka.testing.kafka.values import Record
 
 
 def test_a_sound_log_ends_with_0_and_its_figures(
@@ -101,3 +103,22 @@ def test_a_file_that_cannot_be_read_is_an_error_and_the_rest_goes_on(tmp_path: P
     found = list(check_folders(BrokenDisk(), folders_of([str(tmp_path)])))
 
     assert [one.as_text() for one in found] == [f"error: {log}: Input/output error" for log in logs]
+
+
+@pytest.mark.slow
+def test_a_log_that_our_cleaner_compacted_is_sound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configs = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20)}
+    with running_broker(directory=str(tmp_path)) as kafka:
+        kafka.create_topic("c", configs=configs)
+        for _ in range(30):
+            kafka.produce("c", *(Record(key=f"k{n % 50}", value="x" * 400) for n in range(100)))
+        kafka.compact("c")
+        assert len(kafka.records("c")) == 50
+        beside, lines = run(capsys, "verify", str(tmp_path))
+        assert beside == 0, lines
+
+    status, lines = run(capsys, "verify", str(tmp_path))
+    assert (status, lines[-1].rpartition(": ")[2]) == (0, "0 errors, 0 warnings"), lines
+    assert run_json(capsys, "stats", str(tmp_path / "c-0"))[1][0]["missing_offsets"] == 2950

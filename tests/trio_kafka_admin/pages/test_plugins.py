@@ -41,7 +41,7 @@ async def test_every_plugin_is_shown_with_what_it_gives(autojump_clock: MockCloc
         assert rows["guard"]["what it does"] == "Guards <something>."
         assert (rows["guard"]["state"], rows["guard"]["contributes"]) == ("ready", DASH)
         assert rows["admin"]["contributes"].startswith(
-            "mount:/admin page:connections page:overview"
+            "mount:/admin page:connections page:jobs page:overview"
         )
         link = page.one("a", href="/admin/tree?path=plugins%2Fguard")
         below = await ui.page(link.attributes["href"] or "")

@@ -228,7 +228,8 @@ def measure(folder: Folder, *, records: bool) -> Measure | None:
 def _measure_segment(file: LogFile, found: Measure, *, records: bool) -> None:
     with open_reader(file.path) as reader:
         if found.start_offset is None:
-            found.start_offset = found.end_offset = file.offset
+            found.start_offset = file.offset
+        found.end_offset = max(found.end_offset, file.offset)
         for piece in read_batches(reader, check=False):
             if isinstance(piece, Gap):
                 found.invalid_bytes += piece.end - piece.position

@@ -91,6 +91,7 @@ class LogCheck:
         if self.start_offset is None:
             self.start_offset = self.end_offset = log.offset
         self._gaps = self._missing = 0
+        self._skip_to(log.offset)
         for piece in _pieces(log, is_last=limit is None):
             if isinstance(piece, Gap):
                 self._transactions.lose()
@@ -135,11 +136,7 @@ class LogCheck:
             return  # a wrapper names its last offset only
         if batch.base_offset < self.end_offset:
             yield f"offsets go back from {self.end_offset - 1} to {batch.base_offset}"
-        elif batch.base_offset > self.end_offset:
-            if not self._gaps:
-                self._first_gap = self.end_offset
-            self._gaps += 1
-            self._missing += batch.base_offset - self.end_offset
+        self._skip_to(batch.base_offset)
         if limit is not None and batch.last_offset >= limit:
             yield f"it ends with offset {batch.last_offset}, the next segment begins at {limit}"
         if batch.last_offset - log.offset > _LARGEST_RELATIVE:
@@ -147,6 +144,15 @@ class LogCheck:
         span = batch.last_offset - batch.base_offset + 1
         if not 0 <= batch.count <= span:
             yield f"{batch.count} records for {span} offsets"
+
+    def _skip_to(self, offset: int) -> None:
+        """Count the offsets up to this one as missing, if there are any."""
+        if offset > self.end_offset:
+            if not self._gaps:
+                self._first_gap = self.end_offset
+            self._gaps += 1
+            self._missing += offset - self.end_offset
+            self.end_offset = offset
 
     def _epoch_errors(self, batch: Batch) -> Iterator[str]:
         if batch.header is None:

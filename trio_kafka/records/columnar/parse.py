@@ -139,11 +139,8 @@ def _check_offsets(deltas: Longs, last: Longs, last_deltas: Longs) -> None:
 def _read_slices(data: Bytes, at: Longs) -> tuple[Slices, Longs]:
     """Return keys or values, and the positions after them."""
     length, begin = read_varints(data, at)
-    least = length.min()
-    if least < 0:
-        if least != _NULL:
-            raise MalformedRecordsError
-        return Slices(begin, length), begin + np.maximum(length, 0)
+    if length.min() < 0:
+        return Slices(begin, np.maximum(length, _NULL)), begin + np.maximum(length, 0)
     return Slices(begin, length), begin + length
 
 
@@ -188,11 +185,11 @@ def _read_headers(
 def _follow_headers(data: memoryview, position: int, slots: range, found: RecordHeaders) -> int:
     """Fill the slots with the headers at `position`. Return the position after them."""
     for slot in slots:
-        for slices, least in ((found.keys, 0), (found.values, _NULL)):
+        for slices in (found.keys, found.values):
             size, position = _read_length(data, position)
-            if size < least:
+            if size < 0 and slices is found.keys:
                 raise MalformedRecordsError
-            slices.begin[slot], slices.length[slot] = position, size
+            slices.begin[slot], slices.length[slot] = position, max(size, _NULL)
             position += max(size, 0)
     return position
 

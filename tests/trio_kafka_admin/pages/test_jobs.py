@@ -1,0 +1,37 @@
+"""Periodic jobs, as a page."""
+
+from trio.testing import MockClock
+
+from tests.trio_kafka_admin.kit import DASH, admin_ui, table_of
+
+
+async def test_every_job_is_shown_with_its_runs(autojump_clock: MockClock) -> None:
+    async with admin_ui() as ui:
+        scheduler = ui.served.broker.parts.scheduler
+        await scheduler.run_now("kafka-log-retention")
+        page = await ui.page("/admin/jobs")
+        rows = {one["job"]: one for one in table_of(page, "jobs")}
+        found = (await ui.json("/admin/api/jobs"))["jobs"]
+
+    assert set(rows) == {one.name for one in scheduler.statuses} == {one["name"] for one in found}
+    retention = rows["kafka-log-retention"]
+    assert (retention["every s"], retention["runs"], retention["last error"]) == ("300", "1", DASH)
+    assert rows["quota-expiry"]["next in s"] == DASH
+
+
+async def test_a_job_that_failed_says_why(autojump_clock: MockClock) -> None:
+    def fail() -> None:
+        raise ValueError("<no> way")
+
+    async with admin_ui() as ui:
+        scheduler = ui.served.broker.parts.scheduler
+        scheduler.every("bad", 100.0, fail)
+        await scheduler.run_now("bad")
+        page = await ui.page("/admin/jobs")
+        [row] = [one for one in table_of(page, "jobs") if one["job"] == "bad"]
+
+        assert row["last error"] == "ValueError: <no> way"
+        assert page.all("span", class_="bad") != []
+        link = page.one("a", href="/admin/tree?path=scheduler%2Fbad")
+        below = await ui.page(link.attributes["href"] or "")
+        assert below.one("div", id="tree").all("a")[0].text == "bad"
