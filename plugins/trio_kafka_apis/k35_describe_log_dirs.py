@@ -83,6 +83,7 @@ async def _describe(
         topics=await in_steps(_topics(found)),
         total_bytes=space.total,
         usable_bytes=space.usable,
+        is_cordoned=context.replicas.logs.is_cordoned(directory),
     )
 
 

@@ -34,6 +34,8 @@ LISTED: Final = (
     (37, "CreatePartitions", 0, 3, "k37_create_partitions"),
     (42, "DeleteGroups", 0, 3, "k42_delete_groups"),
     (44, "IncrementalAlterConfigs", 0, 1, "k44_incremental_alter_configs"),
+    (45, "AlterPartitionReassignments", 0, 1, "k45_alter_partition_reassignments"),
+    (46, "ListPartitionReassignments", 0, 0, "k46_list_partition_reassignments"),
     (47, "OffsetDelete", 0, 0, "k47_offset_delete"),
     (48, "DescribeClientQuotas", 0, 1, "k48_describe_client_quotas"),
     (49, "AlterClientQuotas", 0, 1, "k49_alter_client_quotas"),

@@ -65,6 +65,22 @@ DIRECTORY_OFFLINE = of_bean(
     f"kafka.log:type=LogManager,name=LogDirectoryOffline,{_DIRECTORY}",
     "1: this log directory is offline.",
 )
+DIRECTORIES_CORDONED = of_bean(
+    "kafka.log:type=LogManager,name=CordonedLogDirectoryCount", "Cordoned log directories."
+)
+DIRECTORY_CORDONED = of_bean(
+    f"kafka.log:type=LogManager,name=LogDirectoryCordoned,{_DIRECTORY}",
+    "1: this log directory is given no new replicas.",
+)
+_MOVES: Final = "kafka.server:type=ReplicaAlterLogDirsManager,name="
+MOVES_FAILED = of_bean(
+    f"{_MOVES}FailedPartitionsCount,clientId={{clientId}}",
+    "Replicas whose move to another directory failed.",
+)
+MOVES_LAG = of_bean(
+    f"{_MOVES}MaxLag,clientId={{clientId}}",
+    "Largest number of offsets that a moving replica is behind.",
+)
 
 _PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name="
 PURGATORY_SIZE = of_bean(
@@ -127,6 +143,8 @@ def read_replicas(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(SESSION_PARTITIONS, float(sessions["partitions"] or 0))
     collected.set(EVICTIONS, replicas.sessions.evictions)
     _read_directories(parts, collected)
+    collected.set(MOVES_FAILED, replicas.moves.failed, "ReplicaAlterLogDirs")
+    collected.set(MOVES_LAG, replicas.moves.largest_lag, "ReplicaAlterLogDirs")
     yield
     yield from _read_partitions(parts, collected)
 
@@ -148,6 +166,9 @@ def _read_directories(parts: Parts, collected: MetricValues) -> None:
     collected.set(DIRECTORIES_OFFLINE, sum(states.values()))
     for path, offline in states.items():
         collected.set(DIRECTORY_OFFLINE, offline, path)
+    collected.set(DIRECTORIES_CORDONED, len(logs.cordoned))
+    for one in logs.directories:
+        collected.set(DIRECTORY_CORDONED, logs.is_cordoned(one), one.path)
 
 
 def _read_partitions(parts: Parts, collected: MetricValues) -> Steps[None]:

@@ -33,7 +33,12 @@ This page is generated from the declared messages and the installed handlers: ru
 """
 COLUMNS: Final = ("key", "API", "Kafka 4.4", "here", "missing")
 # What an API that is served lacks, beside versions.
-LACKS: Final = {10: "transactions, share groups", 22: "transactions"}
+LACKS: Final = {
+    10: "transactions, share groups",
+    22: "transactions",
+    45: "other brokers",
+    46: "other brokers",
+}
 DEFINITIONS: Final = {
     line["apiKey"]: line
     for line in recorded("definitions.jsonl.gz")

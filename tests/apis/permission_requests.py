@@ -21,6 +21,7 @@ from trio_kafka.protocol.messages import k34_alter_replica_log_dirs as k34
 from trio_kafka.protocol.messages import k35_describe_log_dirs as k35
 from trio_kafka.protocol.messages import k37_create_partitions as k37
 from trio_kafka.protocol.messages import k44_incremental_alter_configs as k44
+from trio_kafka.protocol.messages import k45_alter_partition_reassignments as k45
 from trio_kafka.protocol.messages import k47_offset_delete as k47
 from trio_kafka.protocol.messages import k49_alter_client_quotas as k49
 from trio_kafka.protocol.messages import k61_describe_producers as k61
@@ -33,6 +34,9 @@ from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.protocol.messages.k22_init_producer_id import InitProducerIdRequest
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
+from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+)
 from trio_kafka.protocol.messages.k48_describe_client_quotas import DescribeClientQuotasRequest
 from trio_kafka.protocol.messages.k57_update_features import (
     FeatureUpdateKey,
@@ -186,6 +190,9 @@ def _of_cluster(names: Names) -> Iterator[Example]:
     yield Example(DescribeClusterRequest(include_cluster_authorized_operations=True), 2)
     moved = k34.AlterReplicaLogDir("/data", [k34.AlterReplicaLogDirTopic(names.topic, [0])])
     yield Example(k34.AlterReplicaLogDirsRequest([moved]), 2)
+    same = k45.ReassignableTopic(names.topic, [k45.ReassignablePartition(0, [1])])
+    yield Example(k45.AlterPartitionReassignmentsRequest(topics=[same]), 1)
+    yield Example(ListPartitionReassignmentsRequest(), 0, lists=True)
     yield Example(k35.DescribeLogDirsRequest(None), 5)
     yield Example(ListConfigResourcesRequest(), 1, lists=True)
     yield Example(DescribeTreeRequest(), 1, lists=True)

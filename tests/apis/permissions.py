@@ -95,6 +95,8 @@ ROWS: Final = (
     Row(44, _SET, TOPIC, NO_TOPIC, "Settings of topics."),
     Row(44, _SET, GROUP, NO_GROUP, "Settings of groups."),
     Row(44, _SET, CLUSTER, NO_CLUSTER, "Settings of brokers, log levels, client metrics."),
+    Row(45, _ALTER, CLUSTER, NO_CLUSTER, "The whole request."),
+    Row(46, _DESCRIBE, CLUSTER, NO_CLUSTER, "The whole request."),
     Row(47, _DELETE, GROUP, NO_GROUP, "The whole request."),
     Row(47, _READ, TOPIC, NO_TOPIC, "For each partition."),
     Row(48, _SHOW, CLUSTER, NO_CLUSTER),

@@ -7,10 +7,16 @@ from trio.testing import MockClock
 from tests.apis.kit import batch, broker, fetch, produce, stable, values_of, write
 from tests.apis.test_k35_describe_log_dirs import TWO, describe, replicas
 from trio_kafka.errors import ErrorCode, LogDirError
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
+)
+from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
 )
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -180,3 +186,37 @@ async def test_producers_are_known_after_a_move(autojump_clock: MockClock) -> No
 
         assert (again.error_code, again.base_offset) == (0, 0)
         assert values_of(await fetch(served, "t")) == [b"a"]
+
+
+async def test_a_cordoned_directory_is_no_target(autojump_clock: MockClock) -> None:
+    async with broker(TWO | {"cordoned.log.dirs": "/two"}) as served:
+        await served.create_topic("t")
+
+        assert await alter(served, ("t", 0, "/two")) == {
+            ("t", 0): ErrorCode.INVALID_REPLICA_ASSIGNMENT
+        }
+
+
+async def test_the_rate_of_moves_is_a_setting_that_changes_at_once(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker(TWO) as served:
+        await served.create_topic("t")
+        for _ in range(10):
+            await write(served, "t", b"x" * 1000)
+        await set_rate(served, 0)
+        there = other(await place_of(served, "t"))
+        await alter(served, ("t", 0, there))
+        await trio.sleep(60)
+        assert replicas((await describe(served))[there])["t", 0][2]
+
+        await set_rate(served, 1 << 20)
+        await moved_to(served, there)
+
+
+async def set_rate(served: ServedBroker, rate: int) -> None:
+    """Set the rate of moves for all brokers."""
+    config = AlterableConfig("replica.alter.log.dirs.io.max.bytes.per.second", 0, str(rate))
+    resource = AlterConfigsResource(ConfigResourceType.BROKER, "", [config])
+    answer = await served.ask(IncrementalAlterConfigsRequest([resource]))
+    assert answer.responses[0].error_code == 0

@@ -1,15 +1,22 @@
 """DescribeLogDirs: directories, their space, and the replicas in them."""
 
 import pytest
+import trio
 from trio.testing import MockClock
 
 from tests.apis.kit import batch, broker, produce, stable
 from trio_kafka.errors import ErrorCode, LogDirError
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
+)
+from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
 )
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -119,3 +126,65 @@ async def test_a_disk_that_cannot_tell_its_space_is_an_error(autojump_clock: Moc
         (row,) = (await describe(served)).values()
 
         assert row.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def cordon(served: ServedBroker, paths: str) -> int:
+    """Set cordoned.log.dirs of the broker; the error."""
+    config = AlterableConfig("cordoned.log.dirs", 0, paths)
+    resource = AlterConfigsResource(ConfigResourceType.BROKER, "1", [config])
+    answer = await served.ask(IncrementalAlterConfigsRequest([resource]))
+    (row,) = answer.responses
+    return int(row.error_code)
+
+
+async def test_cordoned_directories_are_told_and_are_given_no_new_replicas(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker(TWO | {"cordoned.log.dirs": "/one"}) as served:
+        for name in "abc":
+            await served.create_topic(name)
+
+        found = await describe(served)
+
+        assert {path: row.is_cordoned for path, row in found.items()} == {
+            "/one": True,
+            "/two": False,
+        }
+        assert len(replicas(found["/two"])) == 3
+        me = served.broker.metadata.image.brokers[1]
+        assert len(me.open_log_dirs) == 1
+
+
+async def test_directories_are_cordoned_and_opened_again_while_the_broker_runs(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker(TWO) as served:
+        assert await cordon(served, "/two") == 0
+        await trio.sleep(1)
+        for name in "ab":
+            await served.create_topic(name)
+        found = await describe(served)
+        assert found["/two"].is_cordoned
+        assert len(replicas(found["/one"])) == 2
+        assert len(served.broker.metadata.image.brokers[1].open_log_dirs) == 1
+
+        assert await cordon(served, "") == 0
+        await trio.sleep(1)
+        for name in "cd":
+            await served.create_topic(name)
+        assert len(replicas((await describe(served))["/two"])) == 2
+
+
+async def test_a_broker_that_is_cordoned_gets_no_new_replicas(autojump_clock: MockClock) -> None:
+    async with broker(TWO) as served:
+        assert await cordon(served, "*") == 0
+        await trio.sleep(1)
+
+        with pytest.raises(AssertionError, match=f"error {ErrorCode.INVALID_REPLICATION_FACTOR}"):
+            await served.create_topic("t")
+
+
+async def test_only_directories_of_the_broker_can_be_cordoned(autojump_clock: MockClock) -> None:
+    async with broker(TWO) as served:
+        for paths in ("/three", "*,/one"):
+            assert await cordon(served, paths) == ErrorCode.INVALID_REQUEST

@@ -198,8 +198,8 @@ async def test_what_a_topic_may_be(
 async def test_max_decompressed_message_bytes(
     autojump_clock: MockClock, reason: str, more: int, fits: bool
 ) -> None:
-    """Of all records of a batch, where it is unpacked: for another codec, or to look at each."""
-    size = len(batch(bytes(1000))) - HEADER_SIZE
+    """Of each record of a compressed batch that is unpacked: for another codec, or for its keys."""
+    size = len(batch(bytes(1000))) - HEADER_SIZE - 2  # without its length
     given = {"compression.type": "lz4", "cleanup.policy": "compact"}[reason]
     configs = {reason: given, "max.decompressed.message.bytes": str(size)}
     async with limited() as served:

@@ -12,7 +12,9 @@ from trio_kafka.config.trio_settings import TrioSettings
 FACTS = json.loads((Path(__file__).parent / "data" / "kafka-4.4-configs.json").read_text())
 BROKER = {row["name"]: row for row in FACTS["broker"]}
 TOPIC = {row["name"]: row for row in FACTS["topic"]}
-OURS = settings_of(BrokerConfig).keys() - settings_of(TrioSettings).keys()
+# Kafka declares it elsewhere, as a quota of brokers that is only dynamic.
+QUOTA = "replica.alter.log.dirs.io.max.bytes.per.second"
+OURS = settings_of(BrokerConfig).keys() - settings_of(TrioSettings).keys() - {QUOTA}
 
 # Texts of `valid` that are not bounds or choices; what they ask for is tested where it is checked.
 IN_WORDS = {

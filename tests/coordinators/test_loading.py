@@ -25,6 +25,7 @@ from trio_kafka.protocol.stored.groups.classic import (
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupMetadataKey
 from trio_kafka.records.batch import Record, iterate_headers, read_records
 from trio_kafka.records.control import Marker
+from trio_kafka.replication.alter_log_dirs import alter_log_dir
 from trio_kafka.replication.append import append_own
 from trio_kafka.replication.partition import Partition
 
@@ -71,7 +72,7 @@ async def a_partition(settings: dict[str, str] | None = None) -> AsyncIterator[P
 
 async def read(log: Log, buffer: int = 1 << 20) -> tuple[list[object], Loaded]:
     reader = Reader()
-    loaded = await load(log, reader, name="x-0", buffer=buffer, elapsed=trio.current_time)
+    loaded = await load(lambda: log, reader, name="x-0", buffer=buffer, elapsed=trio.current_time)
     return reader.seen, loaded
 
 
@@ -153,7 +154,7 @@ async def test_loading_lets_others_run(autojump_clock: MockClock) -> None:
         passes = Passes()
         trio.lowlevel.add_instrument(passes)
         await load(
-            partition.local_log(),
+            partition.local_log,
             Reader(),
             name="x-0",
             buffer=1 << 20,
@@ -177,7 +178,7 @@ async def test_what_kafka_wrote_is_read(autojump_clock: MockClock) -> None:
     async with a_partition() as partition:
         write(partition, kafkas_log())
         loaded = await load(
-            partition.local_log(), machine, name="x-0", buffer=100, elapsed=trio.current_time
+            partition.local_log, machine, name="x-0", buffer=100, elapsed=trio.current_time
         )
 
     assert (loaded.unknown, loaded.broken) == (0, 0)
@@ -203,3 +204,32 @@ def test_what_is_written_here_is_what_kafka_writes() -> None:
             seen.add(type(decoded.key))
 
     assert {OffsetCommitKey, GroupMetadataKey, ConsumerGroupMetadataKey} <= seen
+
+
+async def test_a_replica_may_move_to_another_directory_meanwhile(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker({"log.dirs": "/one,/two"}) as served:
+        await served.create_topic("x")
+        replicas = served.broker.replicas
+        partition = replicas.partition("x", 0)
+        for number in range(500):
+            put(partition, stored(number))
+        before, reader = partition.local_log(), Reader()
+        here = replicas.logs.directory_of(partition.at)
+        assert here is not None
+        at_the_end: list[Log] = []
+
+        async with trio.open_nursery() as nursery:
+
+            async def load_all() -> None:
+                times = {"name": "x-0", "buffer": 1, "elapsed": trio.current_time}
+                await load(partition.local_log, reader, **times)  # type: ignore[arg-type]
+                at_the_end.append(partition.local_log())
+
+            nursery.start_soon(load_all)
+            alter_log_dir(replicas, partition.at, {"/one": "/two", "/two": "/one"}[here.path])
+
+    assert reader.seen == list(range(500))
+    assert at_the_end != [before]
+    assert before.closed

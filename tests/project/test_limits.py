@@ -70,6 +70,12 @@ LIMITS: Final = {
         "broker/test_jobs.py::test_the_files_of_a_deleted_topic_go_after_the_delay"
         "_and_nothing_ticks_after"
     ),
+    "num.replica.alter.log.dirs.threads": (
+        "replication/moves/test_moves.py::test_so_many_replicas_move_at_once"
+    ),
+    "replica.alter.log.dirs.io.max.bytes.per.second": (
+        "replication/moves/test_mover.py::test_the_rate_holds"
+    ),
     "background.threads": (
         "broker/startup/test_serving.py::test_each_data_directory_has_as_many_threads_as_the_setting_says"
     ),

@@ -343,7 +343,7 @@ async def read_all(
         data: Any = answer.responses[0].partitions[0]
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             first = await first_offset(client, topic.name, number)
-            if first is None:
+            if first is None or topic.state is not State.THERE:  # another one has the name now
                 return found, data.error_code
             if first <= offset:
                 raise BrokenWordError(

@@ -5,14 +5,16 @@ request something. Source: KIP-631, KIP-841.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
+import attrs
 import trio
 
 from trio_kafka.broker.errors import StartError
 from trio_kafka.controller.brokers import Heartbeat, NewBroker
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.metadata.features import SUPPORTED
 from trio_kafka.metadata.image import ListenerEndpoint
@@ -20,6 +22,8 @@ from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.model import NodeId, TopicId
 
 _TRIES: Final = 10
+_AGAIN_S: Final = 1.0
+_logger: Final = get_logger(__name__)
 _ASSIGN_S: Final = 30.0  # until the report of directories is tried again
 _GONE: Final = {
     ErrorCode.UNKNOWN_TOPIC_ID,
@@ -48,6 +52,8 @@ class Lifecycle:
         self.serving = trio.Event()
         self.leaving = trio.Event()
         self.registered = trio.Event()
+        self._cordoned: tuple[bytes, ...] = ()
+        self._cordoned_bell = trio.Event()
         self._node_id = node_id
         self._incarnation_id = incarnation_id
         self._controller = controller
@@ -71,6 +77,7 @@ class Lifecycle:
             features=SUPPORTED,
             rack=rack,
             log_dirs=tuple(log_dirs),
+            cordoned_log_dirs=self._cordoned,
         )
         deadline = trio.current_time() + timeout_s
         try:
@@ -91,6 +98,28 @@ class Lifecycle:
         if answer.fenced:
             raise InvariantError(f"broker {self._node_id} is fenced after it caught up")
         self.state = "unfenced"
+
+    def cordon(self, log_dirs: Sequence[bytes]) -> None:
+        """Give these directories no new replicas. `run` reports them to the controller."""
+        if set(log_dirs) != set(self._cordoned):
+            self._cordoned = tuple(log_dirs)
+            self._cordoned_bell.set()
+
+    async def run(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> NoReturn:
+        """Report changes of the cordoned directories, until cancelled."""
+        task_status.started()
+        while True:
+            await self._cordoned_bell.wait()
+            self._cordoned_bell = trio.Event()
+            try:
+                beat = attrs.evolve(self._beat(), cordoned_log_dirs=self._cordoned)
+                await self._controller.heartbeat(beat)
+            except KafkaError as error:
+                _logger.warning("cordoned directories not reported", reason=str(error))
+                await trio.sleep(_AGAIN_S)
+                self._cordoned_bell.set()
 
     def serve(self) -> None:
         """Record that clients are accepted from now on."""

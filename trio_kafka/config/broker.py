@@ -145,7 +145,11 @@ class BrokerConfig(GroupCoordinatorSettings):
     )
     message_max_bytes: int = int32(1048588, "The largest batch.", low=0, update=CLUSTER)
     max_decompressed_message_bytes: int = int32(
-        2147483639, "The largest batch after decompression.", low=1, high=2147483639, update=CLUSTER
+        2147483639,
+        "The largest record of a compressed batch.",
+        low=1,
+        high=2147483639,
+        update=CLUSTER,
     )
     compression_type: str = string(
         "producer", "The codec that batches are stored with.", choices=_CODECS, update=CLUSTER
@@ -163,6 +167,18 @@ class BrokerConfig(GroupCoordinatorSettings):
         not_empty=True,
     )
     log_dirs: tuple[str, ...] | None = string_list(None, "The data directories.", not_empty=True)
+    cordoned_log_dirs: tuple[str, ...] = string_list(
+        (), "Directories that are given no new replicas; * is all of them.", update=BROKER
+    )
+    num_replica_alter_log_dirs_threads: int | None = int32(
+        None, "Replicas that move between directories at once; one for each directory if unset."
+    )
+    replica_alter_log_dirs_io_max_bytes_per_second: int = int64(
+        MAX_LONG,
+        "The most that moves between directories write in a second.",
+        low=0,
+        update=CLUSTER,
+    )
     metadata_log_dir: str | None = string(
         None, "Directory of the metadata log; the first data directory if unset."
     )

@@ -16,6 +16,7 @@ from trio_kafka.config.catalogue import why_without_effect
 from trio_kafka.config.dynamic import Layers, check_dynamic, value_of
 from trio_kafka.config.endpoints import parse_protocol_map
 from trio_kafka.config.listener_overrides import has_override, override_name, value_for
+from trio_kafka.config.rules import check_cordoned
 from trio_kafka.config.setting import ConfigError
 
 # Pools that grow or shrink by at most a factor of two in one change.
@@ -66,6 +67,7 @@ def check_broker_change(
     _check_processors(old, config)
     _check_limits(old, config)
     _check_local_retention(config)
+    check_cordoned(config)
     return tuple(warnings)
 
 

@@ -25,6 +25,8 @@ REJECTED: Final = {
     "client.quota.callback.class": _NO_JAVA,
     "remote.log.storage.system.enable": "tiered storage is not supported yet: leave it out",
 }
+CORDONED: Final = "cordoned.log.dirs"
+ALL_DIRECTORIES: Final = "*"
 _LEAST_DEDUPE: Final = 1 << 20
 _UNOBEYED: Final = "connection.failed.authentication.delay.ms"
 _VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
@@ -47,7 +49,19 @@ def check(config: BrokerConfig) -> None:
     _check_connections(config)
     _check_cleaners(config)
     _check_unobeyed(config)
+    check_cordoned(config)
     check_topic_defaults(config)
+
+
+def check_cordoned(config: BrokerConfig) -> None:
+    """Raise ConfigError for cordoned directories that are none of this broker's (KIP-1066)."""
+    cordoned = config.cordoned_log_dirs
+    if ALL_DIRECTORIES in cordoned and len(cordoned) > 1:
+        raise ConfigError(CORDONED, f"{','.join(cordoned)}: want nothing beside *")
+    unknown = [path for path in cordoned if path not in (ALL_DIRECTORIES, *config.directories)]
+    if unknown:
+        known = ", ".join(config.directories)
+        raise ConfigError(CORDONED, f"{unknown[0]} is not in log.dirs: want some of {known}, or *")
 
 
 def _check_identity(config: BrokerConfig) -> None:

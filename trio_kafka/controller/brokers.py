@@ -15,7 +15,7 @@ from trio_kafka.controller.decision import ControllerSettings, Decision
 from trio_kafka.controller.leaders import arrive, leave
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.dump import broker_record
-from trio_kafka.metadata.features import METADATA_VERSION, has_directories
+from trio_kafka.metadata.features import METADATA_VERSION, has_cordoned, has_directories
 from trio_kafka.metadata.image import (
     BrokerRegistration,
     ListenerEndpoint,
@@ -44,17 +44,22 @@ class NewBroker:
     features: Mapping[str, VersionRange] = Factory(dict)
     rack: str | None = None
     log_dirs: tuple[bytes, ...] = ()
+    cordoned_log_dirs: tuple[bytes, ...] = ()
 
 
 @frozen(kw_only=True)
 class Heartbeat:
-    """Heartbeat of a broker: what it wants, and how far it has read the metadata."""
+    """Heartbeat of a broker: what it wants, and how far it has read the metadata.
+
+    cordoned_log_dirs: those that are given no new replicas; None: as before.
+    """
 
     broker_id: NodeId
     epoch: int
     metadata_offset: int
     want_fence: bool = False
     want_shutdown: bool = False
+    cordoned_log_dirs: tuple[bytes, ...] | None = None
 
 
 @frozen(kw_only=True)
@@ -95,7 +100,8 @@ def register(
         found = f"broker {broker.id} is registered and alive"
         raise KafkaError(ErrorCode.DUPLICATE_BROKER_REGISTRATION, found)
     _check_features(image, broker)
-    directories = has_directories(image.features.get(METADATA_VERSION, 0))
+    level = image.features.get(METADATA_VERSION, 0)
+    directories = has_directories(level)
     if directories and (not broker.log_dirs or len(set(broker.log_dirs)) < len(broker.log_dirs)):
         found = f"log directories of broker {broker.id}: expected at least one, each once"
         raise KafkaError(ErrorCode.INVALID_REGISTRATION, found)
@@ -107,6 +113,7 @@ def register(
         features=broker.features,
         rack=broker.rack,
         log_dirs=broker.log_dirs if directories else (),
+        cordoned_log_dirs=broker.cordoned_log_dirs if has_cordoned(level) else None,
     )
     record = broker_record(made)
     if old is None or not old.active:
@@ -131,8 +138,21 @@ def heartbeat(
         records, fenced = fence(image, broker, settings), True
     elif broker.fenced and not beat.want_fence and caught_up:
         records, fenced = chain([_changed(broker, fenced=_NO)], arrive(image, broker.id)), False
+    records = chain(records, _cordon(image, broker, beat.cordoned_log_dirs))
     answer = HeartbeatAnswer(caught_up=caught_up, fenced=fenced, should_shut_down=done)
     return Decision(answer, records)
+
+
+def _cordon(
+    image: MetadataImage, broker: BrokerRegistration, wanted: tuple[bytes, ...] | None
+) -> Iterable[MetadataRecord]:
+    """Return the record of changed cordoned directories."""
+    if wanted is None or not has_cordoned(image.features.get(METADATA_VERSION, 0)):
+        return
+    if set(wanted) != set(broker.cordoned_log_dirs or ()):
+        yield BrokerRegistrationChangeRecord(
+            broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(wanted)
+        )
 
 
 def fence(

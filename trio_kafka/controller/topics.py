@@ -289,10 +289,16 @@ def _checked(image: MetadataImage, nodes: Sequence[NodeId], factor: int) -> tupl
 
 
 def _usable(image: MetadataImage) -> list[UsableBroker]:
-    return [UsableBroker(b.id, b.rack, b.active) for b in image.brokers.values()]
+    """Return the brokers that may get new replicas: not those with cordoned directories only."""
+    return [
+        UsableBroker(one.id, one.rack, one.active)
+        for one in image.brokers.values()
+        if not one.log_dirs or one.open_log_dirs
+    ]
 
 
 def _directory(image: MetadataImage, node: NodeId) -> bytes:
-    """Return the directory of a new replica; unassigned if its broker has several."""
-    directories = image.brokers[node].log_dirs
+    """Return the directory of a new replica; unassigned if its broker has a choice."""
+    broker = image.brokers[node]
+    directories = broker.log_dirs if len(broker.log_dirs) == 1 else broker.open_log_dirs
     return directories[0] if len(directories) == 1 else UNASSIGNED_DIRECTORY

@@ -53,17 +53,31 @@ class Loaded:
 
 
 async def load(
-    log: Log, machine: Replayed, *, name: str, buffer: int, elapsed: Callable[[], float]
+    find_log: Callable[[], Log],
+    machine: Replayed,
+    *,
+    name: str,
+    buffer: int,
+    elapsed: Callable[[], float],
 ) -> Loaded:
     """Replay the whole log, including what is appended meanwhile. buffer: bytes of one read, at
     most.
 
+    find_log: returns the log, which is another one after the replica has moved to another
+        directory. Raises KafkaError.
     Raises KafkaError, LogDirError as `read_bytes`.
     """
     began = elapsed()
+    log = find_log()
     loaded = Loaded(end=log.start_offset)
     while loaded.end < log.end_offset:
-        content = await read_bytes(log, loaded.end, min(buffer, _READ))
+        try:
+            content = await read_bytes(log, loaded.end, min(buffer, _READ))
+        except KafkaError:
+            if not log.closed or find_log() is log:
+                raise
+            log = find_log()
+            continue
         if not content:
             break
         await trio.lowlevel.checkpoint()

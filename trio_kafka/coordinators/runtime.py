@@ -294,7 +294,7 @@ class ShardRuntime(Generic[M]):
         loaded = None
         try:
             loaded = await load(
-                partition.local_log(self._led[number][1]),
+                lambda: partition.local_log(self._led[number][1]),
                 shard.machine,
                 name=shard.name,
                 buffer=self._dependencies.buffer,

@@ -22,7 +22,7 @@ from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.producer_state import ProducedBatch, ProducerState
 from trio_kafka.log.rolling import begin_segment
-from trio_kafka.log.segment import Segment
+from trio_kafka.log.segment import LAST_RELATIVE, Segment
 from trio_kafka.log.transaction_markers import note_batch
 from trio_kafka.records.header import (
     CONTROL,
@@ -142,7 +142,7 @@ def _write_now(
     try:
         segment = log.segments.active
         if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
-            segment = run_now(begin_segment(log, headers[0].base_offset, now_ms))
+            segment = run_now(begin_segment(log, _next_base(log, headers), now_ms))
         give_way = latency.give_way if in_pieces and latency.yield_point.bound else None
         position = segment.write(records, give_way)
     except OSError as error:
@@ -162,13 +162,23 @@ def _writing(
     try:
         segment = log.segments.active
         if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
-            segment = yield from begin_segment(log, headers[0].base_offset, now_ms)
+            segment = yield from begin_segment(log, _next_base(log, headers), now_ms)
         position = yield segment.writing(records)
     except OSError as error:
         log.fail(error)
     finally:
         log.busy = False
     take_over(log, segment, records, headers, position)
+
+
+def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
+    """Return where a new segment begins: the end of the log, as a start takes a gap for a hole.
+
+    A batch that is out of its reach begins the segment itself.
+    """
+    last = headers[-1]
+    reach = last.base_offset + last.last_offset_delta - log.end_offset
+    return log.end_offset if reach <= LAST_RELATIVE else headers[0].base_offset
 
 
 def place(

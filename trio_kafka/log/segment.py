@@ -29,7 +29,7 @@ from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory
 
-_LAST_RELATIVE: Final = (1 << 31) - 1
+LAST_RELATIVE: Final = (1 << 31) - 1
 _RECENT: Final = 128
 _REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
@@ -166,7 +166,7 @@ class Segment(SegmentFile):
 
     def reaches(self, offset: int) -> bool:
         """Return whether the indexes can hold an offset. Offsets in the file have no CRC."""
-        return 0 <= offset - self.base_offset <= _LAST_RELATIVE
+        return 0 <= offset - self.base_offset <= LAST_RELATIVE
 
     def should_roll(
         self,
@@ -185,7 +185,7 @@ class Segment(SegmentFile):
         size = file.size if file is not None else self._size
         if (
             size > config.segment_bytes - len(records)
-            or last.base_offset + last.last_offset_delta - self.base_offset > _LAST_RELATIVE
+            or last.base_offset + last.last_offset_delta - self.base_offset > LAST_RELATIVE
         ):
             return True
         if size:

@@ -102,6 +102,11 @@ def has_directories(metadata_version: int) -> bool:
     return metadata_version >= _DIRECTORIES
 
 
+def has_cordoned(metadata_version: int) -> bool:
+    """Return whether registrations of brokers have cordoned directories (KIP-1066)."""
+    return metadata_version >= _CORDONED
+
+
 def has_controllers(metadata_version: int) -> bool:
     """Return whether controllers may register (KIP-919)."""
     return metadata_version >= _CONTROLLERS

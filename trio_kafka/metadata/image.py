@@ -119,6 +119,14 @@ class BrokerRegistration:
     cordoned_log_dirs: tuple[bytes, ...] | None = None
 
     @property
+    def open_log_dirs(self) -> tuple[bytes, ...]:
+        """Directories that may get new replicas (KIP-1066)."""
+        cordoned = self.cordoned_log_dirs
+        if not cordoned:
+            return self.log_dirs
+        return tuple(one for one in self.log_dirs if one not in cordoned)
+
+    @property
     def active(self) -> bool:
         """True if the broker may lead and join an ISR."""
         return not self.fenced and not self.in_controlled_shutdown

@@ -22,7 +22,8 @@ def alter_log_dir(replicas: ReplicaManager, at: TopicPartition, path: str) -> No
 
     A replica that this broker does not have is created there later, but the answer is an error.
     Raises KafkaError: INVALID_TOPIC_EXCEPTION if the topic's name is too long, LOG_DIR_NOT_FOUND,
-    KAFKA_STORAGE_ERROR, UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
+    KAFKA_STORAGE_ERROR, INVALID_REPLICA_ASSIGNMENT for a cordoned directory,
+    UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
     """
     logs = replicas.logs
     future_name(at, _NO_ID)
@@ -49,7 +50,8 @@ def alter_log_dir(replicas: ReplicaManager, at: TopicPartition, path: str) -> No
 def check_target(logs: LogManager, path: str) -> LogDirectory:
     """Return the directory with an absolute path.
 
-    Raises KafkaError: LOG_DIR_NOT_FOUND; KAFKA_STORAGE_ERROR if it is offline.
+    Raises KafkaError: LOG_DIR_NOT_FOUND; KAFKA_STORAGE_ERROR if it is offline;
+    INVALID_REPLICA_ASSIGNMENT if it is cordoned.
     """
     known = logs.by_path()
     if path not in known:
@@ -58,6 +60,10 @@ def check_target(logs: LogManager, path: str) -> LogDirectory:
     directory = known[path]
     if directory is None or directory.offline:
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory {path} is offline")
+    if logs.is_cordoned(directory):
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{path} is cordoned: see cordoned.log.dirs"
+        )
     return directory
 
 

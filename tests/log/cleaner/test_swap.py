@@ -5,17 +5,22 @@ from functools import partial
 import pytest
 import trio
 
+from tests.log.cleaner.kit import rules
 from tests.log.cleaner.logs import (
     C0,
     all_pairs,
     content,
+    fill_log,
+    keyed,
     managed,
     new_cleaner,
     new_log,
     write,
 )
-from tests.log.kit import read, read_all
+from tests.log.kit import fill, read, read_all
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob
+from trio_kafka.log.cleaner.swap import SupersededError, swap_in
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
@@ -72,7 +77,7 @@ async def test_a_reader_that_waits_reads_again(autojump_clock, world):
     async def keep_reading():
         while True:
             found.append(without_tombstones(await content(log)))
-            await trio.sleep(0.003)
+            await trio.sleep(0.002)
 
     async with trio.open_nursery() as nursery:
         for _ in range(3):
@@ -288,3 +293,124 @@ def test_no_crash_loses_or_brings_back_a_value(size):
     runs = [run_simulated(lives, seed, moody=not seed % 3) for seed in range(size(12, 300))]
 
     assert sum(runs) > 2 * len(runs)
+
+
+async def handmade(world, *, size=0):
+    """Four sealed segments, and a new one for the first three: the first batch, or nothing."""
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, keys=3, rounds=4)
+    await sync(log)
+    old = tuple(log.segments)[:3]
+    assert all(segment.sealed for segment in old)
+    first = bytearray(size)
+    if size:
+        await old[0].file.read(0, first)
+    job = CleaningJob(
+        rules=rules(),
+        segments=(),
+        first_dirty_offset=0,
+        first_uncleanable_offset=0,
+        suffix=".x.cleaned",
+    )
+    contents = {".log": bytes(first), ".index": b"", ".timeindex": b""}
+    await fill(log.directory, {job.name(0, kind): one for kind, one in contents.items()})
+    group = CleanedGroup(
+        base_offset=0,
+        replaced=tuple(segment.base_offset for segment in old),
+        size=size,
+        max_timestamp=-1,
+        max_timestamp_offset=0,
+        transactions=0,
+        unchanged=False,
+    )
+    return manager, log, job, group, old
+
+
+def changes_of_names(world):
+    """Renames by their new suffix, and syncs of names, in order."""
+    found = []
+    for line in world.universe.trace:
+        *_, call, path, _ = line.split()
+        if call == "sync_directory":
+            found.append("sync")
+        elif call == "rename" and "/c-0" in path:
+            found.append(path.rpartition("/")[2])
+    return found
+
+
+@pytest.mark.parametrize("empty", [True, False])
+async def test_names_change_in_an_order_that_a_start_understands(autojump_clock, world, empty):
+    size = 0 if empty else len(keyed([("k0", "0-" + "x" * 20)]))
+    _, log, job, group, old = await handmade(world, size=size)
+    cuts = log.cuts
+    second, third = (f"{segment.base_offset:020}" for segment in old[1:])
+    world.universe.trace.clear()
+
+    await swap_in(log, job, group, old, old[2].base_offset)
+
+    found = changes_of_names(world)
+    new, first = f"{0:020}", f"{0:020}"
+    indexes = [f"{new}.index.x.cleaned", f"{new}.timeindex.x.cleaned"]
+    swapped = [f"{new}.index.swap", f"{new}.timeindex.swap"]
+    assert found == [
+        *indexes,
+        *(["sync"] if empty else []),  # then the log file, whose name decides
+        f"{new}.log.x.cleaned",
+        "sync",
+        *(f"{first}{kind}" for kind in (".index", ".timeindex", ".log")),
+        "sync",
+        *(f"{second}{kind}" for kind in (".index", ".timeindex", ".log")),
+        "sync",  # from the lowest on, each durably
+        *(f"{third}{kind}" for kind in (".index", ".timeindex", ".log")),
+        "sync",
+        *swapped,
+        "sync",
+        f"{new}.log.swap",
+        "sync",
+    ]
+    assert log.cuts > cuts
+    assert log.segments.first.size == size
+
+
+async def test_a_result_for_segments_that_have_changed_is_discarded(autojump_clock, world):
+    _, log, job, group, old = await handmade(world)
+    await truncate_to(log, old[2].base_offset + 1)
+    pairs = await all_pairs(log)
+
+    with pytest.raises(SupersededError):
+        await swap_in(log, job, group, old, old[2].base_offset)
+
+    assert await all_pairs(log) == pairs
+
+
+async def test_a_result_that_a_start_would_not_trust_is_discarded(autojump_clock, world):
+    _, log, job, group, old = await handmade(world)
+
+    with pytest.raises(SupersededError, match="not durable"):
+        await swap_in(log, job, group, old, log.recovery_point + 1)
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+async def test_after_a_deletion_no_name_is_changed(autojump_clock, world, number):
+    manager, log, job, group, old = await handmade(world)
+    syncs = 0
+
+    def fault(machine, call, target):
+        nonlocal syncs
+        if call == "sync_directory" and target == "/data/c-0" and not log.closed:
+            syncs += 1
+            if syncs == number:
+                manager.delete(C0)  # its name may be that of another log at once
+                world.universe.trace.clear()
+        return
+
+    world.universe.fault = fault
+    try:
+        await swap_in(log, job, group, old, old[2].base_offset)
+    except SupersededError:
+        assert number <= 7
+
+    assert log.closed
+    assert [one for one in changes_of_names(world) if one != "sync"] == []
+    assert not manager.directories[0].offline

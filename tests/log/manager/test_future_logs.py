@@ -1,6 +1,7 @@
 """Future logs: created, promoted, dropped, and found again after a crash at any step."""
 
 import pytest
+import trio
 
 from tests.log.kit import append, batch, read_all
 from tests.log.managers import SMALL, T0, TOPIC_ID, format_directory, start, started
@@ -84,6 +85,22 @@ async def test_a_promoted_log_has_the_name_and_the_other_is_deleted(world, autoj
     assert len(await read_all(future)) == 11
     with pytest.raises(InvariantError):
         logs.promote(T0)
+
+
+async def test_the_old_files_stay_until_the_new_name_is_durable(world, autojump_clock) -> None:
+    logs = await moving(world)
+    world.universe.fault = lambda machine, call, target: (
+        5.0 if call == "sync_directory" and target == "/b" else None
+    )
+    async with trio.open_nursery() as nursery:
+        await nursery.start(logs.run)
+        logs.promote(T0)
+
+        await trio.sleep(4)
+        assert len(logs.removal) == 0
+        await trio.sleep(4)
+        assert len(logs.removal) == 1
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_dropped_future_log_is_deleted(world, autojump_clock) -> None:
@@ -236,6 +253,22 @@ async def test_one_of_no_topic_stays_until_the_metadata_are_taken_over(
     logs = await next_life(world, await moving(world), topic_id=None)
 
     assert len(logs.futures) == 1
+
+
+async def test_one_beside_its_log_is_deleted_unread(world, autojump_clock, caplog) -> None:
+    """A move that was cancelled before the log came here; the crash undid the new name."""
+    logs = await moving(world)
+    here = logs.directories[0].root
+    left = here.directory(future_name(T0, b"o" * 16), create=True)
+    left.create("leader-epoch-checkpoint").close()
+    await logs.directories[0].checkpoint()
+
+    logs = await next_life(world, logs)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert logs.get(T0).end_offset == 10
+    assert names(world, "/a") == ["t-0", "t-0-delete"]
+    assert "records are missing" not in caplog.text
 
 
 async def test_of_two_future_logs_one_is_kept(world, autojump_clock) -> None:

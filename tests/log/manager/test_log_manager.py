@@ -104,6 +104,7 @@ async def test_figures_count_what_is_there(autojump_clock, world):
         "threads": 4,
         "logs": 1,
         "futures": 0,
+        "cordoned": 0,
         "deleted": 0,
         "strays": 0,
     }
@@ -281,3 +282,22 @@ async def test_so_many_threads_work_in_each_directory_from_the_opening_on(tmp_pa
         assert tokens() == [2, 2]
     finally:
         manager.abandon()
+
+
+async def test_a_log_is_created_where_the_fewest_are(autojump_clock, world):
+    for path, unique in (("/a", "A" * 22), ("/b", "B" * 22), ("/c", "C" * 22)):
+        await format_directory(world, path, unique)
+    manager = await started(world, "/a", "/b", "/c")
+    logs = [TopicPartition("t", number) for number in range(9)]
+    manager.futures.create(manager.directories[0], TopicPartition("u", 0), TOPIC_ID, SMALL, 0)
+    manager.cordon(["/c"])
+
+    for at in logs:
+        manager.create(at, TOPIC_ID, SMALL)
+    counts = [len(one.logs) for one in manager.directories]
+    manager.cordon(["*"])
+    for number in range(3):
+        manager.create(TopicPartition("v", number), TOPIC_ID, SMALL)
+
+    assert counts == [4, 5, 0]  # a future log counts
+    assert len(manager.directories[2].logs) == 3  # one must take it

@@ -185,6 +185,7 @@ async def test_producers_and_epochs_of_removed_batches_are_handed_over(
     write(log, 20)
     log.set_start_offset(15)
     await delete_before(log, 15, nothing)
+    log.flush_end = 20
     await copy_all(copying)
     assert [one.producer_id for one in copying.future.producers] == []
 
@@ -193,6 +194,7 @@ async def test_producers_and_epochs_of_removed_batches_are_handed_over(
     assert [one.producer_id for one in copying.future.producers] == [7]
     assert copying.future.producers.loads_at is None
     assert copying.future.epochs.dirty
+    assert copying.future.flush_end == 20
 
 
 async def test_a_future_log_that_lacks_the_beginning_begins_anew(world, autojump_clock) -> None:

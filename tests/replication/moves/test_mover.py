@@ -1,14 +1,21 @@
 """One move: its steps, what stops it, and that nothing is lost meanwhile."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
-from attrs import define, field
+from attrs import define, evolve, field
 
 from tests.log.kit import read_all
 from tests.replication.kit import Cluster, batch, open_cluster, state
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.log.retention import delete_before
+from trio_kafka.log.rolling import roll, skip_in_thread
 from trio_kafka.replication.append import append
+from trio_kafka.replication.moves import copying
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
@@ -25,9 +32,10 @@ class Stage:
     mover: Mover
     assigned: list[str] = field(factory=list)
     refusals: int = 0
+    while_assigned: Callable[[], Awaitable[None]] = trio.lowlevel.checkpoint
 
     async def assign(self, partition: Partition, directory: LogDirectory) -> None:
-        await trio.lowlevel.checkpoint()
+        await self.while_assigned()
         if self.refusals:
             self.refusals -= 1
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller")
@@ -111,6 +119,7 @@ async def test_what_is_appended_meanwhile_moves_too(world, autojump_clock) -> No
 
     assert on.mover.state == "done"
     assert written > 25
+    assert on.cluster.replicas.queued_appends._written > 0  # during the switch
     records = await read_all(on.partition.log)
     assert [record.offset for record in records] == list(range(3 * written))
 
@@ -129,6 +138,43 @@ async def test_what_was_durable_is_durable_before_the_logs_change_places(
 
         assert on.mover.future.recovery_point >= 15
         nursery.cancel_scope.cancel()
+
+
+async def test_what_becomes_durable_before_the_switch_is_durable_after_it(
+    world, autojump_clock
+) -> None:
+    on = await stage(world)
+    write(on.partition)
+
+    async def write_durably() -> None:
+        write(on.partition)
+        await sync(on.mover.log)
+
+    on.while_assigned = write_durably
+    await on.mover.run()
+
+    assert on.mover.state == "done"
+    assert on.mover.log.recovery_point == 6
+    assert on.partition.log.recovery_point == 6
+
+
+async def test_producers_whose_batches_are_gone_are_known_in_the_next_life(
+    world, autojump_clock
+) -> None:
+    on = await stage(world)
+    log = on.partition.log
+    append(on.partition, batch(1, producer_id=7, producer_epoch=0, base_sequence=0), acks=1)
+    roll(log)
+    write(on.partition)
+    log.set_start_offset(1)
+    await delete_before(log, 1, trio.lowlevel.checkpoint)
+
+    await on.mover.run()
+    await on.cluster.logs.close()
+
+    cluster = await open_cluster(world, on.cluster.image, paths=PATHS)
+    again = cluster.replicas.partition("t", 0).log
+    assert [one.producer_id for one in again.producers] == [7]
 
 
 async def test_the_metadata_are_asked_again_until_they_know_the_directory(
@@ -247,3 +293,69 @@ async def test_hidden_records_do_not_move(world, autojump_clock, start: int) -> 
     assert on.partition.low_watermark == start
     write(on.partition)
     assert on.partition.log.end_offset == 18
+
+
+async def test_a_compacted_log_is_whole_after_a_crash_that_follows_its_move(
+    world, autojump_clock
+) -> None:
+    """Gaps that compaction has left at the end and between segments are no holes."""
+    on = await stage(world)
+    log = on.partition.log
+    write(on.partition)
+    async with log.writing:
+        await skip_in_thread(log, 50)
+    log.high_watermark = 50
+    write(on.partition)
+    async with log.writing:
+        await skip_in_thread(log, 90)
+    log.high_watermark = 90
+    here = on.cluster.logs.directory_of(on.partition.at)
+    await here.write_cleaned(log, 90)
+
+    await on.mover.run()
+    assert on.partition.log.end_offset == 90
+    on.cluster.logs.abandon()
+
+    cluster = await open_cluster(world, on.cluster.image, paths=PATHS)
+    again = cluster.replicas.partition("t", 0)
+    assert cluster.logs.directory_of(again.at).path == on.mover.directory.path
+    assert again.log.end_offset == 90
+    assert [one.offset for one in await read_all(again.log)] == [0, 1, 2, 50, 51, 52]
+
+
+async def test_batches_with_gaps_between_them_begin_segments_without_a_hole(
+    world, autojump_clock
+) -> None:
+    on = await stage(world)
+    on.mover.future.config = on.partition.log.config
+    write(on.partition)
+    log = on.partition.log
+    async with log.writing:
+        await skip_in_thread(log, 50)
+    write(on.partition)
+    on.mover.future.config = evolve(log.config, segment_bytes=log.size // 2 + 10)
+
+    while on.mover.copying.lag:
+        await on.mover.copying.copy(1)
+
+    assert [one.base_offset for one in on.mover.future.segments] == [0, 3]
+
+
+async def test_a_start_that_overtakes_the_copy_is_followed(
+    world, autojump_clock, monkeypatch
+) -> None:
+    on = await stage(world)
+    write(on.partition, 5)
+    read = copying.read_bytes
+    starts = iter([4, 7])
+
+    async def read_late(log: Log, *arguments: int) -> bytes:
+        log.set_start_offset(next(starts, 0))
+        return await read(log, *arguments)
+
+    monkeypatch.setattr(copying, "read_bytes", read_late)
+    await on.mover.run()
+
+    assert on.mover.state == "done"
+    assert on.partition.log.start_offset == 7
+    assert [one.offset for one in await read_all(on.partition.log)] == list(range(7, 15))

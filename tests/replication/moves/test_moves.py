@@ -5,8 +5,10 @@ from attrs import evolve
 
 from tests.replication.kit import Cluster, batch, open_cluster, state
 from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.tree import Node
 from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.replication.append import append
+from trio_kafka.replication.moves.moves import LogMoves
 from trio_kafka.replication.partition import Partition
 
 PATHS = ("/a", "/b", "/c")
@@ -173,3 +175,20 @@ async def test_a_cancelled_move_is_reported_if_the_metadata_name_its_target(
     cluster.replicas.moves.begin(partition, here)
 
     assert cluster.replicas.assignments.figures()["waiting"] == 1
+
+
+async def test_so_many_replicas_move_at_once(world, autojump_clock) -> None:
+    cluster, partitions = await cluster_of(world, 5)
+    node = Node("broker", "broker")
+    moves = LogMoves(cluster.logs, node, cluster.replicas.assignments, at_once=2)
+    moves.pace.set_rate(0)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(moves.run)
+        for partition in partitions:
+            moves.begin(partition, others(cluster, partition)[0])
+        await trio.sleep(1)
+
+        states = [moves.find(partition).state for partition in partitions]
+        nursery.cancel_scope.cancel()
+
+    assert sorted(states) == ["copying"] * 2 + ["queued"] * 3

@@ -51,6 +51,7 @@ def make_replicas(context: BuildContext, logs: LogManager, lifecycle: Lifecycle)
         session_partitions=context.config.trio_fetch_session_max_partitions,
         yield_point=context.yield_point,
         assign=lifecycle.assign_directories,
+        moves_at_once=context.config.num_replica_alter_log_dirs_threads,
     )
 
 
@@ -77,6 +78,7 @@ def make_parts(
 ) -> Parts:
     """Make the parts that handlers use as `context.<part>`."""
     config = context.config
+    replicas.moves.pausing = cleaner.states.paused
     return Parts(
         apis=apis,
         cleaner=cleaner,

@@ -118,7 +118,7 @@ class Startup:
         # No checkpoint between the next two statements: no image may be published in between.
         dynamic = DynamicSettings(context.effective, metadata.cache.image)
         metadata.loader.add(dynamic)
-        dynamic.follow(lambda config: _resize(config.background_threads, logs, storage))
+        dynamic.follow(lambda config: _obey(config, storage, replicas, lifecycle))
         await start_limits(context, parts.limits, dynamic)
         plane = make_data_plane(context, parts, dynamic)
         control = make_control_plane(context, parts)
@@ -141,6 +141,7 @@ class Startup:
                 context.config.broker_rack,
                 timeout_s=context.config.initial_broker_registration_timeout_ms / 1000,
             )
+            await context.tasks.start("lifecycle-manager", lifecycle.run)
         with steps.step("unfence"):
             await lifecycle.unfence()
         request_log = await start_request_log(context, parts, dynamic)
@@ -239,10 +240,22 @@ class Startup:
             self.context.tasks.fail(error)
 
 
-def _resize(threads: int, logs: LogManager, storage: Storage) -> None:
-    """Set the number of threads that work in each directory."""
-    logs.resize(threads)
-    storage.resize(threads)
+def _obey(
+    config: BrokerConfig, storage: Storage, replicas: ReplicaManager, lifecycle: Lifecycle
+) -> None:
+    """Apply settings of the directories: their threads, which are cordoned, the rate of moves."""
+    logs = replicas.logs
+    logs.resize(config.background_threads)
+    storage.resize(config.background_threads)
+    replicas.moves.pace.set_rate(config.replica_alter_log_dirs_io_max_bytes_per_second)
+    logs.cordon(config.cordoned_log_dirs)
+    lifecycle.cordon(
+        [
+            parse_id(one.properties.directory_id)
+            for one in logs.directories
+            if one.properties and one.properties.directory_id and logs.is_cordoned(one)
+        ]
+    )
 
 
 def _directory_ids(logs: LogManager) -> list[bytes]:

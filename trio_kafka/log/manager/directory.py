@@ -233,8 +233,9 @@ class LogDirectory:
         """Write the offset up to which a log was compacted. OSError."""
         async with self._writing:
             cleaned = self._durable[CLEANER_OFFSETS]
-            offsets = {at: one for at, one in cleaned.items() if at in self.logs}
-            if self.logs.get(log.partition) is log:
+            here = self.logs | self.futures
+            offsets = {at: one for at, one in cleaned.items() if at in here}
+            if here.get(log.partition) is log:
                 offsets[log.partition] = offset
             await self._write_cleaned(offsets)
 

@@ -197,28 +197,26 @@ class _Load:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
         elif mark == STRAY:
             self.logs.found_stray(f"{directory.path}/{name}")
+        elif mark == FUTURE and root.exists(str(partition)):
+            # Its log is here: a move that was cancelled, whose new name was not durable.
+            deleted = self.logs.marked(partition, DELETE)
+            root.rename(name, deleted)
+            self.logs.removal.add(directory, deleted, self.delete_delay_ms)
         else:
-            log = await self._open_noted(directory, name, partition, progress)
-            if directory.offline is not None:
-                log.abandon()
-            elif mark == FUTURE:
-                self._take_future(directory, log)
-            else:
-                self._take(directory, log)
+            loading = progress.begin(name)
+            try:
+                log = await self._open(directory, name, partition, loading)
+            finally:
+                progress.end(loading)
+            self._take_opened(directory, log, future=mark == FUTURE)
 
-    async def _open_noted(
-        self,
-        directory: LogDirectory,
-        name: str,
-        partition: TopicPartition,
-        progress: DirectoryProgress,
-    ) -> Log:
-        """Open a log, which is shown in the progress meanwhile."""
-        loading = progress.begin(name)
-        try:
-            return await self._open(directory, name, partition, loading)
-        finally:
-            progress.end(loading)
+    def _take_opened(self, directory: LogDirectory, log: Log, *, future: bool) -> None:
+        if directory.offline is not None:
+            log.abandon()
+        elif future:
+            self._take_future(directory, log)
+        else:
+            self._take(directory, log)
 
     async def _open(
         self, directory: LogDirectory, name: str, partition: TopicPartition, loading: LogProgress
@@ -323,7 +321,10 @@ def _settle_move(
 
 def _is_log(name: str) -> bool:
     parsed = parse_directory(name)
-    return parsed is not None and parsed[1] in {"", FUTURE} and parsed[0].topic != METADATA_TOPIC
+    if parsed is None:
+        return False
+    partition, mark = parsed
+    return mark in ("", FUTURE) and partition.topic != METADATA_TOPIC
 
 
 async def _sync_some(logs: Iterator[Log]) -> None:

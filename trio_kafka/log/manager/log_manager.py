@@ -42,6 +42,7 @@ class LogManager:
     yield_point: called between the pieces of clients' large appends.
     offline_paths: directories that could not be opened.
     removal: directories to be removed. node: in the tree, for parts that belong to the logs.
+    cordoned: absolute paths of directories that are given no new replicas.
     futures: copies of logs that move to another directory.
     strays: directories of partitions that do not belong to this broker. Only an operator removes
         them.
@@ -73,6 +74,7 @@ class LogManager:
         self.node = node.add("log-manager", "part", self.figures)
         self.node.add("open-files", "file", self.files.figures)
         self.futures = FutureLogs(world, self.files, self._syncing.ask, self.node)
+        self.cordoned: frozenset[str] = frozenset()
         # Directories that were named for replicas before they exist (KIP-113).
         self.preferred: dict[TopicPartition, str] = {}
         self._nodes: dict[TopicPartition, Node] = {}
@@ -85,6 +87,7 @@ class LogManager:
             "threads": self.threads,
             "logs": len(self._logs),
             "futures": len(self.futures),
+            "cordoned": len(self.cordoned),
             "deleted": len(self.removal),
             "strays": len(self.strays),
         }
@@ -154,6 +157,16 @@ class LogManager:
         opened = {whole(one.path): one for one in self.directories}
         return {whole(path): opened.get(whole(path)) for path in self._paths}
 
+    def cordon(self, paths: Sequence[str]) -> None:
+        """Give these directories no new replicas from now on; "*" stands for all."""
+        self.cordoned = frozenset(
+            self.by_path() if "*" in paths else map(self.world.absolute_path, paths)
+        )
+
+    def is_cordoned(self, directory: LogDirectory) -> bool:
+        """Return whether a directory is given no new replicas."""
+        return self.world.absolute_path(directory.path) in self.cordoned
+
     def check_online(self) -> None:
         """Raise the LogDirError of the first failed directory if all are offline."""
         if not self.online:
@@ -214,7 +227,7 @@ class LogManager:
         online = self.online
         if not online:
             raise self._all_offline()
-        directory = directory or min(online, key=lambda one: len(one.logs))
+        directory = directory or self._least_loaded(online)
         try:
             log = self._create(partition, topic_id, config, directory)
         except (KafkaError, OSError) as error:
@@ -223,6 +236,14 @@ class LogManager:
             raise LogDirError(directory.path, str(error)) from error
         self.take(directory, log)
         return log
+
+    def _least_loaded(self, online: list[LogDirectory]) -> LogDirectory:
+        """Return the directory with the fewest logs; a cordoned one if all are cordoned.
+
+        Source: KIP-1066; the controller places no replica on a broker whose directories all are.
+        """
+        open_to_new = [one for one in online if not self.is_cordoned(one)]
+        return min(open_to_new or online, key=lambda one: len(one.logs) + len(one.futures))
 
     def _create(
         self,

@@ -19,11 +19,9 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.durability.sync import sync, sync_now
-from trio_kafka.log.files.operations import run_now
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.producer_snapshots import write_snapshot
 from trio_kafka.replication.moves.copying import Copying
 from trio_kafka.replication.moves.pace import Pace
 from trio_kafka.replication.partition import Partition
@@ -32,7 +30,6 @@ BACKOFF_S: Final = 1.0  # the default of replica.fetch.backoff.ms
 LONGEST_SWITCH_S: Final = 30.0
 MOST_AT_SWITCH: Final = 4 << 20  # bytes that are copied while appends wait
 _PIECE_AT_SWITCH: Final = 1 << 20
-_EARLIER: Final = {ErrorCode.CORRUPT_MESSAGE, ErrorCode.OFFSET_OUT_OF_RANGE}
 # Commits the directory of a replica to the metadata. Raises KafkaError.
 Assign = Callable[[Partition, LogDirectory], Awaitable[None]]
 _logger: Final = get_logger(__name__)
@@ -79,6 +76,7 @@ class Mover:
         """Move, and try again after errors that pass. A damaged batch fails the move."""
         while self.goes_on() and self.state != "done":
             try:
+                await self._take_cleaned_offset()
                 await self._move()
             except LogDirError as error:
                 self._fail(error)
@@ -86,11 +84,30 @@ class Mover:
             except KafkaError as error:
                 if not self.goes_on():
                     return
-                if error.code in _EARLIER:
+                if error.code is ErrorCode.CORRUPT_MESSAGE:
                     self._fail(error)
                     return
+                if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                    continue  # the start of the log has just passed the end of the copy
                 _logger.warning("move delayed", partition=str(self.partition.at), reason=str(error))
                 await trio.sleep(BACKOFF_S)
+
+    async def _take_cleaned_offset(self) -> None:
+        """Let the target know how far the log was compacted: a start takes other gaps for holes."""
+        source = self.logs.directory_of(self.partition.at)
+        cleaned = None if source is None else source.cleaned(self.partition.at)
+        if cleaned is None:
+            await trio.lowlevel.checkpoint()
+            return
+        known = self.directory.cleaned(self.partition.at)
+        await sync(self.future)  # the first one forgets what was there before
+        try:
+            await self.directory.write_cleaned(
+                self.future, cleaned if known is None else min(known, cleaned)
+            )
+        except OSError as error:
+            self.directory.fail(error)
+            raise LogDirError(self.directory.path, str(error)) from error
 
     def _fail(self, error: Exception) -> None:
         self.state, self.reason = "failed", str(error)
@@ -135,7 +152,6 @@ class Mover:
             if not self.goes_on() or future.end_offset != log.end_offset:
                 return False
             self.copying.hand_over()
-            self._write_producers()
             self.logs.promote(self.partition.at)
             self.partition.replace_log(future)
         finally:
@@ -147,20 +163,6 @@ class Mover:
             "replica moved", partition=str(self.partition.at), to=path, bytes=self.copying.bytes
         )
         return True
-
-    def _write_producers(self) -> None:
-        """Write a snapshot of the producers, also of those whose batches are gone.
-
-        Without it, as without a descriptor, the next start knows those in the batches only.
-        """
-        future = self.future
-        files = future.segments.active.files
-        work = write_snapshot(future.directory, files, future.end_offset, future.producers)
-        try:
-            future.unsynced.wrote(run_now(work))
-        except (KafkaError, OSError) as error:
-            path = future.directory.path
-            _logger.warning("producer snapshot not written", path=path, reason=str(error))
 
     @contextmanager
     def _shield(self) -> Iterator[None]:

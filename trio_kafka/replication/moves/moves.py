@@ -4,6 +4,8 @@ A failed move is kept with its reason until it is asked for again, cancelled, or
 Source: KIP-113; num.replica.alter.log.dirs.threads.
 """
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, NoReturn
 
 import trio
@@ -15,6 +17,7 @@ from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.model import TopicPartition
 from trio_kafka.replication.directory_assignments import DirectoryAssignments
 from trio_kafka.replication.moves.mover import Mover
 from trio_kafka.replication.moves.pace import Pace
@@ -23,8 +26,19 @@ from trio_kafka.replication.partition import Partition
 _logger: Final = get_logger(__name__)
 
 
+@asynccontextmanager
+async def _pause_nothing(partition: TopicPartition) -> AsyncIterator[None]:
+    """Default of `LogMoves.pausing`."""
+    del partition
+    await trio.lowlevel.checkpoint()
+    yield
+
+
 class LogMoves:
-    """Moves by partition. pace: of all moves together. assignments: reports to the metadata."""
+    """Moves by partition. pace: of all moves together. assignments: reports to the metadata.
+
+    pausing: keeps a partition from being compacted during a block.
+    """
 
     def __init__(
         self,
@@ -35,6 +49,7 @@ class LogMoves:
         at_once: int | None = None,
     ) -> None:
         self.pace = Pace()
+        self.pausing: Callable[[TopicPartition], AbstractAsyncContextManager[None]] = _pause_nothing
         self._logs = logs
         self._assignments = assignments
         self._node = node.add("replica-alter-log-dirs", "part", self._figures)
@@ -152,7 +167,8 @@ class LogMoves:
         with mover.scope:
             async with self._limiter:
                 try:
-                    await mover.run()
+                    async with self.pausing(mover.partition.at):
+                        await mover.run()
                 except InvariantError:
                     raise
                 except Exception as error:

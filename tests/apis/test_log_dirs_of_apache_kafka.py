@@ -1,0 +1,139 @@
+"""Apache Kafka 4.4 answers the same requests for directories and deletions in the same way."""
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.apis.kit import batch
+from tests.benchmarks.brokers import apache_kafka_command
+from trio_kafka.model import Endpoint
+from trio_kafka.protocol.messages.k00_produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from trio_kafka.protocol.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from trio_kafka.protocol.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from trio_kafka.protocol.messages.k35_describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from trio_kafka.testing.processes import BrokerProcess, broker_process
+from trio_kafka.testing.scripted_client import ScriptedClient, connected
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+LONG = "x" * 230  # too long for the directory of a future replica
+Codes = list[tuple[str, int, int]]
+
+
+async def delete(client: ScriptedClient, *wanted: tuple[str, int, int]) -> Codes:
+    """Topic, low watermark, error."""
+    topics = [DeleteRecordsTopic(t, [DeleteRecordsPartition(n, at)]) for t, n, at in wanted]
+    answer = await client.ask(DeleteRecordsRequest(topics, 5000), 2)
+    return sorted(
+        (topic.name, row.low_watermark, row.error_code)
+        for topic in answer.topics
+        for row in topic.partitions
+    )
+
+
+async def alter(client: ScriptedClient, *wanted: tuple[str, int, str]) -> Codes:
+    """Topic, partition, error."""
+    dirs = [AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(t, [n])]) for t, n, path in wanted]
+    answer = await client.ask(AlterReplicaLogDirsRequest(dirs), 2)
+    return sorted(
+        (topic.topic_name, row.partition_index, row.error_code)
+        for topic in answer.results
+        for row in topic.partitions
+    )
+
+
+async def places(client: ScriptedClient, topic: str) -> dict[str, list[tuple[int, int, bool]]]:
+    """Size, lag, is future: by directory."""
+    request = DescribeLogDirsRequest([DescribableLogDirTopic(topic, [0])])
+    answer = await client.ask(request, 5)
+    return {
+        Path(row.log_dir).name: [
+            (one.partition_size, one.offset_lag, one.is_future_key)
+            for named in row.topics
+            for one in named.partitions
+        ]
+        for row in answer.results
+    }
+
+
+async def converse(broker: BrokerProcess, one: str, two: str) -> list[object]:
+    """What a broker with these two directories answers."""
+    heard: list[object] = []
+    async with connected(RealWorld(SkippingClock()), Endpoint(*broker.address)) as client:
+        policies = {"t": "delete", "both": "compact,delete", "kept": "compact", LONG: "delete"}
+        topics = [
+            CreatableTopic(name, 1, 1, configs=[CreatableTopicConfig("cleanup.policy", policy)])
+            for name, policy in policies.items()
+        ]
+        answer = await client.ask(CreateTopicsRequest(topics, timeout_ms=30_000), 7)
+        assert all(row.error_code == 0 for row in answer.topics)
+        await trio.sleep(2)  # Apache Kafka needs a moment until it leads them
+        now = int(RealWorld(SkippingClock()).clock.wall() * 1000)
+        data = [PartitionProduceData(0, batch(b"a", b"b", b"c", timestamp=now))]
+        produce = ProduceRequest(
+            acks=-1, timeout_ms=5000, topic_data=[TopicProduceData("t", partition_data=data)]
+        )
+        written = await client.ask(produce, 12)
+        assert written.responses[0].partition_responses[0].error_code == 0
+
+        heard.append(await delete(client, ("t", 0, 2), ("both", 0, 0), ("kept", 0, 0)))
+        heard.append(await delete(client, ("t", 0, 1), ("missing", 0, 0), ("both", 7, 0)))
+        heard.append(await delete(client, ("t", 0, 4)))
+        heard.append(await delete(client, ("t", 0, -2)))
+        heard.append(await delete(client, ("__consumer_offsets", 0, 0)))
+        heard.append(await delete(client, ("t", 0, 3), ("t", 0, -1)))
+
+        before = await places(client, "t")
+        heard.append(sorted(before.values()))
+        (here,) = (name for name, rows in before.items() if rows)
+        there = {Path(one).name: two, Path(two).name: one}[here]
+        heard.append(await alter(client, ("t", 0, f"{one}-other"), ("missing", 0, one)))
+        heard.append(await alter(client, ("t", 9, one), (LONG, 0, one)))
+        heard.append(await alter(client, ("t", 0, there)))
+        with trio.fail_after(60):
+            while [one[2] for one in (await places(client, "t"))[Path(there).name]] != [False]:
+                await trio.sleep(0.1)
+        heard.append(sorted((await places(client, "t")).values()))
+        heard.append(await alter(client, ("t", 0, there)))
+        heard.append(await delete(client, ("t", 0, 3)))
+    return heard
+
+
+async def test_the_same_requests_get_the_same_errors(tmp_path: Path) -> None:
+    heard: list[list[object]] = []
+    for name in ("ours", "theirs"):
+        one, two = str(tmp_path / name / "one"), str(tmp_path / name / "two")
+        command = {"command": apache_kafka_command} if name == "theirs" else {}
+        process = broker_process(tmp_path / name, f"log.dirs={one},{two}", **command)
+        broker = await trio.to_thread.run_sync(process.__enter__)
+        try:
+            heard.append(await converse(broker, one, two))
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(process.__exit__, None, None, None)
+
+    ours, theirs = heard
+    assert ours == theirs
