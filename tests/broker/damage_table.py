@@ -425,7 +425,7 @@ ignored`. A directory with the name of a partition is foreign if it has files bu
 partition. Files named `*.tmp`, `*.deleted` and `*.cleaned` in a partition are left from an
 interrupted change and are removed. Directories that end with `-delete` are removed after
 `log.segment.delete.delay.ms`. Those that end with `-stray` stay until you remove them.
-A directory that ends with `-future` is the copy of a replica that moves here from another directory.
+A directory that ends with `-future` is the copy of a replica that moves here from another one.
 
 ## The metadata log
 

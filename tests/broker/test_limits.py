@@ -160,6 +160,7 @@ async def test_how_far_a_timestamp_may_be_from_now(
     world.universe.latency = 0.0  # the broker's now is the client's
     async with served_broker(world) as served:
         await served.create_topic("t", configs={setting: "100000"})
+        await trio.sleep(0.001 - world.clock.wall() % 0.001 + 1e-5)  # a millisecond has just begun
         now_ms = int(world.clock.wall() * 1000)
         records = batch(b"v", timestamp=now_ms + way * (100_000 + more))
         answer = await produce(served, "t", records)
