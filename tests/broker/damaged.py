@@ -115,6 +115,9 @@ def written(*, clean: bool) -> Mapping[str, bytes]:
         found.update(files_in(universe.machine("broker")))
 
     run_simulated(main, 0)
+    if not clean:
+        # The kill came before the last snapshot, whenever the seed has it written.
+        del found[max(path for path in found if path.endswith(".checkpoint") and "/0" in path)]
     of_txn = sample("txn")["txn-0"]
     for path in [path for path in found if path.startswith("txn-0/0000")]:
         del found[path]

@@ -48,6 +48,7 @@ CALLS: Final = {
     "create_slow": "create",
     "open": "open",
     "rename": "rename",
+    "move": "rename",
     "directory": "directory",
     "lock": "lock",
     "unlink": "unlink",
@@ -65,7 +66,7 @@ CALLS: Final = {
 }
 # Its failure is an answer to the request that asked, and no reason to stop.
 HARMLESS: Final = {"space"}
-CANNOT_FAIL: Final = {"path", "exists", "resize", "size", "lease", "leased", "close"}
+CANNOT_FAIL: Final = {"exists", "resize", "size", "lease", "leased", "close"}
 FULL: Final = {"append", "create", "directory", "rename", "reserve"}
 
 

@@ -49,7 +49,7 @@ def message_fits(buffer: Buffer, position: int) -> bool:
 
     A batch with a damaged magic must not be taken for a message: a reader would pass over it.
     """
-    length = _SIZE.unpack_from(buffer, position + 8)[0]
+    (length,) = _SIZE.unpack_from(buffer, position + 8)
     left: int = length - SMALLEST_MESSAGE - 8 * buffer[position + MAGIC_AT]  # of key and value
     at = position + _HEAD.size + 8 * buffer[position + MAGIC_AT]
     for _ in range(2):

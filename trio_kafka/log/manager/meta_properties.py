@@ -61,20 +61,25 @@ def decode(content: bytes) -> MetaProperties:
         if not separator:
             raise ValueError(f"line {number} is {line[:60]!r}, want name=value")
         values[key.strip()] = value.strip().replace("\\", "")
-    for name in ("version", "node.id", "cluster.id"):
-        if name not in values:
-            raise ValueError(f"{name} is missing")
-    if values["version"] != "1":
-        raise ValueError(f"version is {values['version']!r}, want 1")
+    # In this order: another version may have other names.
+    if (version := _value(values, "version")) != "1":
+        raise ValueError(f"version is {version!r}, want 1")
+    node = _value(values, "node.id")
     try:
-        node_id = NodeId(int(values["node.id"]))
+        node_id = NodeId(int(node))
     except ValueError:
-        raise ValueError(f"node.id is {values['node.id']!r}, want a number") from None
+        raise ValueError(f"node.id is {node!r}, want a number") from None
     return MetaProperties(
         node_id=node_id,
-        cluster_id=values["cluster.id"],
+        cluster_id=_value(values, "cluster.id"),
         directory_id=values.get("directory.id"),
     )
+
+
+def _value(values: dict[str, str], name: str) -> str:
+    if name not in values:
+        raise ValueError(f"{name} is missing")
+    return values[name]
 
 
 def _refused(directory: Directory, found: str) -> LogDirError:
