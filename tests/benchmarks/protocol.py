@@ -78,10 +78,10 @@ def produce_error(topic: str, answer: memoryview) -> int:
     return 0
 
 
-def fetch_request(topic: str, offset: int, size: int) -> bytes:
-    """Fetch 4 of partition 0: at least one byte, at most `size`, waiting for 500 ms."""
+def fetch_request(topic: str, offset: int, size: int, partition: int = 0) -> bytes:
+    """Fetch 4 of one partition: at least one byte, at most `size`, waiting for 500 ms."""
     head = struct.pack(">iiiibi", -1, 500, 1, size, 0, 1) + string(topic)
-    return frame(FETCH, 4, head + struct.pack(">iiqi", 1, 0, offset, size))
+    return frame(FETCH, 4, head + struct.pack(">iiqi", 1, partition, offset, size))
 
 
 def fetch_answer(topic: str, answer: memoryview) -> tuple[int, int, int]:
