@@ -25,9 +25,9 @@ from trio_kafka.world.clock import EPOCH
 SETTINGS = {"num.partitions": "2", "socket.request.max.bytes": "1048576"}
 ROUNDS = 1700
 EXPECTED = {  # errors that some request must have had, for the test to be worth its name
-    "CORRUPT_MESSAGE",
     "INVALID_CONFIG",
     "INVALID_PARTITIONS",
+    "INVALID_RECORD",
     "INVALID_REQUEST",
     "INVALID_TOPIC_EXCEPTION",
     "INVALID_UPDATE_VERSION",

@@ -3,7 +3,9 @@ import pytest
 from tests.log.kit import content_of, fill, sample
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.files.checkpoints import (
+    CLEANER_OFFSETS,
     RECOVERY_POINTS,
+    START_OFFSETS,
     checkpoint_text,
     read_file,
     read_lines,
@@ -43,11 +45,13 @@ async def test_no_file_is_no_offsets(autojump_clock, world):
     assert await read_file(root, "c") is None
 
 
-async def test_an_empty_file_of_kafka_is_no_offsets(autojump_clock, world):
+async def test_only_an_empty_file_of_the_cleaner_is_no_offsets(autojump_clock, world):
     root = world.directory("/data", create=True)
-    await fill(root, {"c": b""})
+    await fill(root, {CLEANER_OFFSETS: b"", START_OFFSETS: b""})
 
-    assert await read_offsets(root, "c") == {}
+    assert await read_offsets(root, CLEANER_OFFSETS) == {}
+    with pytest.raises(LogDirError, match="line 1"):
+        await read_offsets(root, START_OFFSETS)
 
 
 @pytest.mark.parametrize(

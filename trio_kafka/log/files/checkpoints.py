@@ -124,9 +124,9 @@ def checkpoint_text(rows: Iterable[tuple[object, ...]]) -> bytes:
 async def read_offsets(directory: Directory, name: str) -> dict[TopicPartition, int]:
     """Read a checkpoint of `topic partition offset` lines. Raises LogDirError.
 
-    Kafka makes an empty file before it has anything to write.
+    Kafka makes an empty CLEANER_OFFSETS, and fills it when it has first compacted a log.
     """
-    rows = await read_lines(directory, name, 3, may_be_empty=True)
+    rows = await read_lines(directory, name, 3, may_be_empty=name == CLEANER_OFFSETS)
     return {TopicPartition(topic, int(number)): int(offset) for topic, number, offset in rows}
 
 
