@@ -1,12 +1,13 @@
 """A small file system of its own for a broker process: it can be full, and become read-only.
 
-The file system is in memory, in a mount namespace that ends with the block. It needs no rights of
-an administrator, but user namespaces.
+The file system is in memory, in a mount namespace that ends with the block. It needs user
+namespaces, or the rights of an administrator.
 """
 
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from trio_kafka.attributes import frozen
@@ -36,16 +37,26 @@ class SmallDisk:
         return done.stdout
 
     def _enter(self) -> list[str]:
-        return ["nsenter", "-t", str(self.holder), "-U", "-m", "--preserve-credentials"]
+        user = ["-U", "--preserve-credentials"] if "-r" in namespaces() else []
+        return ["nsenter", "-t", str(self.holder), *user, "-m"]
+
+
+@cache
+def namespaces() -> tuple[str, ...]:
+    """Return the options of `unshare` that this machine allows; none if it allows no mounts."""
+    for options in (("-r", "-m"), ("-m",)):
+        try:
+            done = subprocess.run(["unshare", *options, "true"], check=False, capture_output=True)
+        except FileNotFoundError:
+            return ()
+        if done.returncode == 0:
+            return options
+    return ()
 
 
 def can_mount() -> bool:
-    """Return whether this machine lets a user mount file systems in a namespace."""
-    try:
-        done = subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True)
-    except FileNotFoundError:
-        return False
-    return done.returncode == 0
+    """Return whether this machine lets this user mount file systems in a namespace."""
+    return bool(namespaces())
 
 
 @contextmanager
@@ -54,7 +65,9 @@ def small_disk(path: Path, options: str) -> Iterator[SmallDisk]:
     path.mkdir()
     script = f'mount -t tmpfs -o {options} tmpfs "$1" && echo mounted && exec sleep 3600'
     holder = subprocess.Popen(
-        ["unshare", "-rm", "sh", "-c", script, "sh", str(path)], stdout=subprocess.PIPE, text=True
+        ["unshare", *namespaces(), "sh", "-c", script, "sh", str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     with holder:
         assert holder.stdout is not None
