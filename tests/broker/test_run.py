@@ -16,8 +16,8 @@ def files(monkeypatch: pytest.MonkeyPatch) -> list[SimulatedFile]:
     found: list[SimulatedFile] = []
     make = SimulatedFile.__init__
 
-    def note(file: SimulatedFile, *arguments) -> None:
-        make(file, *arguments)
+    def note(file: SimulatedFile, *arguments, **named) -> None:
+        make(file, *arguments, **named)
         found.append(file)
 
     monkeypatch.setattr(SimulatedFile, "__init__", note)

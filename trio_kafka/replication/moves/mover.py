@@ -76,7 +76,7 @@ class Mover:
         """Move, and try again after errors that pass. A damaged batch fails the move."""
         while self.goes_on() and self.state != "done":
             try:
-                await self._take_cleaned_offset()
+                await self._forget_cleaned_offset()
                 await self._move()
             except LogDirError as error:
                 self._fail(error)
@@ -92,19 +92,28 @@ class Mover:
                 _logger.warning("move delayed", partition=str(self.partition.at), reason=str(error))
                 await trio.sleep(BACKOFF_S)
 
+    async def _forget_cleaned_offset(self) -> None:
+        """Claim nothing of what is not in the future log yet, as another log may have been here."""
+        await sync(self.future)  # the first one forgets what was there before
+        known = self.directory.cleaned(self.partition.at)
+        if known is not None and known > self.future.end_offset:
+            await self._write_cleaned_offset(self.future.end_offset)
+
     async def _take_cleaned_offset(self) -> None:
-        """Let the target know how far the log was compacted: a start takes other gaps for holes."""
+        """Let the target know how far the log was compacted, as a start takes other gaps for holes.
+
+        Only once the copy is durable: until then a gap may be a hole.
+        """
         source = self.logs.directory_of(self.partition.at)
         cleaned = None if source is None else source.cleaned(self.partition.at)
         if cleaned is None:
             await trio.lowlevel.checkpoint()
             return
-        known = self.directory.cleaned(self.partition.at)
-        await sync(self.future)  # the first one forgets what was there before
+        await self._write_cleaned_offset(min(cleaned, self.future.recovery_point))
+
+    async def _write_cleaned_offset(self, offset: int) -> None:
         try:
-            await self.directory.write_cleaned(
-                self.future, cleaned if known is None else min(known, cleaned)
-            )
+            await self.directory.write_cleaned(self.future, offset)
         except OSError as error:
             self.directory.fail(error)
             raise LogDirError(self.directory.path, str(error)) from error
@@ -127,6 +136,7 @@ class Mover:
         """Complete a move that is close to the end. False: there is more to copy."""
         self.state = "syncing"
         await sync(self.future)
+        await self._take_cleaned_offset()
         if not self._is_assigned:
             await self.assign(self.partition, self.directory)
             self._is_assigned = True
