@@ -166,6 +166,7 @@ async def test_one_that_is_led_elsewhere_while_it_is_loaded_does_not_begin(
     async with served_broker(world) as served:
         await serve(served)
         await commit(served, "g", "t", 0, 7)
+    world.universe.nowait = False  # what the life before wrote is read in threads
     async with served_broker(world) as served:
         groups = served.broker.groups
         shard = groups.shard_of("g")

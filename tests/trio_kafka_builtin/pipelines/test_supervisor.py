@@ -20,10 +20,11 @@ async def test_children_run_from_when_the_broker_serves_until_its_stop_begins(
     autojump_clock: MockClock,
 ) -> None:
     seen = list[tuple[str, str]]()
-    world = simulated_world()
+    world, entered = simulated_world(), trio.Event()
 
     async def look(process: SimulatedProcess) -> int:
         process.catches_terminate = True
+        await entered.wait()
         seen.append(states())
         await process.terminated.wait()
         seen.append(states())
@@ -34,6 +35,7 @@ async def test_children_run_from_when_the_broker_serves_until_its_stop_begins(
 
     files = {"a.toml": 'command = ["look"]'}
     async with running_pipelines({"look": look}, files, world) as it:
+        entered.set()
         await it.until("a", "running")
 
     assert seen == [("running", "ready"), ("shutting down", "ready")]
