@@ -37,3 +37,11 @@ def test_a_consumer_group_of_the_new_protocol_is_described(kafka):
         assert group.members[0].partitions == (("orders", 0), ("orders", 1), ("orders", 2))
     finally:
         client.close()
+
+
+def test_groups_are_listed_once_their_coordinators_are_loaded(kafka):
+    rule = {"api": "ListGroups", "client_id": "trio-kafka-testing", "times": 2}
+    with kafka.fault(error="COORDINATOR_LOAD_IN_PROGRESS", **rule) as fault:
+        assert kafka.group("g").state == "Dead"
+
+    assert fault.hits == 2

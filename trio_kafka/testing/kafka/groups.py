@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import trio
+
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.errors import DecodeError
@@ -13,7 +15,7 @@ from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribedGroupMember,
     DescribeGroupsRequest,
 )
-from trio_kafka.protocol.messages.k16_list_groups import ListGroupsRequest
+from trio_kafka.protocol.messages.k16_list_groups import ListedGroup, ListGroupsRequest
 from trio_kafka.protocol.messages.k42_delete_groups import DeleteGroupsRequest
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -26,21 +28,20 @@ from trio_kafka.testing.running import HasParts
 
 DEAD = "Dead"
 _CONSUMER = "consumer"
+_LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+_LOADING_S = 30.0
+_PAUSE_S = 0.01
 
 
 async def list_groups(broker: HasParts) -> list[Group]:
     """Return all groups, sorted by id. Raises KafkaError."""
-    answer = await ask(broker, ListGroupsRequest())
-    check(answer.error_code, "ListGroups")
-    listed = sorted(answer.groups, key=lambda one: one.group_id)
+    listed = sorted(await _listed(broker), key=lambda one: one.group_id)
     return [await _describe(broker, one.group_id, one.group_type.lower()) for one in listed]
 
 
 async def describe_group(broker: HasParts, group_id: str) -> Group:
     """Return a group; one that does not exist is Dead and empty. Raises KafkaError."""
-    answer = await ask(broker, ListGroupsRequest())
-    check(answer.error_code, "ListGroups")
-    types = {one.group_id: one.group_type.lower() for one in answer.groups}
+    types = {one.group_id: one.group_type.lower() for one in await _listed(broker)}
     if group_id not in types:
         return Group(group_id=group_id, state=DEAD)
     return await _describe(broker, group_id, types[group_id])
@@ -50,6 +51,18 @@ async def delete_group(broker: HasParts, group_id: str) -> None:
     """Delete a group without members, with its offsets. Raises KafkaError."""
     (done,) = (await ask(broker, DeleteGroupsRequest([group_id]))).results
     check(done.error_code, group_id)
+
+
+async def _listed(broker: HasParts) -> Sequence[ListedGroup]:
+    """List the groups once all coordinators are loaded. Raises KafkaError."""
+    ends = trio.current_time() + _LOADING_S
+    answer = await ask(broker, ListGroupsRequest())
+    while answer.error_code == _LOADING and trio.current_time() < ends:
+        await trio.sleep(_PAUSE_S)
+        answer = await ask(broker, ListGroupsRequest())
+    check(answer.error_code, "ListGroups")
+    groups: Sequence[ListedGroup] = answer.groups
+    return groups
 
 
 async def _describe(broker: HasParts, group_id: str, group_type: str) -> Group:
