@@ -162,10 +162,17 @@ class Mover:
             if not self.goes_on() or future.end_offset != log.end_offset:
                 return False
             self.copying.hand_over()
+            future.busy = True
             self.logs.promote(self.partition.at)
             self.partition.replace_log(future)
         finally:
             log.busy = False
+        try:
+            # A power loss may bring both old names back, and with them the log as it was. So
+            # nothing is appended before the new name is durable.
+            await self.directory.sync_names()
+        finally:
+            future.busy = False
         if future.durable_end < future.end_offset:
             future.wants_sync(future)
         path = self.directory.path
