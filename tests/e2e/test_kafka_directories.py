@@ -1,10 +1,11 @@
 """Apache Kafka and this broker take over each other's data directories, in turn."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from tests.benchmarks.brokers import apache_kafka_command
 from tests.e2e.clients import new_topic, read, settings, values_of
@@ -14,6 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ROLLS = "log.roll.ms=500"
 TIMEOUT_S = 30
+STARTING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 
 
 @pytest.fixture(autouse=True)
@@ -32,15 +34,26 @@ def add(broker: BrokerProcess, topic: str, values: list[bytes], codec: str) -> N
     consumer = Consumer(settings(broker, group_id="g", enable_auto_commit=False))
     at = TopicPartition(topic, 0)
     _, at.offset = consumer.get_watermark_offsets(at, timeout=TIMEOUT_S)
+    committed(broker, topic)  # the coordinator serves
     consumer.commit(offsets=[at], asynchronous=False)
     consumer.close()
 
 
 def committed(broker: BrokerProcess, topic: str) -> int:
+    """The committed offset of the group, once its coordinator serves."""
     consumer = Consumer(settings(broker, group_id="g"))
-    (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_S)
-    consumer.close()
-    return int(found.offset)
+    ends = time.monotonic() + TIMEOUT_S
+    try:
+        while True:
+            try:
+                (found,) = consumer.committed([TopicPartition(topic, 0)], timeout=TIMEOUT_S)
+                return int(found.offset)
+            except KafkaException as error:
+                if not error.args[0].retriable() and error.args[0].code() not in STARTING:
+                    raise
+                assert time.monotonic() < ends
+    finally:
+        consumer.close()
 
 
 def numbered(first: int) -> list[bytes]:
