@@ -1,4 +1,4 @@
-"""What a broker answers to produced batches, good and hostile, and what it stores.
+"""Record the answers of a broker to produced batches, good and hostile, and its stored batches.
 
     python -m tests.apis.record_rules     record what Apache Kafka 4.4 does, into `data/`
 
@@ -72,7 +72,7 @@ class Talk:
         return int(answer.topics[0].partitions[0].offset)
 
     async def run(self, number: int, asked: Case) -> list[str]:
-        """What is answered to the batches of a case, and what is stored then."""
+        """Return the answers to the batches of a case, and the stored batches."""
         topic = f"rule-{number}"
         await self.create(topic, asked.configs)
         lines = []
@@ -96,7 +96,7 @@ class Talk:
         return (await self.ask(request, version)).responses[0].partitions[0]
 
     async def read_zstd(self) -> Answers:
-        """What versions of Fetch say to topics with batches of zstd."""
+        """Return the answers of Fetch versions for topics with zstd batches."""
         found: Answers = {}
         for target in ("zstd", "producer"):
             topic = f"read-{target}"

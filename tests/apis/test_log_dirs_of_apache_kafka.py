@@ -80,7 +80,7 @@ async def places(client: ScriptedClient, topic: str) -> dict[str, list[tuple[int
 
 
 async def converse(broker: BrokerProcess, one: str, two: str) -> list[object]:
-    """What a broker with these two directories answers."""
+    """Return the answers of a broker with these two directories."""
     heard: list[object] = []
     async with connected(RealWorld(SkippingClock()), Endpoint(*broker.address)) as client:
         policies = {"t": "delete", "both": "compact,delete", "kept": "compact", LONG: "delete"}

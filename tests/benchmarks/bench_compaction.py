@@ -1,4 +1,4 @@
-"""What compaction costs: both passes over a log that is all dirty, one by one and as vectors.
+"""Cost of compaction: both passes over a fully dirty log, record by record and as vectors.
 
     python -m tests.benchmarks.bench_compaction [--records N]
 

@@ -199,7 +199,7 @@ async def test_what_a_topic_may_be(
 async def test_max_decompressed_message_bytes(
     autojump_clock: MockClock, reason: str, more: int, fits: bool
 ) -> None:
-    """Of each record of a compressed batch that is unpacked: for another codec, or for its keys."""
+    """Limit of each record of a batch that is decompressed for another codec or for its keys."""
     size = len(batch(bytes(1000))) - HEADER_SIZE - 2  # without its length
     given = {"compression.type": "lz4", "cleanup.policy": "compact"}[reason]
     configs = {reason: given, "max.decompressed.message.bytes": str(size)}

@@ -27,7 +27,7 @@ def ask(broker: BrokerProcess, tool: str, *arguments: str) -> str:
 
 
 def log_dirs(broker: BrokerProcess, *arguments: str) -> dict[str, dict]:
-    """What kafka-log-dirs says, by directory."""
+    """Return the output of kafka-log-dirs by directory."""
     printed = ask(broker, "LogDirsCommand", "--describe", *arguments)
     (line,) = (line for line in printed.splitlines() if line.startswith("{"))
     (one,) = json.loads(line)["brokers"]

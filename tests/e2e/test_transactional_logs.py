@@ -63,7 +63,7 @@ def write(broker: BrokerProcess, topic: str) -> list[Producer]:
 
 
 async def ask(address: Address, topic: str) -> list[Any]:
-    """What is read at each offset, with either isolation, and the ends of the log."""
+    """Return the records read at each offset, with either isolation, and the ends of the log."""
     answers: list[Any] = []
     async with connected(RealWorld(), Endpoint(*address)) as client:
         for level, version in ((0, 12), (1, 4), (1, 12)):

@@ -49,7 +49,7 @@ def extract(archive: str, target: Path) -> Path:
 
 
 def expected(archive: str) -> str:
-    """What Kafka's DumpLogSegments prints of an archive."""
+    """Return the output of Kafka's DumpLogSegments for an archive."""
     raft = ROOT / "raft" / "data" / f"{archive}.txt.gz"
     if raft.exists():
         return gzip.decompress(raft.read_bytes()).decode()

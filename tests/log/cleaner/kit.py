@@ -207,7 +207,7 @@ def header_of(batch: bytes) -> BatchHeader:
 
 @define(kw_only=True)
 class Model:
-    """What cleaning leaves, by rules that look at the whole log at once."""
+    """Return the records that cleaning leaves, by rules that look at the whole log at once."""
 
     first_dirty: int
     upper_bound: int

@@ -1,4 +1,4 @@
-"""What only vectors have: windows, errors of one batch among many. `test_rows` compares results."""
+"""Properties of vectors: windows, errors of one batch among many. `test_rows` compares results."""
 
 import pytest
 

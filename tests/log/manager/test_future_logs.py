@@ -43,7 +43,7 @@ async def moving(world, *, behind: int = 0) -> LogManager:
 async def next_life(
     world, logs: LogManager, wanted: str | None = None, topic_id: TopicId | None = TOPIC_ID
 ) -> LogManager:
-    """As after kill -9. wanted: id of the directory that the metadata name."""
+    """Load as after kill -9. wanted: id of the directory that the metadata name."""
     logs.abandon()
     again = LogManager(world, ["/a", "/b"], Node("broker", "broker"))
     await again.open()
@@ -54,7 +54,7 @@ async def next_life(
 
 
 def names(world, path: str) -> list[str]:
-    """Of partitions' directories, with their marks."""
+    """Return the names of partitions' directories, with their marks."""
     found = [name for name in world.directory(path).names() if name.startswith("t-0")]
     return [name[:3] + (name[name.rindex("-") :] if "." in name else "") for name in found]
 
@@ -170,7 +170,7 @@ async def test_one_that_lacks_the_beginning_is_not_promoted(world, autojump_cloc
 
 
 async def test_one_whose_log_is_gone_is_promoted(world, autojump_clock) -> None:
-    """As if the rename of the log to a deleted one had outlived a crash, and the other not."""
+    """Act as if a crash had kept the rename of the log to a deleted one, and not the other one."""
     logs = await moving(world)
     logs.delete(T0)
 
