@@ -35,6 +35,7 @@ def test_what_was_acknowledged_outlives_every_power_loss(size: Size) -> None:
     assert sum(ledger.deleted for ledger in ledgers) > seeds
 
 
+@pytest.mark.timeout(3000)  # of the long form
 def test_compaction_deletions_and_moves_lose_nothing_at_a_power_loss(size: Size) -> None:
     seeds = size(4, 200)
 
