@@ -25,6 +25,7 @@ from trio_kafka.world.real import RealWorld
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 WAIT_S = 30
+RECORDS = 4  # of a transaction
 SEGMENT = "1500"  # bytes: two batches
 STEPS = (
     *(("one", "commit"), ("two", "abort"), ("", ""), ("three", "open"), ("one", "abort")),
@@ -54,12 +55,23 @@ def write(broker: BrokerProcess, topic: str) -> list[Producer]:
                 producer.init_transactions(WAIT_S)
         if name:
             producer.begin_transaction()
-        produce(producer, topic, [b"%s %d" % (outcome.encode(), n) * 20 for n in range(4)])
+        produce(producer, topic, [b"%s %d" % (outcome.encode(), n) * 20 for n in range(RECORDS)])
         if outcome == "commit":
             producer.commit_transaction(WAIT_S)
         elif outcome == "abort":
             producer.abort_transaction(WAIT_S)
     return list(producers.values())
+
+
+async def wait_for_markers(address: Address, topic: str) -> None:
+    """Wait for the last marker: Kafka writes it after it has answered."""
+    end = sum(RECORDS + (outcome in {"commit", "abort"}) for _, outcome in STEPS)
+    partition = ListOffsetsPartition(0, timestamp=-1)
+    asked = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(topic, [partition])])
+    async with connected(RealWorld(), Endpoint(*address)) as client:
+        with trio.fail_after(WAIT_S):
+            while (await client.ask(asked, 7)).topics[0].partitions[0].offset < end:
+                pass
 
 
 async def ask(address: Address, topic: str) -> list[Any]:
@@ -85,11 +97,11 @@ async def ask(address: Address, topic: str) -> list[Any]:
                         if one.first_offset < answer.last_stable_offset
                     ]
                 answers.append((level, version, offset, answer))
-            for time in (-1, -2):
-                partition = ListOffsetsPartition(0, timestamp=time)
+            for timestamp in (-1, -2):
+                partition = ListOffsetsPartition(0, timestamp=timestamp)
                 asked = ListOffsetsTopic(topic, [partition])
                 answer = await client.ask(ListOffsetsRequest(-1, level, [asked]), 7)
-                answers.append((level, time, answer.topics[0].partitions[0].offset))
+                answers.append((level, timestamp, answer.topics[0].partitions[0].offset))
     return answers
 
 
@@ -102,6 +114,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     with broker_process(directory, command=apache_kafka_command) as kafka:
         topic = new_topic(kafka, internal_segment_bytes=SEGMENT)
         producers = write(kafka, topic)
+        trio.run(wait_for_markers, kafka.address, topic)
         answers = trio.run(ask, kafka.address, topic)
         kafka.stop()
     del producers  # not before: one that goes aborts its transaction
