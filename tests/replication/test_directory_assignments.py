@@ -22,7 +22,7 @@ NUMBERS = count()
 
 
 class Reports(list[Mapping[Replica, bytes]]):
-    """What the controller was told; it refuses the first `refusals`."""
+    """Assignments sent to the controller, which rejects the first `refusals`."""
 
     refusals = 0
 

@@ -197,7 +197,7 @@ async def test_one_whose_log_may_be_in_an_offline_directory_stays(world, autojum
 async def test_of_two_with_the_name_the_one_that_the_metadata_name_counts(
     world, autojump_clock, wanted: str, path: str
 ) -> None:
-    """As if only one of the two renames had outlived a crash."""
+    """Act as if only one of the two renames had outlived a crash."""
     logs = await moving(world)
     there = logs.directories[1].root
     (name,) = (one for one in there.names() if one.endswith("-future"))

@@ -28,7 +28,7 @@ LARGEST_OFFSET: Final = (1 << 63) - 1
 
 @frozen(kw_only=True)
 class Selection:
-    """What is shown of a segment. most: characters of a key or value, None: all."""
+    """Options of a dump of a segment. most: characters of a key or value, None: all."""
 
     records: bool = False
     decoder: str = "auto"

@@ -1,4 +1,4 @@
-"""Which part of a log can be compacted, and whether it should be compacted now.
+"""Selection of logs: the part that can be compacted, and whether it is due.
 
 The dirty part begins where the last run ended. Nothing is compacted in the active segment, above
 the last stable offset, or in segments with a record younger than `min.compaction.lag.ms`. A log is

@@ -1,4 +1,4 @@
-"""Which logs are being compacted, which may not be, and which cannot be.
+"""States of logs for the cleaner: being compacted, paused, set aside as uncleanable.
 
 A log that is paused is not compacted; a run in progress is cancelled. A log whose run failed for
 damage is set aside until the broker starts again, or the partition is deleted or moved.
