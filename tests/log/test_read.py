@@ -196,10 +196,10 @@ async def test_a_search_is_made_again_where_the_log_was_cut_meanwhile(autojump_c
     log, searches = filled(world), []
 
     def search():
-        searches.append(log.cuts)
+        searches.append(log.writer.generation)
         yield ReadBytes(log.segments.first.file, 0, 1, 1)
         if len(searches) == 1:
-            log.cuts += 1
+            log.writer.begin_generation()
         return len(searches)
 
     assert await perform_in_threads(log, search) == 2

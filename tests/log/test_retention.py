@@ -146,7 +146,7 @@ async def test_the_start_offset_stays_written_down_until_the_names_are_gone(auto
     seen = []
 
     async def watch():
-        while not log.deleting:
+        while log.writer.change != "removal":
             await trio.sleep(0.00001)
         await one.write_start_offsets()
         seen.append(await read_file(one.root, START_OFFSETS))

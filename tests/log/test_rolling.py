@@ -83,7 +83,7 @@ async def test_the_end_of_a_log_may_skip_offsets(world, autojump_clock) -> None:
     log = new_log(world)
     append(log, batch(2))
 
-    async with log.writing:
+    async with log.writer.turn("roll"):
         await skip_in_thread(log, 50)
 
     assert log.end_offset == 50

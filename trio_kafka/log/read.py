@@ -57,19 +57,19 @@ async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
     discarded then, and `make` begins the search again. Raises KafkaError, LogDirError.
     """
     while True:
-        cuts = log.cuts
+        generation = log.writer.generation
         if log.failed or log.closed:
             log.refuse()
         try:
             result = await run_in_threads(make())
         except OSError as error:
-            if cuts == log.cuts:
+            if generation == log.writer.generation:
                 log.fail(error)
         except KafkaError:
-            if cuts == log.cuts:
+            if generation == log.writer.generation:
                 raise
         else:
-            if cuts == log.cuts:
+            if generation == log.writer.generation:
                 return result
 
 

@@ -71,7 +71,10 @@ class Store:
     size_since_snapshot: int = 0
 
     def append(self, batch: bytes) -> BatchHeader:
-        """Append one batch. KafkaError(RECORD_LIST_TOO_LARGE), LogDirError."""
+        """Append one batch, once `log.writer` does not block appends.
+
+        KafkaError(RECORD_LIST_TOO_LARGE), LogDirError.
+        """
         view = memoryview(batch)
         headers = [header for _, header in iterate_headers(view)]
         append_as_follower(self.log, view, headers)

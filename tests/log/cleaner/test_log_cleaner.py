@@ -194,7 +194,7 @@ async def test_a_change_of_settings_restarts_a_run(autojump_clock, world):
         nursery.cancel_scope.cancel()
 
     assert log.size < before / 2
-    assert log.upkeep is None
+    assert log.writer.claim is None
 
 
 async def test_an_idle_cleaner_looks_less_often_until_a_log_changes(autojump_clock, world):

@@ -29,6 +29,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.retention import REMOVAL
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import UNBOUND, YieldPoint
 from trio_kafka.world.protocols import Directory
@@ -43,7 +44,7 @@ def _own_start(log: Log) -> int | None:
 
     While segments are removed it is always returned, as their names may vanish in any order.
     """
-    own = log.deleting or log.start_offset > log.segments.first.base_offset
+    own = log.writer.change == REMOVAL or log.start_offset > log.segments.first.base_offset
     return log.start_offset if own else None
 
 
