@@ -263,3 +263,17 @@ async def test_a_log_lives_on_a_real_disk():
 
         assert offsets(await read_all(again)) == list(range(150))
         again.abandon()
+
+
+async def test_a_follower_refuses_batches_that_exceed_a_segment_together(autojump_clock, world):
+    log = new_log(world, segment_bytes=200)
+    content = batch(size=50) + batch(size=50, base_offset=1)
+
+    with pytest.raises(KafkaError) as caught:
+        append_as_follower(log, memoryview(content), headers(content))
+
+    assert caught.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert log.end_offset == 0
+    half = batch(size=50)
+    append_as_follower(log, memoryview(half), headers(half))
+    assert log.end_offset == 1

@@ -100,9 +100,11 @@ async def append_in_thread(
 def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
     """Write batches that have the offsets and epochs of their leader, in the loop.
 
-    Raises KafkaError(OFFSET_OUT_OF_RANGE) for offsets that do not ascend from the end of the log;
+    Raises KafkaError: OFFSET_OUT_OF_RANGE for offsets that do not ascend from the end of the log,
+    RECORD_LIST_TOO_LARGE for more bytes than a segment may have (Source: UnifiedLog.append);
     LogDirError.
     """
+    check_segment_size(len(records), log.config)
     expected = log.end_offset
     for header in headers:
         if header.base_offset < expected:
@@ -258,6 +260,11 @@ def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) ->
         if header.length + LENGTH_END > config.max_message_bytes:
             found = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+    check_segment_size(size, config)
+
+
+def check_segment_size(size: int, config: LogConfig) -> None:
+    """Raise KafkaError(RECORD_LIST_TOO_LARGE) for batches that exceed a segment together."""
     if size > config.segment_bytes:
         found = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)

@@ -48,6 +48,7 @@ class Log:
     failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: run `sync` soon.
     writer: the changes in progress.
+    compacted_until: offset below which compaction may have left gaps, whatever the policy is now.
     lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
         sync of new ones. Afterwards no checkpoint claims too much.
     """
@@ -83,6 +84,7 @@ class Log:
         self.on_durable: Callable[[], None] = _ignore
         self.lower_checkpoints: Callable[..., Awaitable[None]] = _lower_none
         self.closed = False
+        self.compacted_until = 0
         self.writer = LogWriter(str(partition))
         self.wall = world.clock.wall
         self.last_sync_ms = self.now_ms()

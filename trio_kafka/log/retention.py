@@ -40,7 +40,7 @@ async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
 async def _by_time(log: Log, now_ms: int) -> int:
     """Return the offset below which all segments are too old.
 
-    A segment without timestamps is as old as this process has known it.
+    A segment without timestamps is as old as its file. Source: LogSegment.largestTimestamp.
     """
     keep_ms = log.config.retention_ms
     offset = log.segments.first.base_offset
@@ -48,7 +48,12 @@ async def _by_time(log: Log, now_ms: int) -> int:
         return offset
     for number, segment in enumerate(log.segments):
         await perform_in_threads(log, segment.load_timestamps)
-        time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
+        time = segment.max_timestamp
+        if time < 0:
+            try:
+                time = segment.modified_ms()
+            except OSError as error:
+                log.fail(error)
         # A sealed segment is empty if compaction left no record in it.
         empty = not segment.size and segment is log.segments.active
         if empty or now_ms - time <= keep_ms:

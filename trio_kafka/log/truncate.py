@@ -63,6 +63,7 @@ async def _cut(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
+    log.compacted_until = min(log.compacted_until, offset)
     await log.lower_checkpoints(log, cut=offset)
     for segment in reversed(log.segments):
         if segment.base_offset < offset or len(log.segments) == 1:
@@ -111,6 +112,7 @@ async def _restart(log: Log, offset: int) -> None:
     log.start_offset = log.end_offset = log.recovery_point = offset
     log.flush_end = offset
     log.high_watermark = offset
+    log.compacted_until = 0
     await log.lower_checkpoints(log)
     await sync_names(log.directory)
 

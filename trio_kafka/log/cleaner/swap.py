@@ -70,6 +70,7 @@ async def swap_in(
             await sync_new_files(log, job, group)
             async with log.writer.turn("swap"):
                 _check(log, old, end_offset)
+                log.compacted_until = max(log.compacted_until, end_offset)
                 await _swap(log, job, group, old)
             await _remove_old(log, old)
         except OSError as error:
@@ -101,6 +102,8 @@ async def _swap(log: Log, job: CleaningJob, group: CleanedGroup, old: Sequence[S
     new = await when_free_now(lambda: _open(log, job, group))
     new.created_ms = max(segment.created_ms for segment in old)
     try:
+        # Retention of records without timestamps goes by this. Source: Cleaner.cleanSegments.
+        new.file.set_modified_ms(max(segment.modified_ms() for segment in old))
         last_offset = await run_in_threads(_last_offset(new))
         await _commit(log, new, empty=not group.size)
     except BaseException:

@@ -163,6 +163,10 @@ class LogDirectory:
         """Add a log."""
         (self.futures if is_future else self.logs)[log.partition] = log
         log.on_failure = self.fail
+        if CLEANER_OFFSETS in self._malformed:
+            log.compacted_until = _EVERYWHERE
+        elif not log.unsynced.new:  # else the checkpoint may be about a deleted log of that name
+            log.compacted_until = max(log.compacted_until, self.cleaned(log.partition) or 0)
         log.lower_checkpoints = self.lower_checkpoints
 
     def fail(self, error: LogDirError | OSError) -> None:
@@ -238,6 +242,7 @@ class LogDirectory:
             offsets = {at: one for at, one in cleaned.items() if at in here}
             if here.get(log.partition) is log:
                 offsets[log.partition] = offset
+            log.compacted_until = max(log.compacted_until, offset)
             await self._write_cleaned(offsets)
 
     async def _write_cleaned(self, offsets: dict[TopicPartition, int]) -> None:
