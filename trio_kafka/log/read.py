@@ -26,15 +26,14 @@ class FileSlice(NamedTuple):
     """Bytes of a segment's file that begin with the batch of `first_offset`.
 
     Valid until the next wait: the segment may be cut or removed then.
-    end_offset: where the segment ends. aborted: aborted transactions that have records in these
-        bytes, or markers; empty unless they were searched.
+    aborted: aborted transactions that may have records or markers in these bytes; empty unless
+        they were searched.
     """
 
     segment: Segment
     position: int
     size: int
     first_offset: int
-    end_offset: int
     aborted: tuple[AbortedTransaction, ...] = ()
 
     def lease(self) -> FileRange:
@@ -157,13 +156,12 @@ def find_slice(
     size = _size(first, limit, max_bytes, at_least_one)
     if not size:
         return None
-    found = FileSlice(segment, first.position, size, first.base_offset, segment_end)
-    if not with_aborted:
-        return found
-    # Of the segment that was read, which may begin above `offset`. Source: LocalLog.read.
-    begin, end = max(offset, segment.base_offset), min(end_offset, segment_end)
-    aborted = yield from find_aborted(log.segments, begin, end)
-    return found._replace(aborted=tuple(aborted))
+    aborted: tuple[AbortedTransaction, ...] = ()
+    if with_aborted:
+        # Of the segment that was read, which may begin above `offset`. Source: LocalLog.read.
+        begin, end = max(offset, segment.base_offset), min(end_offset, segment_end)
+        aborted = tuple((yield from find_aborted(log.segments, begin, end)))
+    return FileSlice(segment, first.position, size, first.base_offset, aborted)
 
 
 def _first_batch(log: Log, offset: int) -> FileWork[tuple[Segment, Spot, int] | None]:

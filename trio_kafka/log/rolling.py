@@ -8,6 +8,8 @@ Source: segment.bytes, segment.ms, segment.jitter.ms, segment.index.bytes.
 
 from contextlib import suppress
 
+import trio
+
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
 from trio_kafka.log.log import Log
@@ -23,7 +25,7 @@ def roll(log: Log) -> None:
 
 async def roll_in_thread(log: Log) -> None:
     """Begin a new segment as `roll` does; threads make its files. The caller has a turn."""
-    await run_in_threads(_rolling(log))
+    await _in_threads(_rolling(log))
 
 
 async def skip_in_thread(log: Log, offset: int) -> None:
@@ -31,7 +33,16 @@ async def skip_in_thread(log: Log, offset: int) -> None:
 
     A compacted log may end so. The caller has a turn. LogDirError.
     """
-    await run_in_threads(_skipping(log, offset))
+    await _in_threads(_skipping(log, offset))
+
+
+async def _in_threads(work: FileWork[None]) -> None:
+    """Perform a roll in threads. Shielded: a file that is left would fail the next roll.
+
+    No deadline would help: threads that create files cannot be interrupted.
+    """
+    with trio.CancelScope(shield=True):
+        await run_in_threads(work)
 
 
 def _skipping(log: Log, offset: int) -> FileWork[None]:
