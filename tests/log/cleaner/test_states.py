@@ -10,10 +10,10 @@ async def test_a_log_is_free_until_it_is_at_work(autojump_clock, world):
 
     with states.running(log):
         assert not states.is_free(log)
-        assert log.upkeep == "cleaning"
+        assert log.writer.claim.name == "cleaning"
 
     assert states.is_free(log)
-    assert log.upkeep is None
+    assert log.writer.claim is None
 
 
 async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, world):
@@ -27,7 +27,7 @@ async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, wor
         nursery.start_soon(run)
         await trio.testing.wait_all_tasks_blocked()
         async with states.paused(PARTITION):
-            assert log.upkeep is None
+            assert log.writer.claim is None
             async with states.paused(PARTITION):
                 pass
             assert not states.is_free(log)
@@ -38,9 +38,8 @@ async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, wor
 async def test_a_log_in_retention_is_left_alone(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
-    log.upkeep = "retention"
-
-    assert not states.is_free(log)
+    with log.writer.claimed("retention"):
+        assert not states.is_free(log)
 
 
 async def test_a_log_that_was_set_aside_is_forgotten_when_it_is_deleted(autojump_clock, world):

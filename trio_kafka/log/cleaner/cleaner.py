@@ -130,7 +130,7 @@ async def clean_log(
     log = dirty.log
     # A worker process may outlive this broker, so its names are those of one run.
     suffix = f".{log.world.random_bytes(8).hex()}{CLEANED}"
-    cuts = log.cuts
+    generation = log.writer.generation
     try:
         planned = await plan(dirty, settings, suffix)
         await _make_durable(log, directory, planned.end_offset)
@@ -141,12 +141,12 @@ async def clean_log(
             if not group.unchanged:
                 old, end = planned.replaced_by(group), planned.end_of(group)
                 await swap_in(log, planned.job, group, old, end)
-                cuts += 1
+                generation += 1
         await directory.write_cleaned(log, cleaned.end_offset)
     except LogDirError:
         raise
     except Exception as error:
-        changed = log.closed or log.cuts != cuts or isinstance(error, SupersededError)
+        changed = log.writer.generation != generation or isinstance(error, SupersededError)
         if not changed and not _passes(error):
             if isinstance(error, OSError):
                 log.fail(error)

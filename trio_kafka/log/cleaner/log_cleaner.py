@@ -268,15 +268,12 @@ class LogCleaner:
     async def apply_retention(self, log: Log) -> None:
         """Remove the segments of a compacted log that retention no longer keeps."""
         directory = self._logs.directory_of(log.partition)
-        if directory is None or log.upkeep:
+        if directory is None or log.writer.claim:
             await trio.lowlevel.checkpoint()
             return
-        log.upkeep = "retention"
-        try:
-            write = directory.write_start_offsets
+        write = directory.write_start_offsets
+        with log.writer.claimed("retention"):
             await self._guard(log, lambda: retain(log, log.now_ms(), write))
-        finally:
-            log.upkeep = None
 
     async def clean_now(self, log: Log) -> Cleaned | None:
         """Roll a log and compact all that is committed, as if it had never been compacted.
@@ -287,7 +284,7 @@ class LogCleaner:
         await self.states.cancel(log.partition)
         if not self.states.is_free(log):
             return None
-        async with log.writing:
+        async with log.writer.turn("roll"):
             roll(log)
         dirty = await self._guard(log, lambda: self._examine(log, ignore_lag=True))
         if dirty is None or not dirty.total_bytes or not self.states.is_free(log):

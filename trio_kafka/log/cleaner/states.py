@@ -36,7 +36,7 @@ class CleaningStates:
         return not (
             log.closed
             or log.failed
-            or log.upkeep
+            or log.writer.claim
             or log in self.set_aside
             or log.partition in self._paused
         )
@@ -45,12 +45,10 @@ class CleaningStates:
     def running(self, log: Log) -> Iterator[trio.CancelScope]:
         """Mark a log as being compacted for the block, which ends when the run is cancelled."""
         run = self._runs[log] = _Run()
-        log.upkeep = "cleaning"
         try:
-            with run.scope as scope:
+            with log.writer.claimed("cleaning"), run.scope as scope:
                 yield scope
         finally:
-            log.upkeep = None
             del self._runs[log]
             run.ended.set()
 
