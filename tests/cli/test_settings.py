@@ -53,6 +53,10 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     assert why_rejected([str(tmp_path)], []) == f"{tmp_path}: Is a directory"
 
 
+def test_a_file_without_an_end_is_refused():
+    assert "name a file of settings" in why_rejected(["/dev/zero"], [])
+
+
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
     """Files with a value of their own for each setting that a later source has too."""

@@ -43,6 +43,18 @@ JAVA = "names a Java class, which this broker cannot run: leave it out"
             "controller.quorum.voters",
             "'3' is not ID@HOST:PORT",
         ),
+        pytest.param(
+            ROLES | {"controller.quorum.voters": "3" * 5000 + "@b:1"},
+            "controller.quorum.voters",
+            f"'{'3' * 5000}@b:1' is not ID@HOST:PORT",
+            id="a voter of 5000 digits",
+        ),
+        ({"log.dirs": "/a,/b\0"}, "log.dirs", "'/b\\x00' is not the name of a directory"),
+        (
+            {"metadata.log.dir": "/\ud800"},
+            "log.dirs",
+            "'/\\ud800' is not the name of a directory",
+        ),
         (
             ROLES | {"controller.quorum.voters": "4@b:1"},
             "controller.quorum.voters",

@@ -68,3 +68,14 @@ async def test_a_damaged_file_takes_the_directory_offline(world, autojump_clock)
 
     with pytest.raises(LogDirError, match="quorum-state"):
         await load_election(directory)
+
+
+@pytest.mark.parametrize("epoch", [-1, (1 << 31) - 1])
+async def test_an_epoch_that_no_later_one_can_follow_is_refused(
+    world, autojump_clock, epoch: int
+) -> None:
+    directory = world.directory(ROOT, create=True)
+    await save_election(directory, Election(epoch, ONE, NO_NODE), STATIC)
+
+    with pytest.raises(LogDirError, match=f"quorum-state: epoch {epoch}, want 0 to 2147483646"):
+        await load_election(directory)

@@ -37,8 +37,9 @@ def serve(
     ready: Callable[[RunningBroker], None] | None = None,
     machine: Callable[[int], RealWorld] = this_machine,
 ) -> int:
-    """Run a broker until SIGTERM or SIGINT and return the exit status; a second signal ends it at
-    once.
+    """Run a broker until SIGTERM, SIGINT or SIGHUP and return the exit status.
+
+    A second SIGTERM or SIGINT ends it at once. SIGHUP stays ignored if it was so at the start.
 
     ready: called when clients are served. machine: returns the world, for a limit of descriptors.
     """

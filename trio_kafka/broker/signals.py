@@ -1,5 +1,9 @@
-"""Signal handling of a broker process: the first signal stops it, the second one ends
+"""Signal handling of a broker process: the first signal stops it, a second SIGTERM or SIGINT ends
 it at once.
+
+SIGHUP, from a terminal that closes, is an orderly stop, as in Kafka, whose JVM runs the same hooks
+for it. It never ends a broker at once: a terminal sends it twice, and systemd may send it right
+after SIGTERM. A process that was started with SIGHUP ignored, as by nohup, leaves it so.
 """
 
 import signal
@@ -14,7 +18,7 @@ from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
 
 _logger: Final = get_logger(__name__)
-SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)  # a second one of these ends at once
 
 
 @define(eq=False)
@@ -22,8 +26,8 @@ class Stop:
     """Stop requests by signal.
 
     asked: set by the first signal. starting: scope that the first signal cancels unless the broker
-    is `serving`, because an unfinished start has nothing to stop in order. at_once: a second signal
-    came.
+    is `serving`, because an unfinished start has nothing to stop in order. at_once: a second
+    SIGTERM or SIGINT came.
     """
 
     asked: trio.Event = field(factory=trio.Event)
@@ -34,19 +38,26 @@ class Stop:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[Stop]:
-    """Handle SIGTERM and SIGINT while the block runs; the second signal cancels the block."""
+    """Handle SIGTERM, SIGINT and SIGHUP while the block runs.
+
+    The second SIGTERM or SIGINT cancels the block.
+    """
     stop = Stop()
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    handled = SIGNALS if ignored else (*SIGNALS, signal.SIGHUP)
 
     async def listen(*, task_status: trio.TaskStatus[None]) -> None:
-        with trio.open_signal_receiver(*SIGNALS) as signals:
+        asked = False  # by one of SIGNALS
+        with trio.open_signal_receiver(*handled) as signals:
             task_status.started()
             async for number in signals:
                 name = signal.Signals(number).name
-                if stop.asked.is_set():
+                again, asked = asked and number in SIGNALS, asked or number in SIGNALS
+                if again:
                     _logger.warning("second signal received, ending at once", signal=name)
                     stop.at_once = True
                     nursery.cancel_scope.cancel()
-                else:
+                elif not stop.asked.is_set():
                     _logger.info("signal received, stopping", signal=name)
                     stop.asked.set()
                     if not stop.serving:

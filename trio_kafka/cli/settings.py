@@ -16,6 +16,7 @@ from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.sources.environment import environment
 
 _TOML: Final = ".toml"
+_LARGEST: Final = 16 << 20  # characters of a file
 
 
 def declare_settings(parser: ArgumentParser) -> None:
@@ -83,11 +84,13 @@ def read_file(file: str) -> list[tuple[str, Given]]:
     toml = file.endswith(_TOML)
     try:
         with open(file, encoding="utf-8" if toml else "latin-1") as stream:
-            text = stream.read()
+            text = stream.read(_LARGEST + 1)
     except OSError as error:
         raise ConfigError(file, error.strerror or str(error)) from None
     except UnicodeDecodeError:
         raise ConfigError(file, "is not UTF-8, as a TOML file must be") from None
+    if len(text) > _LARGEST:
+        raise ConfigError(file, f"has more than {_LARGEST} characters: name a file of settings")
     if not toml:
         return list(iterate_properties(text, file))
     from trio_kafka.config.sources.toml import parse_toml  # noqa: PLC0415 - most starts have none

@@ -51,7 +51,7 @@ def start(
     with_parent: bool,
     json: bool,
 ) -> int:
-    """Run a broker until SIGTERM or SIGINT.
+    """Run a broker until SIGTERM, SIGINT or SIGHUP.
 
     Without process.roles in its settings it is a node on its own: broker and controller in one.
     """

@@ -29,7 +29,7 @@ CORDONED: Final = "cordoned.log.dirs"
 ALL_DIRECTORIES: Final = "*"
 _LEAST_DEDUPE: Final = 1 << 20
 _UNOBEYED: Final = "connection.failed.authentication.delay.ms"
-_VOTER: Final = re.compile(r"([0-9]+)@.+:[0-9]+")
+_VOTER: Final = re.compile(r"([0-9]{1,10})@.+:[0-9]{1,5}")
 
 
 def reject_unsupported(name: str, given: Given) -> None:
@@ -49,8 +49,17 @@ def check(config: BrokerConfig) -> None:
     _check_connections(config)
     _check_cleaners(config)
     _check_unobeyed(config)
+    _check_paths(config)
     check_cordoned(config)
     check_topic_defaults(config)
+
+
+def _check_paths(config: BrokerConfig) -> None:
+    """Raise ConfigError for a data directory whose name no file system can have."""
+    for path in (*config.directories, config.metadata_directory):
+        encodable = not any("\ud800" <= letter <= "\udfff" for letter in path)
+        if "\0" in path or not encodable:
+            raise ConfigError("log.dirs", f"{path!r} is not the name of a directory")
 
 
 def check_cordoned(config: BrokerConfig) -> None:

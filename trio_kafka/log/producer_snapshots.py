@@ -10,7 +10,7 @@ import trio
 
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.batch_scan import BULK, walk
-from trio_kafka.log.files.checkpoints import read_file
+from trio_kafka.log.files.checkpoints import OversizedFileError, read_file
 from trio_kafka.log.files.descriptor_retry import names_in
 from trio_kafka.log.files.names import SNAPSHOT, offset_file, parse_offset_file
 from trio_kafka.log.files.open_files import OpenFiles
@@ -25,6 +25,7 @@ from trio_kafka.scheduling.chunked_work import step
 from trio_kafka.world.protocols import Directory, File
 
 _WINDOW: Final = 1 << 20
+_LARGEST: Final = 256 << 20  # of five million producers
 _logger: Final = get_logger(__name__)
 
 
@@ -108,10 +109,10 @@ async def load_producers(
     for offset in reversed(await snapshots(directory) if found is None else found):
         if offset > upto:
             continue
-        content = await read_file(directory, offset_file(offset, SNAPSHOT))
         try:
+            content = await read_file(directory, offset_file(offset, SNAPSHOT), _LARGEST)
             producers, begin = await _decoded(content or b""), offset
-        except CorruptSnapshotError as error:
+        except (CorruptSnapshotError, OversizedFileError) as error:
             name = offset_file(offset, SNAPSHOT)
             _logger.warning("snapshot removed", path=directory.path, name=name, reason=str(error))
             await directory.unlink(name)

@@ -21,6 +21,7 @@ from trio_kafka.raft.voters import VoterSet
 from trio_kafka.world.protocols import Directory
 
 NAME: Final = "quorum-state"
+_LAST_EPOCH: Final = (1 << 31) - 1
 
 
 async def load_election(directory: Directory) -> Election:
@@ -44,17 +45,21 @@ async def load_voters(directory: Directory) -> VoterSet | None:
 
 
 async def _read(directory: Directory) -> QuorumStateData | None:
-    content = await read_file(directory, NAME)
-    if content is None:
-        return None
     try:
-        return read_quorum_state(content.decode())
-    except (DecodeError, UnicodeDecodeError) as error:
+        content = await read_file(directory, NAME)
+        if content is None:
+            return None
+        state = read_quorum_state(content.decode())
+        if not 0 <= state.leader_epoch < _LAST_EPOCH:
+            # This node could stand in no later epoch.
+            raise ValueError(f"epoch {state.leader_epoch}, want 0 to {_LAST_EPOCH - 1}")
+    except (DecodeError, ValueError) as error:
         # Continuing without it could mean voting twice in one epoch.
         remedy = (
             f"Restore {directory.path}/{NAME} from a backup, or remove it if no other node votes"
         )
-        raise LogDirError(directory.path, f"{error}. {remedy}") from error
+        raise LogDirError(directory.path, f"{NAME}: {error}. {remedy}") from error
+    return state
 
 
 async def save_election(directory: Directory, election: Election, voters: VoterSet) -> None:

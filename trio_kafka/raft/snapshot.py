@@ -40,6 +40,7 @@ PART: Final = ".part"
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 _HEADER: Final = 64 << 10  # bytes that hold the first batch: header and voters
 _BATCH: Final = 128  # records per batch
+_LARGEST: Final = 2 << 30  # bytes of a snapshot that is read, of some ten million partitions
 _STEP: Final = 32  # records encoded or decoded between checkpoints
 
 
@@ -122,6 +123,8 @@ async def read_snapshot(directory: Directory, at: SnapshotId) -> Snapshot:
     """Read a snapshot. Raises KafkaError(CORRUPT_MESSAGE) if it is incomplete; OSError."""
     file = await when_free_now(lambda: directory.open(at.name))
     try:
+        if file.size > _LARGEST:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{at.name} has {file.size} bytes")
         content = bytearray(file.size)
         size = await file.read(0, content)
     finally:

@@ -360,7 +360,7 @@ class Directory(Protocol):
         """Create an empty file. Raises FileExistsError."""
 
     def open(self, name: str) -> File:
-        """Open a file. Raises FileNotFoundError."""
+        """Open a file. Raises FileNotFoundError; OSError if the name is no regular file's."""
 
     def rename(self, old: str, new: str) -> None:
         """Rename atomically, within this directory; replaces a file. Open files follow."""

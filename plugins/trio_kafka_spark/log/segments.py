@@ -12,6 +12,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.directories import SegmentFile
 from trio_kafka_spark.log.plan import Range
 from trio_kafka_spark.log.schemas import SEGMENTS, WALKED
@@ -126,6 +127,7 @@ def _walked(segment: SegmentFile) -> dict[str, Any]:
         if segment.is_active:
             end, _ = measure_end(file, 0, segment.base_offset, end)
         at, least = 0, segment.base_offset
+        search = WholeBatchSearch(end)
         while at < end:
             try:
                 for position, header in walk_headers(file, at, end, least):
@@ -134,7 +136,7 @@ def _walked(segment: SegmentFile) -> dict[str, Any]:
             except DamageError as found:
                 damage = found.damage
                 error = error or f"position {damage.position}: {damage.reason}"
-                resumed = find_whole(file, damage.position + 1, end, least)
+                resumed = find_whole(file, damage.position + 1, least, search)
                 if resumed is None:
                     break
                 at = resumed

@@ -18,6 +18,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.log.files.names import INDEX, LOG
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
+from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.directories import PartitionDirectory, SegmentFile
 from trio_kafka_spark.log.walk import (
     DamageError,
@@ -184,6 +185,7 @@ def _walked_cuts(file: int, begin: _Cut, end: int, split_bytes: int) -> list[_Cu
     """Return cuts between two positions, from the headers; damage is stepped over."""
     cuts: list[_Cut] = []
     wanted, at, least = begin.position + split_bytes, begin.position, begin.offset
+    search = WholeBatchSearch(end)
     while at < end:
         try:
             for position, header in walk_headers(file, at, end, least):
@@ -192,7 +194,7 @@ def _walked_cuts(file: int, begin: _Cut, end: int, split_bytes: int) -> list[_Cu
                     wanted = position + split_bytes
                 at, least = position + header.size, header.next_offset
         except DamageError as error:
-            resumed = find_whole(file, error.damage.position + 1, end, least)
+            resumed = find_whole(file, error.damage.position + 1, least, search)
             if resumed is None:
                 break
             at = resumed

@@ -13,6 +13,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.splits import Piece
 from trio_kafka_spark.log.walk import DamageError, find_whole, read_bytes, walk_headers
 from trio_kafka_spark.log.windows import BadBytes, OnBad
@@ -69,6 +70,7 @@ def transactions(pieces: list[Piece], on_bad: OnBad) -> Transactions:
 
 def _walk(file: int, piece: Piece, state: _State, on_bad: OnBad) -> None:
     at, least = piece.begin, piece.least
+    search = WholeBatchSearch(piece.end)
     while at < piece.end:
         try:
             for position, header in walk_headers(file, at, piece.end, least):
@@ -78,7 +80,7 @@ def _walk(file: int, piece: Piece, state: _State, on_bad: OnBad) -> None:
         except (DamageError, KafkaError) as error:
             position = error.damage.position if isinstance(error, DamageError) else at
             reason = error.damage.reason if isinstance(error, DamageError) else str(error)
-            resumed = find_whole(file, position + 1, piece.end, least)
+            resumed = find_whole(file, position + 1, least, search)
             after = piece.end if resumed is None else resumed
             bad = BadBytes(
                 at=piece.at,

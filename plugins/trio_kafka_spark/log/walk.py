@@ -7,6 +7,7 @@ Source: record batch format of KIP-98.
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import frozen
@@ -17,12 +18,9 @@ from trio_kafka.records.header import (
     checksum,
     read_header,
 )
+from trio_kafka.records.whole_batch_search import WholeBatchSearch, read_and_search
 
 _HEADERS_READ: Final = 4096  # bytes at once, where only headers are wanted
-_SEARCHED: Final = 1 << 20
-_MAGIC_AT: Final = 16
-_MAGIC: Final = b"\x02"
-_LARGEST_GAP: Final = 1 << 31  # offsets between two batches
 
 
 @frozen(kw_only=True)
@@ -141,37 +139,13 @@ def whole_batches(data: bytes, least: int, *, check_crcs: bool) -> Whole:
     return Whole(at, least, HEADER_SIZE if at < end else 0, None)
 
 
-def find_whole(file: int, begin: int, end: int, least: int) -> int | None:
-    """Return the position of the first whole batch between two positions; None: there is none.
+def find_whole(file: int, begin: int, least: int, search: WholeBatchSearch) -> int | None:
+    """Return the position of the first whole batch from `begin` on; None: there is none.
 
-    Whole: a CRC that matches, and an offset of `least` or later. Searches a MiB at a time.
+    Whole: a CRC that matches, and an offset of `least` or later. search: one for all searches of
+    the file, up to its end.
     """
-    at = begin
-    while at + HEADER_SIZE <= end:
-        data = read_bytes(file, at, min(_SEARCHED, end - at))
-        last = len(data) - HEADER_SIZE
-        if last < 0:
-            return None
-        found = data.find(_MAGIC, _MAGIC_AT) - _MAGIC_AT
-        while 0 <= found <= last:
-            head = data[found : found + HEADER_SIZE]
-            if _is_whole(file, at + found, head, end, least):
-                return at + found
-            found = data.find(_MAGIC, found + _MAGIC_AT + 1) - _MAGIC_AT
-        at += last + 1
-    return None
-
-
-def _is_whole(file: int, position: int, head: bytes, end: int, least: int) -> bool:
-    try:
-        header = read_header(head)
-    except KafkaError:
-        return False
-    if position + header.size > end or refusal(header, least) is not None:
-        return False
-    if header.base_offset - least > _LARGEST_GAP:
-        return False
-    return is_intact(file, position, header)
+    return read_and_search(search.find(begin, least), partial(read_bytes, file))
 
 
 def is_intact(file: int, position: int, header: BatchHeader) -> bool:
@@ -190,6 +164,7 @@ def measure_end(file: int, begin: int, least: int, size: int) -> tuple[int, int]
     at, offset = begin, least
     last: tuple[int, BatchHeader] | None = None
     before = (at, offset)
+    search = WholeBatchSearch(size)
     while at < size:
         try:
             for position, header in walk_headers(file, at, size, offset):
@@ -197,7 +172,7 @@ def measure_end(file: int, begin: int, least: int, size: int) -> tuple[int, int]
                 last = (position, header)
                 at, offset = position + header.size, header.next_offset
         except DamageError as error:
-            resumed = find_whole(file, error.damage.position + 1, size, offset)
+            resumed = find_whole(file, error.damage.position + 1, offset, search)
             if resumed is None:
                 break
             at = resumed

@@ -14,6 +14,7 @@ import attrs
 
 from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicPartition
+from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.log.directories import list_segments
 from trio_kafka_spark.log.splits import Piece, segment_pieces, with_aborted
@@ -121,6 +122,7 @@ def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Ite
     try:
         at, least = piece.begin, piece.least
         wanted = 0
+        search = WholeBatchSearch(piece.end)
         while at < piece.end and least < piece.stop:
             length = min(max(size, wanted), piece.end - at)
             data = read_bytes(file, at, length)
@@ -140,7 +142,7 @@ def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Ite
             if reason is None and wanted > piece.end - at:  # cut short by the end, not the window
                 reason = f"{piece.end - at} bytes, want a batch of {wanted}"
             if reason is not None:
-                resumed = find_whole(file, at + 1, piece.end, least)
+                resumed = find_whole(file, at + 1, least, search)
                 after = piece.end if resumed is None else resumed
                 bad = BadBytes(
                     at=piece.at, path=piece.path, position=at, size=after - at, reason=reason

@@ -55,8 +55,10 @@ def test_an_index_of_many_slices_is_read_to_its_end(tmp_path: Path) -> None:
         ("partition.metadata", b"version: 1\n", "version 0"),
         ("meta.properties", b"version=1\n", "node.id is missing"),
         ("quorum-state", b"{", "quorum-state"),
+        pytest.param("quorum-state", b"[" * 200_000, "quorum-state", id="nested quorum-state"),
         (".kafka_cleanshutdown", b"[]", "want an object"),
         (".kafka_cleanshutdown", b"{", "no JSON"),
+        pytest.param(".kafka_cleanshutdown", b"[" * 200_000, "no JSON", id="nested mark"),
     ],
 )
 def test_a_damaged_file_says_what_is_wrong(

@@ -73,6 +73,11 @@ def test_values_are_what_a_properties_file_has(line, text):
         ("x = [{y = 1}]", "f: x: want a text, a number, a boolean or a list, not dict"),
         ("x = inf", "f: x: want a text, a number, a boolean or a list, not float"),
         ("[[x]]\ny = 1", "f: x: want a text, a number, a boolean or a list, not dict"),
+        pytest.param(
+            "x = 0x1" + "0" * 5000,
+            "f: x: is a number of 20001 bits: want 64 at most",
+            id="5000 hexadecimal digits",
+        ),
     ],
 )
 def test_what_no_setting_can_be_is_refused(text, message):
@@ -80,6 +85,16 @@ def test_what_no_setting_can_be_is_refused(text, message):
         parse_toml(text, "f")
 
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = " + "9" * 5000, "x = " + "[" * 50_000, ".".join("x" * 3000) + " = 1"],
+    ids=["5000 digits", "nested arrays", "nested tables"],
+)
+def test_a_text_that_the_parser_gives_up_on_is_refused(text):
+    with pytest.raises(ConfigError, match="f: TOML: "):
+        parse_toml(text, "f")
 
 
 @given(st.text())

@@ -6,6 +6,7 @@ from trio_kafka.log.files.checkpoints import (
     CLEANER_OFFSETS,
     RECOVERY_POINTS,
     START_OFFSETS,
+    OversizedFileError,
     checkpoint_text,
     read_file,
     read_lines,
@@ -96,3 +97,12 @@ def test_after_a_power_loss_a_file_is_the_old_one_or_the_new_one(size):
         done, content = run_simulated(lives, seed)
         allowed = [b"%d" % number * 1000 for number in (done, done + 1)]
         assert content in allowed or (done == -1 and content is None), seed
+
+
+async def test_a_file_above_the_limit_is_not_read(autojump_clock, world):
+    root = world.directory("/data", create=True)
+    await replace_file(root, "file", b"1234")
+
+    assert await read_file(root, "file", most=4) == b"1234"
+    with pytest.raises(OversizedFileError, match="4 bytes, want at most 3"):
+        await read_file(root, "file", most=3)

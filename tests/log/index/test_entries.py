@@ -62,6 +62,14 @@ async def test_an_index_that_cannot_be_is_corrupt(autojump_clock, world, content
         await run_in_threads(entries.load())
 
 
+@pytest.mark.parametrize("content", [b"1234567", packed((9, 1)) + b"1", packed((9, 1), (5, 2))])
+async def test_a_corrupt_index_does_not_grow_again(autojump_clock, world, content):
+    entries = await sealed(world, content)
+
+    with pytest.raises(CorruptIndexError):
+        await run_in_threads(entries.grow())
+
+
 async def test_an_index_that_was_written_is_found_again(autojump_clock, world):
     root = world.directory("/data", create=True)
     await fill(root, {"e": b"old and longer than what is written"})

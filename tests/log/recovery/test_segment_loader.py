@@ -1,3 +1,5 @@
+import struct
+
 import pytest
 
 from tests.log.kit import (
@@ -11,11 +13,14 @@ from tests.log.kit import (
     offsets,
     read_all,
 )
+from tests.records.kit import encode_batch
+from trio_kafka.introspect.log import fields_of
 from trio_kafka.log.append import append_as_follower
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.rolling import roll
+from trio_kafka.records.batch import Record
 
 RECORDS = {
     "plain-0": 52,
@@ -80,6 +85,53 @@ async def test_damage_in_a_closed_segment_costs_no_other_batch(autojump_clock, w
     assert offsets(await read_all(again, 2)) == list(range(2, 24))
     assert await content_of(log.directory, f"{first:020}.log") == content
     assert "damaged batch kept" in caplog.text
+
+
+@pytest.mark.parametrize("length", [500, 100_000, 1 << 20])
+async def test_a_torn_record_full_of_headers_takes_a_bounded_number_of_reads(
+    autojump_clock, world, length
+):
+    log = new_log(world, max_message_bytes=4 << 20)
+    append(log, batch())
+    header = struct.pack(">qiib", 1, length, 0x100, 2)
+    record = Record(key=b"k", value=header * (2_000_000 // len(header)), timestamp=1)
+    append(log, bytearray(encode_batch([record])))
+    await sync(log)
+    log.abandon()
+    damaged = log.directory.open("00000000000000000000.log")
+    damaged.truncate(damaged.size - 200)
+    damaged.close()
+    world.universe.trace.clear()
+
+    again = await open_log(world, log.directory, PARTITION, log.config)
+
+    assert again.end_offset == 1
+    reads = [line for line in world.universe.trace if "read " in line and ".log" in line]
+    assert len(reads) < 1000  # of 117,000 headers
+
+
+async def test_only_the_first_damaged_places_of_a_segment_are_logged_one_by_one(
+    autojump_clock, world, caplog
+):
+    log = new_log(world)
+    for _ in range(60):
+        append(log, batch())
+    append(log, batch(size=1))
+    roll(log)
+    append(log, batch())
+    await close(log)
+    content = bytearray(await content_of(log.directory, f"{0:020}.log"))
+    for number in range(0, 60, 2):
+        content[number * len(batch()) + 17] ^= 1  # in the CRC
+    for name in (f"{0:020}.log", f"{0:020}.index"):
+        await log.directory.unlink(name)
+    await fill(log.directory, {f"{0:020}.log": bytes(content)})
+
+    again = await open_log(world, log.directory, PARTITION, log.config, known=Known(clean=True))
+
+    assert again.end_offset == 62
+    assert caplog.text.count("damaged batch kept") == 20
+    assert [fields_of(event)["count"] for event in caplog.records if "more" in event.msg] == [10]
 
 
 @pytest.mark.parametrize("clean", [True, False])

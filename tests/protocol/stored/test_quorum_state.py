@@ -67,6 +67,12 @@ def test_a_vote_for_a_directory_needs_version_1() -> None:
         '{"votedDirectoryId":"8g5J","data_version":1}',
         '{"leaderId":"1","data_version":0}',
         '{"leader":1,"data_version":0}',
+        '{"leaderEpoch":2147483648,"data_version":0}',
+        '{"appliedOffset":9223372036854775808,"data_version":0}',
+        '{"currentVoters":[{"voterId":-2147483649}],"data_version":0}',
+        pytest.param('{"leaderEpoch":%s}' % ("9" * 5000), id="number of 5000 digits"),
+        pytest.param("[" * 200_000, id="nested arrays"),
+        pytest.param('{"a":' * 200_000, id="nested objects"),
         OF_VERSION_1[:-1],
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.trio_kafka_spark.log.kit import batch, flip
 from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.walk import (
     DamageError,
     find_whole,
@@ -90,16 +91,17 @@ def test_the_next_whole_batch_is_found_behind_damage(tmp_path):
     flip(path, STARTS[1] + 10)  # its length
 
     with opened(path, path.read_bytes()) as file:
-        assert find_whole(file, STARTS[1] + 1, len(CONTENT), 10) == STARTS[2]
-        assert find_whole(file, STARTS[1] + 1, len(CONTENT), 31) is None
-        assert find_whole(file, STARTS[3] + 1, len(CONTENT), 0) is None
+        search = WholeBatchSearch(len(CONTENT))
+        assert find_whole(file, STARTS[1] + 1, 10, search) == STARTS[2]
+        assert find_whole(file, STARTS[1] + 1, 31, search) is None
+        assert find_whole(file, STARTS[3] + 1, 0, search) is None
 
 
 def test_a_batch_is_found_across_the_border_of_two_searches(tmp_path):
     content = b"\2" * ((1 << 20) - 30) + BATCHES[0]
 
     with opened(tmp_path / "x", content) as file:
-        assert find_whole(file, 0, len(content), 0) == (1 << 20) - 30
+        assert find_whole(file, 0, 0, WholeBatchSearch(len(content))) == (1 << 20) - 30
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,29 @@ async def test_a_link_to_a_directory_is_removed_as_a_file(root, tmp_path):
     assert root.names() == ["sub"]
 
 
+def test_only_a_regular_file_is_opened(root, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("/dev/zero", tmp_path / "device")
+    before = len(os.listdir("/proc/self/fd"))
+
+    for name in ("pipe", "device"):
+        with pytest.raises(OSError, match=rf"not a regular file: '.*/{name}'"):
+            root.open(name)
+
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_link_to_a_missing_file_is_no_missing_file(root, tmp_path):
+    os.symlink("nothing", tmp_path / "link")
+
+    with pytest.raises(OSError, match=r"a symbolic link to a missing file: '.*/link'") as caught:
+        root.open("link")
+
+    assert not isinstance(caught.value, FileNotFoundError)
+    with pytest.raises(FileNotFoundError):
+        root.open("nothing")
+
+
 async def test_a_failed_open_leaks_no_descriptor(root, tmp_path, monkeypatch):
     root.create("a").close()
     before = len(os.listdir("/proc/self/fd"))

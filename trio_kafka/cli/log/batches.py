@@ -1,11 +1,11 @@
 """Batches of a segment or snapshot file, one after the other, with what is between them.
 
 Reads 256 KiB at a time, or one batch. A batch of more than 16 MiB is checked piece by piece, so
-that a damaged length costs no memory. After damage the scan goes on at the next whole batch.
+that a damaged length costs no memory. After damage the scan goes on at the next whole batch, see
+`WholeBatchSearch`.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Final, TypeAlias
 
 from crc32c import crc32c
@@ -17,7 +17,6 @@ from trio_kafka.records.batch import Record, read_records
 from trio_kafka.records.header import (
     CRC_FROM,
     HEADER_SIZE,
-    LENGTH_END,
     NO_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
@@ -33,11 +32,11 @@ from trio_kafka.records.legacy import (
     read_legacy_records,
     read_message,
 )
+from trio_kafka.records.whole_batch_search import WholeBatchSearch, read_and_search
 
 LARGE: Final = 16 << 20
-_MAGIC: Final = b"\x02"
 _SEQUENCES: Final = 1 << 31
-_LARGEST_GAP: Final = 1 << 31  # offsets between a batch and the next whole one after damage
+_ZEROS: Final = bytes(CHUNK)
 
 
 @frozen(kw_only=True)
@@ -153,6 +152,7 @@ def read_batches(
     0.1 s/GiB; without it only headers are read.
     """
     next_offset = 0
+    search = WholeBatchSearch(file.size)
     end = file.size if end is None else min(end, file.size)
     while position < end:
         try:
@@ -164,16 +164,20 @@ def read_batches(
             next_offset = max(next_offset, found.last_offset + 1)
             position += found.size
             continue
-        whole = _find_whole_batch(file, position + 1, next_offset)
+        whole = read_and_search(search.find(position + 1, next_offset), file.read)
         after = file.size if whole is None else whole
         yield Gap(
             position=position,
             end=after,
             reason=reason,
             tail=whole is None,
-            zeros=not any(bytes(piece).strip(b"\0") for piece in file.pieces(position, after)),
+            zeros=all(_is_zero(piece) for piece in file.pieces(position, after)),
         )
         position = after
+
+
+def _is_zero(piece: memoryview) -> bool:
+    return bytes(piece) == _ZEROS[: len(piece)]  # 30 times as fast as `strip`
 
 
 class _NoBatchError(Exception):
@@ -242,29 +246,3 @@ def _message_at(file: FileReader, position: int) -> Batch:
         header=None,
         read=lambda: file.read(position, size),
     )
-
-
-def _find_whole_batch(file: FileReader, position: int, next_offset: int) -> int | None:
-    """Return the position of the first batch from there on that matches its CRC; None: none."""
-    while position + HEADER_SIZE <= file.size:
-        content = bytes(file.read(position, CHUNK))
-        last = len(content) - HEADER_SIZE
-        if last < 0:
-            return None
-        at = content.find(_MAGIC, MAGIC_AT) - MAGIC_AT
-        while 0 <= at <= last:
-            if _may_begin(content, at, file.size - position, next_offset):
-                with suppress(_NoBatchError):
-                    if _batch_at(file, position + at, check=True).is_valid:
-                        return position + at
-            at = content.find(_MAGIC, at + MAGIC_AT + 1) - MAGIC_AT
-        position += last + 1
-    return None
-
-
-def _may_begin(content: bytes, at: int, left: int, next_offset: int) -> bool:
-    """Return whether a header at `at` is plausible, before its CRC is computed."""
-    base = int.from_bytes(content[at : at + 8], "big", signed=True)
-    length = int.from_bytes(content[at + 8 : at + LENGTH_END], "big", signed=True)
-    plausible = next_offset <= base < next_offset + _LARGEST_GAP
-    return plausible and HEADER_SIZE - LENGTH_END <= length <= left - at - LENGTH_END

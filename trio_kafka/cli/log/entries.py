@@ -182,7 +182,7 @@ def _read_quorum(_: LogFile, reader: FileReader) -> Iterator[Entry]:
 def _read_clean_stop(_: LogFile, reader: FileReader) -> Iterator[Entry]:
     try:
         found = json.loads(_text_of(reader) or b"{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"no JSON: {error}") from None
     if not isinstance(found, dict):
         raise DamagedFileError(f"{found!r}, want an object")

@@ -8,21 +8,23 @@ that is a value and begins another one (`config.providers`) is quoted. Booleans 
 import tomllib
 from collections.abc import Iterator, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 from trio_kafka.config.properties import Given
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.config.values import Kind, show
 
+_LARGEST_BITS: Final = 64
+
 
 def parse_toml(text: str, file: str) -> dict[str, Given]:
     """Return the settings of a file by name. Raises ConfigError with file and setting."""
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        settings = list(_flat(tomllib.loads(text), ""))
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits, nested too deep
         raise ConfigError("TOML", str(error), file) from None
     found: dict[str, Given] = {}
-    for name, value in _flat(tables, ""):
+    for name, value in settings:
         if name in found:
             raise ConfigError(name, "is given twice, in two tables: remove one", file)
         found[name] = Given(_text(value, name, file), file)
@@ -50,6 +52,8 @@ def _text(value: object, name: str, file: str) -> str:
 def _plain(value: object, name: str, file: str) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, int) and value.bit_length() > _LARGEST_BITS:
+        raise ConfigError(name, f"is a number of {value.bit_length()} bits: want 64 at most", file)
     if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return show(Kind.DOUBLE if isinstance(value, float) else Kind.STRING, value) or ""
     kind = type(value).__name__

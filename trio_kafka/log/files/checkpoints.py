@@ -25,16 +25,26 @@ CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 _LONGEST: Final = 19  # digits of an int64
 _SMALL: Final = 64 * 1024
+_LARGEST: Final = 64 << 20  # more than checkpoints of 100,000 partitions
 _SLICE: Final = 1000  # lines written at a time: about 0.5 ms
 
 
-async def read_file(directory: Directory, name: str) -> bytes | None:
-    """Return the whole content; None without such a file. OSError."""
+class OversizedFileError(ValueError):
+    """Raised for a file that is larger than any that a broker writes in its place."""
+
+
+async def read_file(directory: Directory, name: str, most: int = _LARGEST) -> bytes | None:
+    """Return the whole content; None without such a file. OSError.
+
+    most: bytes; a larger file raises OversizedFileError, a ValueError.
+    """
     try:
         file = await when_free_now(lambda: directory.open(name))
     except FileNotFoundError:
         return None
     try:
+        if file.size > most:
+            raise OversizedFileError(f"{file.size} bytes, want at most {most}")
         content = bytearray(file.size)
         return bytes(content[: await _read(file, content)])
     finally:
@@ -75,10 +85,10 @@ async def read_lines(
     may_be_empty: a file without any byte is none, too.
     Raises LogDirError with the file and the line.
     """
-    content = await read_file(directory, name)
-    if content is None or (may_be_empty and not content):
-        return []
     try:
+        content = await read_file(directory, name)
+        if content is None or (may_be_empty and not content):
+            return []
         return parse_lines(content, fields)
     except ValueError as error:
         raise LogDirError(directory.path, f"{name} {error}") from None

@@ -17,6 +17,7 @@ from trio_kafka.world.protocols import Buffer, Directory
 
 Entry = tuple[int, int]
 _PAGE: Final = 512
+LARGEST: Final = 1 << 30  # bytes; a segment of 2 GiB has no more entries, of any index
 
 
 class CorruptIndexError(Exception):
@@ -100,16 +101,21 @@ class EntryFile(WrittenFile):
 
     def load(self) -> FileWork[None]:
         """Read the keys of a sealed index. Raises CorruptIndexError, FileNotFoundError."""
+        self._keep((yield from self._read()))
+        if self._entries is not None:
+            self._files.close(self)  # all of it is in memory
+
+    def _read(self) -> FileWork[bytes]:
+        """Return the content of the file. CorruptIndexError, FileNotFoundError."""
         file = self._open()
         size = self._layout.size
-        if file.size % size:
-            raise CorruptIndexError(f"{self._name}: {file.size} bytes, want a multiple of {size}")
+        if file.size % size or file.size > LARGEST:
+            want = f"a multiple of {size}, at most {LARGEST}"
+            raise CorruptIndexError(f"{self._name}: {file.size} bytes, want {want}")
         view: bytes | memoryview = b""
         if file.size:
             view = yield ReadBytes(file, 0, file.size, file.size)
-        self._keep(bytes(view))
-        if self._entries is not None:
-            self._files.close(self)  # all of it is in memory
+        return bytes(view)
 
     def _keep(self, content: bytes) -> None:
         """Take over the content of the file without the zeros at its end."""
@@ -128,11 +134,12 @@ class EntryFile(WrittenFile):
             self._entries, self._tops = None, tops
 
     def grow(self) -> FileWork[None]:
-        """Bring all entries into memory, so that they can be cut and continued."""
+        """Bring all entries into memory, so that they can be cut and continued.
+
+        Raises CorruptIndexError, FileNotFoundError.
+        """
         if self._entries is None:
-            file = self._open()
-            view = yield ReadBytes(file, 0, file.size, file.size)
-            content = bytes(view)
+            content = yield from self._read()
             self._keep(content)
             self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
             self._files.close(self)  # all entries are in memory now

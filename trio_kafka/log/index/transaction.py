@@ -12,7 +12,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.log.files.names import TRANSACTION_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes
-from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.index.entries import LARGEST, CorruptIndexError
 from trio_kafka.log.index.segment_sidecar import WrittenFile
 from trio_kafka.world.protocols import Directory
 
@@ -74,6 +74,8 @@ class TransactionIndex(WrittenFile):
         entries: list[AbortedTransaction] = []
         if self._directory.exists(self._name):
             file = self._open()
+            if file.size > LARGEST:
+                raise CorruptIndexError(f"{self._name}: {file.size} bytes, want at most {LARGEST}")
             view = yield ReadBytes(file, 0, file.size, file.size)
             if len(view) % ENTRY.size or not view:
                 raise CorruptIndexError(f"{self._name}: {len(view)} bytes, want {ENTRY.size} each")

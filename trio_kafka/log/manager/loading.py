@@ -5,6 +5,7 @@ delay is over. Strays stay, and each start logs their paths. A crash may have co
 of a move between directories: the directory that the metadata name for the replica decides then.
 """
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -30,6 +31,7 @@ from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.progress import DirectoryProgress, LogProgress
 from trio_kafka.model import METADATA_TOPIC, TopicId, TopicPartition
+from trio_kafka.world.protocols import Directory
 
 # A worker takes 0.4 s of CPU to start; the loop checks 128 MiB in batches of 16 kB in half of that,
 # in batches of 300 B in 4 s.
@@ -184,12 +186,7 @@ class _Load:
         if partition.topic == METADATA_TOPIC:
             return
         root = directory.root
-        try:
-            inside = await when_free_now(lambda: root.directory(name).names())
-        except NotADirectoryError:
-            reason: str | None = "a plain file, not a partition's directory"
-        else:
-            reason = why_foreign(name, parsed, inside)
+        reason = await _why_ignored(root, name, parsed)
         if reason is not None:
             _ignore(directory, name, reason)
             return
@@ -239,14 +236,13 @@ class _Load:
         )
         try:
             content = await read_file(folder, PARTITION_METADATA)
-        except BaseException:
-            log.abandon()
-            raise
-        try:
             log.topic_id = decode(content) if content is not None else None
         except ValueError as error:
             # A power loss may leave the name of a new file without its content.
             _logger.warning("partition.metadata not read", path=folder.path, reason=str(error))
+        except BaseException:
+            log.abandon()
+            raise
         return log
 
     def _take_future(self, directory: LogDirectory, log: Log) -> None:
@@ -317,6 +313,21 @@ def _settle_move(
             logs.make_stray(partition)
         logs.promote(partition)
         _logger.info("move completed", partition=str(partition), path=directory.path)
+
+
+async def _why_ignored(
+    root: Directory, name: str, parsed: tuple[TopicPartition, str]
+) -> str | None:
+    """Return why a name is not that of a partition's directory; None: it may be. OSError."""
+    try:
+        inside = await when_free_now(lambda: root.directory(name).names())
+    except NotADirectoryError:
+        return "a plain file, not a partition's directory"
+    except OSError as error:
+        if error.errno not in {errno.ENOENT, errno.ELOOP}:
+            raise
+        return "a symbolic link to a missing directory"
+    return why_foreign(name, parsed, inside)
 
 
 def _is_log(name: str) -> bool:

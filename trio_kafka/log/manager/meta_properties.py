@@ -41,11 +41,9 @@ async def read_meta_properties(directory: Directory) -> MetaProperties | None:
 
     Raises LogDirError with the line.
     """
-    content = await read_file(directory, NAME)
-    if content is None:
-        return None
     try:
-        return decode(content)
+        content = await read_file(directory, NAME)
+        return None if content is None else decode(content)
     except ValueError as error:
         raise _refused(directory, str(error)) from None
 

@@ -20,10 +20,12 @@ from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_ba
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
+from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import WorkerLostError, World
 
 _SEARCHED: Final = 16 << 20  # bytes searched after damage, only for its log event
+_GAPS_LOGGED: Final = 20  # of a segment, each with its position
 _logger: Final = get_logger(__name__)
 
 
@@ -165,9 +167,11 @@ class SegmentLoader:
         self.known.progress.bytes_checked += end
         self.rebuilt.append(segment)
         file = segment.file
+        search = WholeBatchSearch(file.size)
+        gaps = 0
         while end < file.size:
             most = None if keep or self.known.judge else _SEARCHED
-            after = await find_whole_batch(file, end, checked, most)
+            after = await find_whole_batch(file, end, checked, search=search, most=most)
             if self.known.judge:
                 damage = Damage(
                     path=f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}",
@@ -178,7 +182,9 @@ class SegmentLoader:
                     later=not last,
                 )
                 self.known.judge(damage)
-            self._tell_damage(segment, end, after, kept=keep)
+            gaps += 1
+            if gaps <= _GAPS_LOGGED:
+                self._tell_damage(segment, end, after, kept=keep)
             if not keep:
                 segment.hold()
                 segment.truncate(end)
@@ -186,6 +192,9 @@ class SegmentLoader:
             if after is None:
                 break
             end = await check_segment(segment, checked, interval, see, after)
+        if gaps > _GAPS_LOGGED:
+            path = f"{self.directory.path}/{offset_file(segment.base_offset, LOG)}"
+            _logger.error("more damaged batches kept", path=path, count=gaps - _GAPS_LOGGED)
         if not checked.producers:
             self.plain.add(segment)
         return True

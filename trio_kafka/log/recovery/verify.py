@@ -7,7 +7,6 @@ remains of a lost truncation after a new tail are not taken for a part of it.
 from collections.abc import Callable
 from typing import Final
 
-import trio
 from attrs import field
 
 from trio_kafka.attributes import define
@@ -16,22 +15,13 @@ from trio_kafka.log.batch_scan import BULK
 from trio_kafka.log.epochs import NO_EPOCH
 from trio_kafka.log.files.operations import FileWork, Pause, ReadBytes, run_in_threads
 from trio_kafka.log.segment import Segment
-from trio_kafka.records.header import (
-    HEADER_SIZE,
-    BatchHeader,
-    check_crc,
-    read_header,
-)
+from trio_kafka.records.header import HEADER_SIZE, BatchHeader
 from trio_kafka.records.stored_header import check_stored_crc, iterate_stored_headers
+from trio_kafka.records.whole_batch_search import Search, WholeBatchSearch
 from trio_kafka.world.protocols import File
 
 See = Callable[[int, BatchHeader], None]
-SCANNED: Final = 1 << 20
 _BATCHES: Final = 100  # checked between two pauses: about 1 ms
-_LOOKED: Final = 256  # possible headers between two checkpoints: about 1 ms
-_LARGEST_GAP: Final = 1 << 31  # offsets
-_MAGIC_AT: Final = 16
-_MAGIC: Final = b"\x02"
 
 
 @define
@@ -66,15 +56,6 @@ class Checked:
             and header.last_offset_delta >= 0
             and not (self.gapless and header.base_offset > self.end_offset)
         )
-
-    def resumes(self, header: BatchHeader) -> bool:
-        """Return whether this may be a batch after damage.
-
-        Offsets and epochs are outside of the CRC. In a gapless log they alone may be damaged.
-        """
-        if self.gapless:
-            return header.base_offset >= self.end_offset and header.last_offset_delta >= 0
-        return self.accepts(header)
 
 
 async def check_segment(
@@ -126,51 +107,38 @@ def checking(
 
 
 async def find_whole_batch(
-    file: File, position: int, checked: Checked, most: int | None = None
+    file: File,
+    position: int,
+    checked: Checked,
+    *,
+    search: WholeBatchSearch,
+    most: int | None = None,
 ) -> int | None:
     """Find the first whole batch after damage at `position`; None: there is none.
 
-    most: bytes to search; None: all. Other tasks run after each `SCANNED` bytes. OSError.
+    search: one for the file. most: bytes to search; None: all. Linear, see `WholeBatchSearch`.
+    Other tasks run meanwhile. OSError.
     """
-    end = file.size if most is None else min(file.size, position + most)
-    while position + HEADER_SIZE <= end:
-        view = memoryview(bytearray(min(SCANNED, end - position)))
-        view = view[: await file.read(position, view)]
-        content = bytes(view)
-        last = len(content) - HEADER_SIZE
-        if last < 0:
-            return None
-        looked = 0
-        at = content.find(_MAGIC, _MAGIC_AT) - _MAGIC_AT
-        while 0 <= at <= last:
-            if await _is_whole(file, position + at, content[at : at + HEADER_SIZE], checked):
-                return position + at
-            looked += 1
-            if not looked % _LOOKED:
-                await trio.lowlevel.checkpoint()
-            at = content.find(_MAGIC, at + _MAGIC_AT + 1) - _MAGIC_AT
-        position += last + 1
-    return None
+    # Offsets and epochs are outside of the CRC. In a gapless log they alone may be damaged.
+    work = search.find(
+        position,
+        checked.end_offset,
+        least_epoch=None if checked.gapless else checked.epoch,
+        stop=None if most is None else position + most,
+    )
+    return await run_in_threads(_searching(file, work))
 
 
-async def _is_whole(file: File, position: int, head: bytes, checked: Checked) -> bool:
-    """Return whether an acceptable batch with a matching CRC begins there. OSError."""
+def _searching(file: File, search: Search) -> FileWork[int | None]:
+    """Perform the reads of a search."""
     try:
-        header = read_header(head, 0)
-    except KafkaError:
-        return False
-    size = header.size
-    if position + size > file.size or not checked.resumes(header):
-        return False
-    if header.base_offset - checked.end_offset > _LARGEST_GAP:
-        return False
-    content = bytearray(size)
-    found = memoryview(content)[: await file.read(position, content)]
-    try:
-        check_crc(found, 0, header)
-    except KafkaError:
-        return False
-    return True
+        span = next(search)
+        while True:
+            view = yield ReadBytes(file, span.position, span.size, span.size)
+            span = search.send(view)
+    except StopIteration as stop:
+        position: int | None = stop.value
+        return position
 
 
 def _size_of(view: memoryview) -> int:

@@ -1,7 +1,9 @@
 """Directories on disk."""
 
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -40,10 +42,23 @@ class RealDirectory:
         return self._take(self._volume.opened(os.open, self._at(name), _NEW, _MODE), 0)
 
     def open(self, name: str) -> RealFile:
-        return self._take(self._volume.opened(os.open, self._at(name), _FILE))
-
-    def _take(self, fd: int, size: int | None = None) -> RealFile:
+        path = self._at(name)
         try:
+            fd = self._volume.opened(os.open, path, _FILE)
+        except FileNotFoundError:
+            if os.path.islink(path):  # a name is there, so the file is not merely missing
+                raise OSError(errno.ELOOP, "a symbolic link to a missing file", path) from None
+            raise
+        return self._take(fd, path=path)
+
+    def _take(self, fd: int, size: int | None = None, path: str | None = None) -> RealFile:
+        """Take over a descriptor. path: of a file that may be a device or a pipe."""
+        try:
+            if path is not None:
+                status = os.fstat(fd)
+                if not stat.S_ISREG(status.st_mode):
+                    raise OSError(errno.EINVAL, "not a regular file", path)
+                size = status.st_size
             return RealFile(self._volume, fd, size)
         except BaseException:
             os.close(fd)

@@ -1,0 +1,27 @@
+"""A broker in the foreground of a terminal that closes."""
+
+import os
+import pty
+from pathlib import Path
+
+import pytest
+
+from trio_kafka.testing.processes import trio_kafka_command
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_terminal_that_closes_stops_its_broker_in_order(tmp_path: Path) -> None:
+    command = trio_kafka_command(0, tmp_path / "data", ["plugin.http.listeners="])
+    process, terminal = pty.fork()
+    if not process:
+        os.execv(command[0], command)
+    shown = b""
+    while b"broker started" not in shown:
+        shown += os.read(terminal, 4096)
+
+    os.close(terminal)
+    _, status = os.waitpid(process, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
