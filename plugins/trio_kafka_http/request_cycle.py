@@ -5,13 +5,13 @@ malformed bytes on the connection. The head of a response is held back until its
 so that an app that fails before them still results in a complete 500.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, Protocol
 
 import trio
 
 from trio_kafka.introspect.tree import Node
+from trio_kafka.strict_json import dump_json
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -148,7 +148,7 @@ class RequestCycle:
             await trio.lowlevel.checkpoint()
         if self.begun or self.gone:
             return
-        body = json.dumps(document).encode() + b"\n"
+        body = dump_json(document).encode() + b"\n"
         all_headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),

@@ -5,7 +5,6 @@ queries, sources and partitions are bounded. Source of the form: `StreamingQuery
 Spark 4.3.
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from math import isfinite
@@ -14,6 +13,7 @@ from typing import Any, Final
 from attrs import Factory
 
 from trio_kafka.attributes import define
+from trio_kafka.strict_json import parse_json
 
 MOST_QUERIES: Final = 50
 _MOST_SOURCES: Final = 20
@@ -192,8 +192,8 @@ def _offsets(given: Any, name: str) -> Offsets:
     """Check `{"topic": {"0": 12}}`, also as a text of JSON; another form of offset is none."""
     if isinstance(given, str):
         try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
+            given = parse_json(given)
+        except ValueError:
             return {}
     if not isinstance(given, dict):
         return {}
