@@ -213,14 +213,17 @@ def _fit(offsets: Collection[int]) -> bool:
 
 
 def _behind(end: Offsets, latest: Offsets) -> int:
-    """Return the number of records between two offsets, over partitions in both."""
+    """Return the number of records between two offsets, over partitions in both.
+
+    A negative offset stands for a beginning or an end that is not known yet.
+    """
     behind = 0
     for topic, partitions in latest.items():
         read = end.get(topic, {})
         behind += sum(
             offset - read[partition]
             for partition, offset in partitions.items()
-            if partition in read and offset > read[partition]
+            if offset > read.get(partition, offset) >= 0
         )
     return behind
 
