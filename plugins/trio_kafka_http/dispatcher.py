@@ -29,6 +29,7 @@ from trio_kafka_http.request_cycle import (
     RequestCycle,
     Send,
 )
+from trio_kafka_http.request_framing import framing_error
 from trio_kafka_http.settings import HttpSettings, endpoints_of
 
 EXTENSION: Final = "trio_kafka"
@@ -40,13 +41,16 @@ _ALLOW: Final = ((b"allow", b"GET, HEAD"),)
 
 
 class RefusedError(Exception):
-    """A request that is rejected before any app."""
+    """A request that is rejected before any app. closes: the connection too is closed."""
 
-    def __init__(self, status: int, message: str, headers: Headers = ()) -> None:
+    def __init__(
+        self, status: int, message: str, headers: Headers = (), *, closes: bool = False
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.headers = headers
+        self.closes = closes
 
 
 class Dispatcher:
@@ -117,7 +121,9 @@ class Dispatcher:
                 self._authorize(headers)
             mount = self._check(path, headers, mount)
         except RefusedError as refused:
-            await cycle.refuse(refused.status, refused.message, refused.headers)
+            await cycle.refuse(
+                refused.status, refused.message, refused.headers, closes=refused.closes
+            )
         except ClientGoneError:
             pass
         else:
@@ -127,6 +133,8 @@ class Dispatcher:
         """Check that the request may be served. Raises RefusedError."""
         if scope["http_version"] not in ("1.0", "1.1"):
             raise RefusedError(505, "only HTTP/1.1 is supported")
+        if error := framing_error(scope["http_version"], headers):
+            raise RefusedError(400, error, closes=True)
         # hypercorn bounds incomplete heads; a complete one may exceed that by the last receive.
         most = self._settings.max_header_bytes
         if _size_of_head(scope) > most:

@@ -5,13 +5,13 @@ malformed bytes on the connection. The head of a response is held back until its
 so that an app that fails before them still results in a complete 500.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, Protocol
 
 import trio
 
 from trio_kafka.introspect.tree import Node
+from trio_kafka.strict_json import dump_json
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -133,24 +133,38 @@ class RequestCycle:
                 bytes(message.get("body", b"")), more=bool(message.get("more_body", False))
             )
 
-    async def answer(self, status: int, document: object, headers: Headers = ()) -> None:
-        """Send a complete JSON response; nothing if one has begun."""
-        if self.begun:
+    async def answer(
+        self, status: int, document: object, headers: Headers = (), *, closes: bool = False
+    ) -> None:
+        """Send a complete JSON response; nothing if one has begun or the client has left.
+
+        closes: close the connection after it. Always true of a connection for probes.
+        """
+        if closes or self._peer.probes_only:
+            headers = (*headers, (b"connection", b"close"))
+            # hypercorn cuts a closing response off if it reads further bytes while that is sent.
+            # With the whole body read, and a turn to notice that, it reads no further.
+            await self._read_rest()
+            await trio.lowlevel.checkpoint()
+        if self.begun or self.gone:
             return
-        body = json.dumps(document).encode() + b"\n"
-        given = [
+        body = dump_json(document).encode() + b"\n"
+        all_headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
             (b"cache-control", b"no-store"),
             *headers,
         ]
-        self._head = _checked({"type": "http.response.start", "status": status, "headers": given})
+        head = {"type": "http.response.start", "status": status, "headers": all_headers}
+        self._head = _checked(head)
         await self._send_body(body, more=False)
 
-    async def refuse(self, status: int, message: str, headers: Headers = ()) -> None:
-        """Send an error, in the shape of Kafka Connect's REST interface."""
+    async def refuse(
+        self, status: int, message: str, headers: Headers = (), *, closes: bool = False
+    ) -> None:
+        """Send an error, in the shape of Kafka Connect's REST interface; otherwise as `answer`."""
         document = {"error_code": status, "message": message, "request_id": self.request_id}
-        await self.answer(status, document, headers)
+        await self.answer(status, document, headers, closes=closes)
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
         if self.gone:
@@ -158,8 +172,6 @@ class RequestCycle:
         if not self.begun and self._head is not None:
             self.status = self._head["status"]
             headers = [*self._head["headers"], (b"x-request-id", self.request_id.encode())]
-            if self._peer.probes_only:
-                headers.append((b"connection", b"close"))
             await self._send({**self._head, "headers": headers})
         if more or not self._body_read:
             await self._send({"type": "http.response.body", "body": body, "more_body": True})

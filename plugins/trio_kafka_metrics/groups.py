@@ -77,19 +77,21 @@ def _collect_states(states: Mapping[str, Counter[str]], collected: MetricValues)
 
 def _read_group(machine: Groups, group: Group, end_of: EndOf, collected: MetricValues) -> None:
     name = group.group_id
-    topics: dict[str, list[int]] = {}
+    offset_sums: dict[str, int] = {}
+    lag_sums: dict[str, int] = {}  # without topics of which no lag is known
     if collected.take(1):
         collected.set(MEMBERS, len(group.members()), name)
     for one in lags(machine, name, end_of):
-        sums = topics.setdefault(one.topic, [0, 0])
-        sums[0] += one.offset
-        sums[1] += one.lag or 0
+        offset_sums[one.topic] = offset_sums.get(one.topic, 0) + one.offset
+        if one.lag is not None:
+            lag_sums[one.topic] = lag_sums.get(one.topic, 0) + one.lag
         if collected.take(2):
             place = (name, one.topic, str(one.partition))
             collected.set(OFFSET, one.offset, *place)
             if one.lag is not None:
                 collected.set(LAG, one.lag, *place)
-    for topic, (offset, lag) in topics.items():
+    for topic, offset in offset_sums.items():
         if collected.take(2):
             collected.set(OFFSET_SUM, offset, name, topic)
-            collected.set(LAG_SUM, lag, name, topic)
+            if topic in lag_sums:
+                collected.set(LAG_SUM, lag_sums[topic], name, topic)

@@ -6,7 +6,6 @@ own.
 """
 
 import atexit
-import json
 import os
 import threading
 from collections import deque
@@ -15,6 +14,8 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
+
+from trio_kafka.strict_json import dump_json
 
 URL: Final = "TRIO_KAFKA_PIPELINE_URL"
 TOKEN: Final = "TRIO_KAFKA_PIPELINE_TOKEN"  # noqa: S105 - the name of a variable
@@ -122,8 +123,8 @@ def encode(event: str, query: Mapping[str, Any]) -> bytes | None:
         ]
         told = {**query, "sources": sources} if sources else dict(query)
         try:
-            body = json.dumps({"event": event, "query": told}, separators=(",", ":")).encode()
-        except (TypeError, ValueError):
+            body = dump_json({"event": event, "query": told}, compact=True).encode()
+        except TypeError:
             return None
         if len(body) <= LARGEST:
             return body

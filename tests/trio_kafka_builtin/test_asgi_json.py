@@ -9,6 +9,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trio_kafka.strict_json import dump_json, parse_json
 from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, send_json
 
 
@@ -38,6 +39,7 @@ async def test_a_body_comes_in_pieces() -> None:
         ([piece(b"[", more=True), {"type": "http.disconnect"}], 400, "has left"),
         ([piece(b"[")], 400, "not JSON"),
         ([piece(b"\xff")], 400, "not JSON"),
+        ([piece(b"NaN")], 400, "not JSON"),
     ],
 )
 async def test_a_body_that_is_none(messages: list[Any], status: int, why: str) -> None:
@@ -93,10 +95,10 @@ def check_ends(messages: list[dict[str, Any]]) -> None:
         max_size=5,
     )
 )
-def test_an_answer_is_what_json_dumps_writes(body: dict[str, Any]) -> None:
+def test_an_answer_is_what_one_dump_of_the_whole_would_be(body: dict[str, Any]) -> None:
     messages = trio.run(sent, 200, body)
 
-    assert text_of(messages) == json.dumps(body)
+    assert text_of(messages) == dump_json(body)
     check_ends(messages)
 
 
@@ -111,6 +113,12 @@ async def test_a_short_answer_is_one_message_behind_its_head() -> None:
     ]
     assert body["body"] == b'{"a": [1, 2], "b": []}'
     check_ends([start, body])
+
+
+async def test_numbers_that_json_lacks_are_texts_in_an_answer() -> None:
+    messages = await sent(200, {"a": [float("nan"), 1], "b": float("-inf"), "c": "\ud800"})
+
+    assert parse_json(text_of(messages)) == {"a": ["NaN", 1], "b": "-Infinity", "c": "\ufffd"}
 
 
 async def test_an_answer_of_nothing_has_no_type() -> None:

@@ -33,6 +33,38 @@ async def test_groups_are_told_with_their_lag(autojump_clock: MockClock) -> None
     assert found["kafka_consumergroup_members{consumergroup=g}"] == 0
 
 
+async def test_partition_without_a_committed_offset_has_no_lag(autojump_clock: MockClock) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 2)
+        await it.served.serve_groups("g", "none")
+        await write(it.served, "t", b"a", b"b", b"c")
+        await commit(it.served, "g", "t", 0, 1)
+        await commit(it.served, "g", "t", 1, -1)
+        await commit(it.served, "none", "t", 0, -1)
+
+        found = read(read_groups, it.parts)
+
+    assert found["kafka_consumergroup_lag_sum{consumergroup=g,topic=t}"] == 2
+    assert found["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
+    assert not [name for name in found if "consumergroup=g,partition=1" in name]
+    assert not [name for name in found if "consumergroup=none," in name]
+
+
+async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t")
+        await it.served.serve_groups("g")
+        await commit(it.served, "g", "t", 0, 1)
+        it.served.broker.replicas.partition("t", 0).leading = None
+
+        found = read(read_groups, it.parts)
+
+    assert found["kafka_consumergroup_current_offset_sum{consumergroup=g,topic=t}"] == 1
+    assert not [name for name in found if name.startswith("kafka_consumergroup_lag")]
+
+
 async def test_groups_above_the_bound_of_series_are_counted_all_the_same(
     autojump_clock: MockClock,
 ) -> None:

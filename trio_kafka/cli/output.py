@@ -3,12 +3,12 @@
 Texts that clients chose are shown escaped in tables.
 """
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from trio_kafka.protocol.texts import printable
+from trio_kafka.strict_json import dump_json
 
 T = TypeVar("T")
 LEFT: Final = "<"
@@ -59,9 +59,9 @@ def print_answer(
 
 def print_json(document: Any) -> None:
     """Print one JSON document over several lines."""
-    print(json.dumps(document, indent=2))
+    print(dump_json(document, indent=2))
 
 
 def print_json_line(document: Any) -> None:
     """Print one JSON document on a line of its own, at once: the reader may be waiting for it."""
-    print(json.dumps(document), flush=True)
+    print(dump_json(document), flush=True)

@@ -6,11 +6,12 @@ a peer cannot break or forge a line. Secrets never enter a field. structlog is n
 is installed it imports that, 150 ms of CPU at each start.
 """
 
-import json
 import logging
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, TextIO
+
+from trio_kafka.strict_json import dump_json
 
 Format = Literal["text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "json")
@@ -105,7 +106,7 @@ def as_json(value: object) -> str:
 
     Terminals interpret some other characters as commands, and readers some as the end of a line.
     """
-    text = json.dumps(value, default=str, separators=(",", ":"))
+    text = dump_json(value, default=str, compact=True)
     return text.replace("\x7f", "\\u007f")
 
 

@@ -113,12 +113,12 @@ def decode_records(data: bytes, header: BatchHeader, position: int = 0) -> Itera
 
 
 def _read_headers(data: bytes, at: int) -> Headers:
-    """Read headers that were scanned. UnicodeDecodeError."""
+    """Read headers that were scanned. In names, U+FFFD replaces what is not UTF-8, as in Java."""
     count, at = read_varint(data, at)
     headers: Headers = []
     for _ in range(count):
         size, at = read_varint(data, at)
-        name, at = data[at : at + size].decode(), at + size
+        name, at = data[at : at + size].decode(errors="replace"), at + size
         size, at = read_varint(data, at)
         headers.append((name, None if size < 0 else data[at : at + size]))
         at += max(size, 0)

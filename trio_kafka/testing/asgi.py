@@ -3,7 +3,6 @@
 The app runs in the caller's task and receives the whole body at once; its output is collected.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final
 from urllib.parse import unquote
@@ -12,6 +11,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.strict_json import parse_json
 
 Message = MutableMapping[str, Any]
 App = Callable[
@@ -41,8 +41,8 @@ class Answer:
         return b"".join(self.chunks)
 
     def json(self) -> Any:
-        """Return the body as JSON. Raises ValueError."""
-        return json.loads(self.body)
+        """Return the body as JSON. Raises ValueError, also for what only Python's parser reads."""
+        return parse_json(self.body)
 
 
 async def ask(

@@ -1,11 +1,11 @@
 """`trio-kafka fault add`: add a rule given as FIELD=VALUE words, or the rules of a file."""
 
-import json
 import tomllib
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any, Final
 
+from trio_kafka.strict_json import parse_json
 from trio_kafka_builtin.fault_commands.client import ControlError, ask, declare_address, show
 
 # Fields with texts, even if a value looks like a number. All others are read as JSON.
@@ -71,7 +71,7 @@ def rules_in(file: str) -> list[Any]:
     try:
         with open(file, encoding="utf-8") as stream:
             text = stream.read()
-        content = tomllib.loads(text) if file.endswith(".toml") else json.loads(text)
+        content = tomllib.loads(text) if file.endswith(".toml") else parse_json(text)
     except (OSError, ValueError) as error:
         raise ControlError(f"{file}: {error}") from error
     if not isinstance(content, dict) or set(content) != {"rules"}:
@@ -84,6 +84,6 @@ def _value_of(name: str, text: str) -> Any:
     if name in TEXTS:
         return text
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text

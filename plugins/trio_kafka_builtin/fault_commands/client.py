@@ -3,7 +3,6 @@
 The broker is usually on this machine, so no proxy is used.
 """
 
-import json
 import os
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.output import LEFT, RIGHT, columns, print_json
+from trio_kafka.strict_json import dump_json, parse_json
 
 ADDRESS: Final = "TRIO_KAFKA_TESTING"
 TOKEN: Final = "TRIO_KAFKA_TESTING_TOKEN"  # noqa: S105 - the name of a variable
@@ -59,7 +59,7 @@ def ask(
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get(TOKEN):
         headers["Authorization"] = f"Bearer {token}"
-    data = None if body is None else json.dumps(body).encode()
+    data = None if body is None else dump_json(body).encode()
     request = Request(url, data, headers, method=method)  # noqa: S310 - checked above
     try:
         with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as response:
@@ -69,7 +69,10 @@ def ask(
     except (URLError, HTTPException, OSError) as error:
         reason = getattr(error, "reason", None) or error
         raise ControlError(f"{at}: {reason}; is the broker running?") from error
-    return json.loads(text) if text else None
+    try:
+        return parse_json(text) if text else None
+    except ValueError as error:
+        raise ControlError(f"{at}: the answer is not JSON ({error}); is this a broker?") from None
 
 
 def show(rules: Iterable[Mapping[str, Any]], *, as_json: bool) -> None:
@@ -92,11 +95,11 @@ def _described(rule: Mapping[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return value if isinstance(value, str) else dump_json(value, compact=True)
 
 
 def _message_of(error: HTTPError) -> str:
     try:
-        return str(json.loads(error.read())["message"])
+        return str(parse_json(error.read())["message"])
     except (ValueError, KeyError, TypeError, OSError):
         return f"status {error.code} {error.reason}"

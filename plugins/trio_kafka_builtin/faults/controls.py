@@ -11,6 +11,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext, Registry
+from trio_kafka.strict_json import dump_json
 from trio_kafka.testing.api_limits import ApiLimits, NoVersionLeftError
 from trio_kafka.testing.api_names import UnknownApiError
 from trio_kafka.testing.controls import Controls
@@ -111,7 +112,7 @@ class FaultControl:
             text = str(error) if several else str(error).removeprefix("rule 1: ")
             raise HttpError(400, text) from None
         for fault in added:
-            self._logger.warning("fault rule added", rule=json.dumps(table_of(fault.rule)))
+            self._logger.warning("fault rule added", rule=dump_json(table_of(fault.rule)))
         shown = [_shown(fault) for fault in added]
         return {"rules": shown} if several else shown[0]
 
@@ -234,7 +235,7 @@ class VersionControl:
         match body:
             case {"off": True} if len(body) == 1:
                 self._limits.switch_off(api)
-            case {"last": int(last)} if len(body) == 1:
+            case {"last": int(last)} if len(body) == 1 and not isinstance(last, bool):
                 self._limits.cap_versions(api, last)
             case _:
                 raise HttpError(400, 'want {"last": VERSION} or {"off": true}')

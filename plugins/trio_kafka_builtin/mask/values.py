@@ -5,7 +5,7 @@ Sans-IO. Keys, headers, times and offsets are copied as bytes, never decoded and
 
 import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from trio_kafka.records.header import corrupt
 from trio_kafka.records.varint import encode_varint, read_varint
@@ -27,14 +27,30 @@ def masked(value: bytes, masking: Masking, largest: int) -> bytes:
     if len(value) > largest:
         raise UnreadableError(f"a value of {len(value)} bytes, {largest} are parsed")
     try:
-        document = json.loads(value.decode())
-        if not masking.apply(document):
+        document, is_unique = _parse(value)
+        if not masking.apply(document) and is_unique:
             return value
         return json.dumps(
             document, ensure_ascii=False, allow_nan=False, separators=(",", ":")
         ).encode()
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from None
+
+
+def _parse(value: bytes) -> tuple[Any, bool]:
+    """Return a document, and False if an object has a name twice: `json` drops all but the last.
+
+    A document that is returned as it was would still show the others.
+    """
+    is_unique = True
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal is_unique
+        fields = dict(pairs)
+        is_unique &= len(fields) == len(pairs)
+        return fields
+
+    return json.loads(value.decode(), object_pairs_hook=members), is_unique
 
 
 def with_values(plain: bytes, count: int, change: Change) -> Steps[bytes]:

@@ -5,7 +5,6 @@ queries, sources and partitions are bounded. Source of the form: `StreamingQuery
 Spark 4.3.
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from math import isfinite
@@ -14,6 +13,7 @@ from typing import Any, Final
 from attrs import Factory
 
 from trio_kafka.attributes import define
+from trio_kafka.strict_json import parse_json
 
 MOST_QUERIES: Final = 50
 _MOST_SOURCES: Final = 20
@@ -192,8 +192,8 @@ def _offsets(given: Any, name: str) -> Offsets:
     """Check `{"topic": {"0": 12}}`, also as a text of JSON; another form of offset is none."""
     if isinstance(given, str):
         try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
+            given = parse_json(given)
+        except ValueError:
             return {}
     if not isinstance(given, dict):
         return {}
@@ -213,14 +213,17 @@ def _fit(offsets: Collection[int]) -> bool:
 
 
 def _behind(end: Offsets, latest: Offsets) -> int:
-    """Return the number of records between two offsets, over partitions in both."""
+    """Return the number of records between two offsets, over partitions in both.
+
+    A negative offset stands for a beginning or an end that is not known yet.
+    """
     behind = 0
     for topic, partitions in latest.items():
         read = end.get(topic, {})
         behind += sum(
             offset - read[partition]
             for partition, offset in partitions.items()
-            if partition in read and offset > read[partition]
+            if offset > read.get(partition, offset) >= 0
         )
     return behind
 

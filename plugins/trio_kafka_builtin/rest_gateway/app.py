@@ -1,15 +1,22 @@
 """The ASGI app: routes, limits, and HTTP statuses of Kafka errors."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qsl, unquote
 
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, read_number, send_json
+from trio_kafka_builtin.asgi_json import (
+    HttpError,
+    InFlight,
+    read_json,
+    read_number,
+    send_json,
+    unknown_name,
+)
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
@@ -24,6 +31,11 @@ from trio_kafka_builtin.rest_gateway.topics import (
     list_topics,
 )
 
+# Names in the query, by method and last word of the path.
+_QUERIES: Final[Mapping[tuple[str, str], Collection[str]]] = {
+    ("GET", "topics"): ("after", "limit"),
+    ("GET", "records"): ("offset", "max_bytes", "wait_ms", "format"),
+}
 _RETRY: Final = ((b"retry-after", b"1"),)
 STATUS: Final[Mapping[ErrorCode, int]] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: 404,
@@ -91,10 +103,8 @@ class Gateway:
         root = scope.get("root_path", "") or self._settings.path
         raw = scope.get("raw_path", b"").decode("latin1") or scope["path"]
         names = [unquote(one) for one in raw.removeprefix(root).strip("/").split("/")]
-        query = {
-            name: values[-1] for name, values in parse_qs(scope["query_string"].decode()).items()
-        }
         method, context = scope["method"], self._context
+        query = _query_of(scope["query_string"], _QUERIES.get((method, names[-1]), ()))
         client = client_of(context, scope)
         match names, method:
             case ["openapi.json"], "GET":
@@ -135,6 +145,18 @@ class Gateway:
     async def _body(self, receive: Receive) -> Any:
         """Read a JSON object. Raises HttpError."""
         return await read_json(receive, self._settings.max_body_bytes)
+
+
+def _query_of(text: bytes, known: Collection[str]) -> dict[str, str]:
+    """Return the values of a query by name. Raises HttpError: unknown or repeated name."""
+    query: dict[str, str] = {}
+    for name, value in parse_qsl(text.decode("latin1"), keep_blank_values=True):
+        if name in query:
+            raise HttpError(400, f"query: the name {name[:40]!r} twice")
+        query[name] = value
+    if error := unknown_name(query, known):
+        raise HttpError(400, f"query: {error}")
+    return query
 
 
 def _is_known(names: list[str]) -> bool:

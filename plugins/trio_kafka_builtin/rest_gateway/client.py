@@ -16,6 +16,7 @@ from trio_kafka.plugin import (
     TopicImage,
     parse_principal,
 )
+from trio_kafka.protocol.errors import EncodeError
 from trio_kafka_builtin.asgi_json import principal_of
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
@@ -29,13 +30,20 @@ class Client:
     peer: Endpoint
 
     async def ask(self, request: object) -> Any:
-        """Send a request; return the response after the throttle time of this client."""
-        return await self.context.ask(
-            request,
-            principal=self.principal,
-            client_id=self.context.settings.client_id,
-            peer=self.peer,
-        )
+        """Send a request; return the response after the throttle time of this client.
+
+        Raises KafkaError(INVALID_REQUEST) for a value that the protocol cannot carry, such as a
+        name of 40,000 bytes.
+        """
+        try:
+            return await self.context.ask(
+                request,
+                principal=self.principal,
+                client_id=self.context.settings.client_id,
+                peer=self.peer,
+            )
+        except EncodeError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
 
     def may_describe(self, topic: str) -> bool:
         """Return whether the HTTP client may see a topic."""

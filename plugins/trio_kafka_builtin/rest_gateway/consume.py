@@ -22,7 +22,7 @@ from trio_kafka.records.batch import decode_records
 from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
 from trio_kafka_builtin.rest_gateway.client import Client, refused
-from trio_kafka_builtin.rest_gateway.formats import decode
+from trio_kafka_builtin.rest_gateway.formats import decode, decode_field
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 
 _STEP: Final = 16
@@ -113,8 +113,8 @@ async def _rows(
                 row = {
                     "offset": record.offset,
                     "timestamp": record.timestamp,
-                    "key": decode(asked.format, record.key),
-                    "value": decode(asked.format, record.value),
+                    **decode_field("key", asked.format, record.key),
+                    **decode_field("value", asked.format, record.value),
                     "headers": headers,
                 }
                 yield record.offset, row

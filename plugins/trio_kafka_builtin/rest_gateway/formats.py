@@ -1,4 +1,7 @@
-"""Keys and values between JSON and bytes: `json`, `string`, `binary` (base64)."""
+"""Keys and values between JSON and bytes: `json`, `string`, `binary` (base64).
+
+A body has been parsed strictly, so what is written is read by any parser.
+"""
 
 import base64
 import binascii
@@ -7,8 +10,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.strict_json import parse_json
 
-LARGEST_JSON: Final = 64 << 10  # most bytes parsed in one step: about 1 ms
+LARGEST_JSON: Final = 64 << 10  # most bytes parsed in one step: about 2 ms
+SHOWN: Final = 40  # characters of a wrong value in an error message
+
+
+class UnreadableError(Exception):
+    """Stored bytes that a format cannot show."""
 
 
 def _from_text(value: Any) -> bytes:
@@ -25,23 +34,27 @@ def _from_base64(value: Any) -> bytes:
 
 
 def _from_json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _to_json(data: bytes) -> Any:
     if len(data) > LARGEST_JSON:
-        raise _invalid(f"a value of {len(data)} bytes: read it as binary")
+        raise UnreadableError(f"{len(data)} bytes, at most {LARGEST_JSON} are parsed")
     try:
-        return json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise _invalid(f"no JSON ({error}): read it as string or binary") from None
+        return parse_json(data)
+    except ValueError as error:
+        raise UnreadableError(f"not JSON: {error}") from None
 
 
 def _to_text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise _invalid(f"no text ({error}): read it as binary") from None
+        raise UnreadableError(f"not UTF-8: {error}") from None
+
+
+def _to_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 ENCODE: Final[dict[str, Callable[[Any], bytes]]] = {
@@ -52,28 +65,46 @@ ENCODE: Final[dict[str, Callable[[Any], bytes]]] = {
 DECODE: Final[dict[str, Callable[[bytes], Any]]] = {
     "json": _to_json,
     "string": _to_text,
-    "binary": lambda data: base64.b64encode(data).decode(),
+    "binary": _to_base64,
 }
 
 
 def encode(format_: str, value: Any) -> bytes | None:
     """Encode a key or value; null is None. Raises KafkaError(INVALID_RECORD)."""
-    try:
-        return None if value is None else ENCODE[format_](value)
-    except UnicodeEncodeError as error:  # a lone surrogate: valid in JSON, not in UTF-8
-        raise _invalid(str(error)) from None
+    return None if value is None else ENCODE[format_](value)
 
 
 def decode(format_: str, data: bytes | None) -> Any:
-    """Decode a key or value for JSON. Raises KafkaError(INVALID_RECORD)."""
+    """Decode a key or value for JSON. Raises UnreadableError."""
     return None if data is None else DECODE[format_](data)
+
+
+def decode_field(name: str, format_: str, data: bytes | None) -> dict[str, Any]:
+    """Return the members of a record that show its key or value.
+
+    `{name: value}`; for bytes that the format cannot show, `{name_base64: ..., name_error: ...}`.
+    A reader that does not know the second form then misses a member, and cannot take base64, or a
+    null, for the value.
+    """
+    try:
+        return {name: decode(format_, data)}
+    except UnreadableError as error:
+        return {f"{name}_base64": _to_base64(data or b""), f"{name}_error": str(error)}
 
 
 def check_format(format_: Any) -> str:
     """Check a format's name. Raises KafkaError(INVALID_REQUEST)."""
-    if format_ not in ENCODE:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"format {format_!r}: want {', '.join(ENCODE)}")
-    return str(format_)
+    if not isinstance(format_, str) or format_ not in ENCODE:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"format {shown(format_)}: want {', '.join(ENCODE)}"
+        )
+    return format_
+
+
+def shown(value: Any) -> str:
+    """Return a wrong value for an error message, cut."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _invalid(message: str) -> KafkaError:

@@ -82,6 +82,7 @@ _TOPIC = {
 _RECORDS = {
     "type": "object",
     "required": ["records"],
+    "additionalProperties": False,
     "properties": {
         "format": {"enum": ["json", "string", "binary"]},
         "acks": {"enum": ["all", -1, 1]},
@@ -89,6 +90,7 @@ _RECORDS = {
             "type": "array",
             "items": {
                 "type": "object",
+                "additionalProperties": False,
                 "properties": {
                     "key": {},
                     "value": {},

@@ -15,10 +15,15 @@ from trio_kafka.protocol.messages.k00_produce import (
 from trio_kafka.records.batch import BatchBody, Record, encode_batch
 from trio_kafka.records.partitioner import partition_of
 from trio_kafka_builtin.rest_gateway.client import Client, refused
-from trio_kafka_builtin.rest_gateway.formats import check_format, encode
+from trio_kafka_builtin.rest_gateway.formats import check_format, encode, shown
+from trio_kafka_builtin.rest_gateway.objects import check_object
 
 MOST: Final = 2000  # most records of a request
 _STEP: Final = 32  # records per step: about 0.3 ms
+_BODY: Final = ("records", "format", "acks")
+_RECORD: Final = ("key", "value", "partition", "timestamp", "headers")
+_HEADER: Final = ("name", "value")
+_HEADERS: Final = 'headers: want [{"name": text, "value": base64 or null}]'
 _ACKS: Final = {"all": -1, -1: -1, 1: 1}
 
 
@@ -27,7 +32,8 @@ async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]
 
     Raises KafkaError for a malformed body; nothing is appended then.
     """
-    if not isinstance(body, Mapping) or not isinstance(body.get("records"), list):
+    check_object(body, _BODY, "the body")
+    if not isinstance(body.get("records"), list):
         raise _bad('want {"records": [...]}')
     if len(body["records"]) > MOST:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"more than {MOST} records")
@@ -43,7 +49,7 @@ async def produce(client: Client, topic: str, body: Any) -> list[dict[str, Any]]
     bodies: dict[int, BatchBody] = {}
     places: list[tuple[int, int]] = []
     for number, one in enumerate(body["records"]):
-        record = _record(one, format_, now_ms)
+        record = _record(one, format_, now_ms, f"records[{number}]")
         partition = _partition(one, record.key, count, without_key)
         batch = bodies.setdefault(partition, BatchBody())
         places.append((partition, batch.count))
@@ -78,15 +84,18 @@ def _row(partition: int, index: int, made: PartitionProduceResponse) -> dict[str
     return row
 
 
-def _record(one: Any, format_: str, now_ms: int) -> Record:
-    if not isinstance(one, Mapping):
-        raise _bad("a record is not an object")
+def _record(one: Any, format_: str, now_ms: int, where: str) -> Record:
+    check_object(one, _RECORD, where)
     timestamp = one.get("timestamp", now_ms)
     if not _is_whole(timestamp) or not 0 <= timestamp < 1 << 62:
-        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp!r}: want ms")
+        raise KafkaError(ErrorCode.INVALID_TIMESTAMP, f"timestamp {shown(timestamp)}: want ms")
     headers = one.get("headers", [])
-    if not isinstance(headers, list) or not all(_is_header(header) for header in headers):
-        raise _bad('headers: want [{"name": text, "value": base64 or null}]')
+    if not isinstance(headers, list):
+        raise _bad(_HEADERS)
+    for header in headers:
+        check_object(header, _HEADER, f"{where}: a header")
+        if not _is_name(header.get("name")):
+            raise _bad(_HEADERS)
     return Record(
         timestamp=timestamp,
         key=encode(format_, one.get("key")),
@@ -95,8 +104,7 @@ def _record(one: Any, format_: str, now_ms: int) -> Record:
     )
 
 
-def _is_header(header: Any) -> bool:
-    name = header.get("name") if isinstance(header, Mapping) else None
+def _is_name(name: Any) -> bool:
     return isinstance(name, str) and name.isprintable()
 
 
@@ -108,7 +116,7 @@ def _partition(one: Mapping[str, Any], key: bytes | None, count: int, without_ke
     wanted = one.get("partition")
     if wanted is not None:
         if not _is_whole(wanted) or not 0 <= wanted < count:
-            found = f"partition {wanted!r}: there are {count}"
+            found = f"partition {shown(wanted)}: there are {count}"
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, found)
         return int(wanted)
     return without_key if key is None else partition_of(key, count)

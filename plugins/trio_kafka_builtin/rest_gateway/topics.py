@@ -14,6 +14,7 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
 from trio_kafka.protocol.texts import show_uuid
 from trio_kafka_builtin.rest_gateway.client import Client, refused
+from trio_kafka_builtin.rest_gateway.objects import check_object
 
 MOST_NAMES: Final = 1000
 _STEP: Final = 1000
@@ -79,7 +80,8 @@ async def delete_topic(client: Client, name: str) -> None:
 def _wanted(body: Any) -> CreatableTopic:
     """Parse a creation. Raises KafkaError(INVALID_REQUEST)."""
     shape = '{"name": text, "partitions": n, "replication_factor": n, "configs": {text: text}}'
-    if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
+    check_object(body, _KNOWN, "the body")
+    if not isinstance(body.get("name"), str):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
     partitions, factor = body.get("partitions", -1), body.get("replication_factor", -1)
     configs = body.get("configs", {})
@@ -88,7 +90,7 @@ def _wanted(body: Any) -> CreatableTopic:
         for one in (partitions, factor)
     )
     texts = isinstance(configs, Mapping) and all(isinstance(one, str) for one in configs.values())
-    if not counts or not texts or body.keys() - {"name", *_KNOWN}:
+    if not counts or not texts:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"want {shape}")
     return CreatableTopic(
         name=body["name"],
@@ -98,4 +100,4 @@ def _wanted(body: Any) -> CreatableTopic:
     )
 
 
-_KNOWN: Final = ("partitions", "replication_factor", "configs")
+_KNOWN: Final = ("name", "partitions", "replication_factor", "configs")

@@ -1,6 +1,5 @@
 """Output of Spark's commands: rows as a table or as JSON lines, and errors in one line."""
 
-import json as json_module
 import re
 import sys
 from argparse import ArgumentParser
@@ -14,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from trio_kafka.cli.output import LEFT, RIGHT, columns
 from trio_kafka.protocol.texts import printable
+from trio_kafka.strict_json import dump_json
 from trio_kafka_spark.client.errors import OptionError, SourceError
 from trio_kafka_spark.java import JavaError
 from trio_kafka_spark.session import session
@@ -75,7 +75,7 @@ def show(frame: DataFrame, *, json: bool, rows: int, save: str | None) -> int:
     shown = found[:rows] if rows else found
     if json:
         for row in shown:
-            print(json_module.dumps(row, default=_as_json))
+            print(dump_json(row, default=_as_json))
     else:
         numbers = [not isinstance(_first(table.column(n)), str) for n in range(table.num_columns)]
         cells = [[_cell(value) for value in row.values()] for row in shown]

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from trio_kafka.strict_json import parse_json
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
 from trio_kafka_spark.client.jaas import OPTION, Login
 from trio_kafka_spark.client.options import KAFKA_OPTIONS
@@ -135,7 +136,7 @@ def _requested(sasl: Sasl, options: Mapping[str, str]) -> str:
 
 def _token_in(body: bytes) -> str:
     try:
-        token = json.loads(body)["access_token"]
+        token = parse_json(body)["access_token"]
     except (ValueError, KeyError, TypeError):
         token = None
     if not isinstance(token, str) or not token or any(not "!" <= one <= "~" for one in token):

@@ -7,7 +7,6 @@ Source: Confluent's wire format (magic byte 0, schema id in four bytes, Avro) an
 """
 
 import base64
-import json
 import os
 import struct
 import time
@@ -20,6 +19,7 @@ from typing import Any, Final
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.strict_json import parse_json
 from trio_kafka_spark.client.errors import OptionError, SourceError
 
 UNREACHABLE: Final = "SCHEMA_REGISTRY_UNAVAILABLE"
@@ -137,7 +137,7 @@ class Registry:
             body = answer.read(_LARGEST + 1)
         if len(body) > _LARGEST:
             raise ValueError(f"GET {path}: an answer of more than {_LARGEST} bytes")
-        return json.loads(body)
+        return parse_json(body)
 
     def _secret(self) -> str | None:
         name = self.settings.credentials_env
@@ -161,6 +161,6 @@ def _avro(answer: Any, what: str) -> Any:
     if answer.get("references"):
         raise UnknownSchemaError(f"{what} has references to other schemas, which are not read")
     try:
-        return json.loads(answer["schema"])
+        return parse_json(answer["schema"])
     except ValueError:
         raise UnknownSchemaError(f"{what} is no JSON") from None

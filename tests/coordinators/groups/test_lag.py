@@ -7,6 +7,12 @@ from tests.apis.test_k09_offset_fetch import commit
 from tests.coordinators.groups.test_commits import driver, one, store
 from trio_kafka.coordinators.groups.lag import Lag, ends_of, lags
 from trio_kafka.model import NodeId
+from trio_kafka.protocol.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicState
+from trio_kafka.protocol.messages.k21_delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from trio_kafka.testing.broker import ServedBroker
 
 
@@ -33,6 +39,16 @@ def test_the_lag_is_what_is_left_to_read_and_never_negative() -> None:
     assert list(lags(groups.machine, "other", lambda topic, partition: 0)) == []
 
 
+def test_negative_committed_offset_is_none_and_has_no_lag() -> None:
+    groups = driver()
+    for partition, offset in enumerate((-1, -2, 0)):
+        store(groups, one(offset, partition))
+
+    known = list(lags(groups.machine, "g", lambda topic, partition: 10))
+
+    assert [(lag.partition, lag.lag) for lag in known] == [(2, 10)]
+
+
 async def test_it_is_known_of_the_partitions_that_are_led_here(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
@@ -43,6 +59,32 @@ async def test_it_is_known_of_the_partitions_that_are_led_here(autojump_clock: M
         assert lags_of(served, "g") == [Lag(group_id="g", topic="t", partition=0, offset=1, end=3)]
         assert lags_of(served, "other") == []
         assert ends_of(served.broker.replicas)("none", 0) is None
+
+
+async def test_records_below_the_start_of_the_log_count_as_in_kafkas_tool(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("g")
+        await write(served, "t", b"a", b"b", b"c")
+        await commit(served, "g", "t", 0, 1)
+        topics = [DeleteRecordsTopic("t", [DeleteRecordsPartition(0, 2)])]
+        await served.ask(DeleteRecordsRequest(topics=topics, timeout_ms=1000))
+
+        assert served.broker.replicas.partition("t", 0).leading.start_offset == 2
+        assert [lag.lag for lag in lags_of(served, "g")] == [2]
+
+
+async def test_deleted_topic_has_no_lag(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        await served.serve_groups("g")
+        await write(served, "t", b"a", b"b", b"c")
+        await commit(served, "g", "t", 0, 1)
+        await served.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=1000))
+
+        assert [lag.lag for lag in lags_of(served, "g") if lag.lag is not None] == []
 
 
 async def test_what_no_consumer_sees_yet_is_no_lag(autojump_clock: MockClock) -> None:

@@ -1,8 +1,13 @@
 """Groups are described as they are."""
 
 import pytest
+from trio.testing import MockClock
 
+from tests.apis.kit import write
+from tests.apis.test_k09_offset_fetch import commit
 from tests.testing.kafka.kit import consumer
+from tests.trio_kafka_metrics.kit import harness
+from trio_kafka.testing.kafka.groups import describe_group
 from trio_kafka.testing.kafka.in_loop import NotReachedError
 
 
@@ -37,6 +42,22 @@ def test_a_consumer_group_of_the_new_protocol_is_described(kafka):
         assert group.members[0].partitions == (("orders", 0), ("orders", 1), ("orders", 2))
     finally:
         client.close()
+
+
+async def test_committed_offset_of_minus_one_has_no_lag_and_a_cut_log_none_below_zero(
+    autojump_clock: MockClock,
+) -> None:
+    async with harness() as it:
+        await it.served.create_topic("t", 3)
+        await it.served.serve_groups("g")
+        await write(it.served, "t", b"a", b"b")
+        for partition, offset in enumerate((0, -1, 9)):
+            await commit(it.served, "g", "t", partition, offset)
+
+        group = await describe_group(it, "g")
+
+    assert group.offsets == {("t", 0): 0, ("t", 2): 9}
+    assert group.lag == {("t", 0): 2, ("t", 2): 0}
 
 
 def test_groups_are_listed_once_their_coordinators_are_loaded(kafka):

@@ -1,5 +1,9 @@
 """The client of the controls: addresses, tokens, failures, and how rules are shown."""
 
+import socketserver
+import threading
+from collections.abc import Iterator
+
 import pytest
 
 from trio_kafka_builtin.fault_commands.client import ControlError, ask, show
@@ -33,3 +37,25 @@ def test_rules_are_shown_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_address_without_a_broker_is_explained(at: str | None, why: str) -> None:
     with pytest.raises(ControlError, match=why):
         ask(at, "GET")
+
+
+class OtherServer(socketserver.StreamRequestHandler):
+    """Answers every request with a page."""
+
+    def handle(self) -> None:
+        self.rfile.readline()
+        self.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n<html>")
+
+
+@pytest.fixture
+def other_server() -> Iterator[str]:
+    with socketserver.TCPServer(("127.0.0.1", 0), OtherServer) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        thread.join(10)
+
+
+def test_answer_of_a_server_that_is_no_broker_is_explained(other_server: str) -> None:
+    with pytest.raises(ControlError, match="the answer is not JSON"):
+        ask(other_server, "GET")

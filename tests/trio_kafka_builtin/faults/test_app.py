@@ -6,6 +6,7 @@ import pytest
 from trio.testing import MockClock
 
 from tests.trio_kafka_builtin.faults.kit import MOVED, Http, code, harness_with
+from tests.trio_kafka_builtin.odd_values import odd_bodies
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka_builtin.faults.plugin import faults
 
@@ -72,3 +73,57 @@ async def test_what_is_not_served(
         answer = await Http(harness)(method, below)
 
         assert (answer.status, answer.json()["error_code"]) == (status, status)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("below", "valid"),
+    [
+        (
+            "/faults",
+            {
+                "rules": [
+                    {
+                        "api": ["Echo"],
+                        "version": [0, 1],
+                        "partition": 0,
+                        "window_s": [0, 1],
+                        "delay_s": [0, 1],
+                        "every": 1,
+                        "probability": 0.5,
+                        "topic": "t",
+                        "throttle_s": 1,
+                    }
+                ]
+            },
+        ),
+        ("/faults", {"api": "Echo", "error": "POLICY_VIOLATION"}),
+        ("/faults", {"api": "Echo", "respond": {"text": "a"}}),
+        ("/requests/wait", {"count": 1, "timeout_s": 0}),
+        ("/versions/Echo", {"last": 0}),
+        ("/versions/Echo", {"off": True}),
+        ("/clock", {"seconds": 0, "hold": True}),
+    ],
+)
+async def test_value_of_a_wrong_type_is_refused_wherever_it_stands(
+    below: str, valid: Any, autojump_clock: MockClock
+) -> None:
+    async with harness_with() as harness:
+        http = Http(harness)
+        for body in odd_bodies(valid):
+            answer = await http("POST", below, body)
+            assert answer.status < 500, (body, answer.body)
+            answer.json()
+            await http("DELETE", "/faults")
+
+
+@pytest.mark.parametrize(
+    "body", [b"NaN", b'{"name": "a", "name": "b"}', rb'{"topic": "\ud800"}', b"1e999", b"[" * 9000]
+)
+async def test_body_that_parsers_read_differently_is_refused(
+    body: bytes, autojump_clock: MockClock
+) -> None:
+    async with harness_with() as harness:
+        answer = await Http(harness)("POST", "/faults", body)
+
+    assert (answer.status, "not JSON" in answer.json()["message"]) == (400, True)

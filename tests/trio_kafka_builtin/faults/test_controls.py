@@ -277,6 +277,7 @@ async def test_an_api_is_capped_switched_off_and_restored(autojump_clock: MockCl
     [
         ("Ecko", {"off": True}, "did you mean 'Echo'"),
         ("Echo", {"last": -1}, "no version of Echo is left"),
+        ("Echo", {"last": True}, 'want {"last": VERSION} or {"off": true}'),
         ("Echo", {"lats": 1}, 'want {"last": VERSION} or {"off": true}'),
         ("Echo", {"last": 1, "off": True}, "want"),
         ("Echo", [], "want"),

@@ -81,6 +81,15 @@ def test_a_value_is_masked_and_one_without_the_field_stays_as_it_is() -> None:
     assert masked(b'{"ssn":1,"ssn":2}', MASKING, 100) == b'{"ssn":"***"}'
 
 
+def test_field_is_not_shown_by_an_object_of_the_same_name_before_it() -> None:
+    masking = masking_of(parse_rules("t: person.ssn=redact"), "t", "")
+    assert masking is not None
+
+    twice = b'{"person":{"ssn":"1"},"person":{}}'
+
+    assert masked(twice, masking, 100) == b'{"person":{}}'
+
+
 @pytest.mark.parametrize(
     "value",
     [

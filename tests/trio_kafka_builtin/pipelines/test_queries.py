@@ -72,6 +72,16 @@ def test_lag_is_of_the_partitions_that_say_their_latest_offset(latest: Any, lag:
     assert query.lag == lag
 
 
+def test_partition_whose_read_offset_is_not_known_has_no_lag() -> None:
+    [source] = PROGRESS["sources"]
+    ends = {"orders": {"0": -2, "1": 40}}
+    latest = {"orders": {"0": 1000, "1": 41}}
+
+    [query] = taken(progress(sources=[{**source, "endOffset": ends, "latestOffset": latest}]))
+
+    assert query.lag == 1
+
+
 def test_rates_over_no_time_are_none() -> None:
     [query] = taken(progress(inputRowsPerSecond=float("nan"), processedRowsPerSecond="NaN"))
 

@@ -8,6 +8,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.requests.request_log.test_sinks import values
+from tests.trio_kafka_builtin.odd_values import odd_bodies
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.stamps import Stamps
@@ -60,6 +61,110 @@ async def test_a_body_that_is_not_what_is_wanted_is_refused(
         answer = await rest.ask("POST", "/v1/topics/t/records", body)
 
     assert answer.status == 400
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "valid"),
+    [
+        ("/v1/topics", {"name": "n", "partitions": 1, "configs": {"retention.ms": "5"}}),
+        (
+            "/v1/topics/t/records",
+            {
+                "format": "json",
+                "acks": 1,
+                "records": [
+                    {
+                        "key": "k",
+                        "value": {"a": 1},
+                        "partition": 0,
+                        "timestamp": 5,
+                        "headers": [{"name": "h", "value": "aGk="}],
+                    }
+                ],
+            },
+        ),
+    ],
+)
+async def test_value_of_a_wrong_type_is_refused_wherever_it_stands(
+    target: str, valid: Any, autojump_clock: MockClock
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        for body in odd_bodies(valid):
+            answer = await rest.ask("POST", target, body)
+            assert answer.status < 500, (body, answer.body)
+            answer.json()
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b'{"records": [{"value": NaN}]}', "NaN is not a number"),
+        (b'{"records": [{"value": {"a": [-Infinity]}}]}', "-Infinity is not a number"),
+        (b'{"records": [{"value": 1e400}]}', "1e400 is out of range"),
+        (b'{"records": [{"value": %s}]}' % (b"9" * 5000), "5000 digits is out of range"),
+        (rb'{"records": [{"value": "\ud800"}]}', "a lone surrogate"),
+        (rb'{"records": [{"key": "\udfff"}]}', "a lone surrogate"),
+        (rb'{"records": [{"headers": [{"name": "\ud800"}]}]}', "a lone surrogate"),
+        (rb'{"records": [], "format": "\ud800"}', "a lone surrogate"),
+        (b'{"records": [{"value": 1, "value": 2}]}', "the name 'value' twice"),
+        (b'{"records": [{"value": {"a": 1, "a": 2}}]}', "the name 'a' twice"),
+        (b'{"records": [], "format": []}', "format []: want json, string, binary"),
+        (b'{"records": [], "format": {}}', "format {}: want json"),
+        (b'{"records": [], "format": null}', "format None: want json"),
+        (
+            b'{"records": [{"value": 1}, {"key": "a", "valeu": 1}]}',
+            "records[1]: unknown name 'valeu'; did you mean 'value'?",
+        ),
+        (b'{"record": []}', "the body: unknown name 'record'; did you mean 'records'?"),
+        (
+            b'{"records": [{"headers": [{"key": "h"}]}]}',
+            "records[0]: a header: unknown name 'key'; want some of name, value",
+        ),
+        (b'{"records": [[]]}', "records[0] is not an object"),
+    ],
+)
+async def test_body_with_a_mistake_is_refused_by_a_message_that_names_it(
+    body: bytes, error: str, autojump_clock: MockClock
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        answer = await rest.ask("POST", "/v1/topics/t/records", body)
+        stored = await rest.consume("t")
+
+    assert (answer.status, error in answer.json()["message"]) == (400, True), answer.body
+    assert stored["records"] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        (
+            "/v1/topics/t/partitions/0/records?ofset=5",
+            "query: unknown name 'ofset'; did you mean 'offset'?",
+        ),
+        ("/v1/topics/t/partitions/0/records?offset=1&offset=2", "query: the name 'offset' twice"),
+        ("/v1/topics/t/partitions/0/records?offset=", "offset=: want a number"),
+        ("/v1/topics?from=a", "query: unknown name 'from'; want some of after, limit"),
+        ("/v1/topics/t?limit=1", "query: unknown name 'limit'; want none"),
+    ],
+)
+async def test_misspelled_name_in_a_query_is_refused(
+    target: str, error: str, autojump_clock: MockClock
+) -> None:
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        message = (await rest.json("GET", target, status=400))["message"]
+
+    assert message.startswith(error)
+
+
+async def test_topic_name_that_no_request_can_carry_is_refused(autojump_clock: MockClock) -> None:
+    async with gateway() as rest:
+        message = (await rest.json("POST", "/v1/topics", {"name": "x" * 40_000}, 400))["message"]
+
+    assert "a string of 40000 bytes: the limit is 32767" in message
 
 
 async def test_a_body_over_the_limit_is_refused(autojump_clock: MockClock) -> None:

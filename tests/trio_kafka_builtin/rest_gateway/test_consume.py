@@ -4,11 +4,13 @@ import base64
 
 import pytest
 import trio
+from crc32c import crc32c
 from trio.testing import MockClock
 
-from tests.records.kit import encode_marker
+from tests.records.kit import encode_batch, encode_marker
 from tests.trio_kafka_builtin.mask.kit import batch, produce
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
+from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append_own
@@ -90,17 +92,38 @@ async def test_who_waits_is_answered_when_records_come_or_the_time_is_over(
     assert not watchers
 
 
-async def test_what_is_no_json_is_read_as_text_or_base64(autojump_clock: MockClock) -> None:
+async def test_record_that_is_not_json_is_given_as_base64_and_hides_no_other(
+    autojump_clock: MockClock,
+) -> None:
     async with gateway() as rest:
         await rest.served.create_topic("t")
-        await rest.produce("t", {"key": "k", "value": "not json"}, format="string")
-        refused = await rest.ask("GET", "/v1/topics/t/partitions/0/records")
+        await rest.produce("t", {"key": "k", "value": '{"n": NaN}'}, format="string")
+        await rest.produce("t", {"value": {"n": 1}})
+        json = await rest.consume("t")
         text = await rest.consume("t", "format=string")
         binary = await rest.consume("t", "format=binary")
 
-    assert refused.status == 422
-    assert (text["records"][0]["key"], text["records"][0]["value"]) == ("k", "not json")
-    assert base64.b64decode(binary["records"][0]["value"]) == b"not json"
+    unreadable, fine = json["records"]
+    assert "key" not in unreadable
+    assert "value" not in unreadable
+    assert base64.b64decode(unreadable["value_base64"]) == b'{"n": NaN}'
+    assert unreadable["value_error"] == "not JSON: NaN is not a number of JSON"
+    assert fine["value"] == {"n": 1}
+    assert json["next_offset"] == 2
+    assert (text["records"][0]["key"], text["records"][0]["value"]) == ("k", '{"n": NaN}')
+    assert base64.b64decode(binary["records"][0]["value"]) == b'{"n": NaN}'
+
+
+async def test_header_whose_name_is_not_utf_8_hides_no_record(autojump_clock: MockClock) -> None:
+    record = Record(timestamp=1, value=b"1", headers=[("name", b"v")])
+    renamed = bytearray(encode_batch([record]).replace(b"name", b"n\xffme"))
+    renamed[17:21] = crc32c(renamed[21:]).to_bytes(4, "big")
+    async with gateway() as rest:
+        await rest.served.create_topic("t")
+        await produce(rest.served, "t", bytes(renamed))
+        found = await rest.consume("t")
+
+    assert found["records"][0]["headers"] == [{"name": "n\ufffdme", "value": "dg=="}]
 
 
 async def test_control_records_are_left_out_and_passed_by(autojump_clock: MockClock) -> None:

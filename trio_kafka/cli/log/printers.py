@@ -1,6 +1,5 @@
 """Output of `trio-kafka log dump`: tables for people, lines of JSON for programs."""
 
-import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
@@ -14,6 +13,7 @@ from trio_kafka.cli.output import LEFT, RIGHT, fixed_columns
 from trio_kafka.protocol.texts import printable
 from trio_kafka.records.batch import Record
 from trio_kafka.records.header import NO_PRODUCER_ID
+from trio_kafka.strict_json import dump_json
 
 BATCHED: Final = (Kind.SEGMENT, Kind.METADATA_SNAPSHOT)
 Shown = Decoded | str | None
@@ -207,7 +207,7 @@ class JsonPrinter:
 
     @staticmethod
     def _print(document: Mapping[str, Any]) -> None:
-        print(json.dumps(document))
+        print(dump_json(document))
 
 
 def batch_data(batch: Batch) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`trio-kafka log stats`: measure partitions by their files."""
 
-import json as json_format
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Final
@@ -10,6 +9,7 @@ from trio_kafka.cli.log.measure import Measure, measure
 from trio_kafka.cli.log.places import folders_of
 from trio_kafka.cli.log.words import size_text
 from trio_kafka.cli.output import LEFT, RIGHT, declare_json, fixed_columns
+from trio_kafka.strict_json import dump_json
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -40,14 +40,14 @@ def stats(*, paths: Sequence[str], records: bool, json: bool) -> int:
         name = str(folder.path) if folder.partition is None else folder.path.absolute().name
         if json:
             shown = {"is": "partition", "partition": name, "path": str(folder.path)}
-            print(json_format.dumps(shown | found.as_data(records=records)))
+            print(dump_json(shown | found.as_data(records=records)))
         else:
             print(fixed_columns([*found.as_cells(), name], _WIDTHS, _SIDES))
             if records:
                 print(f"{'':{_INDENT}}{found.content.as_text()}")
     if json:
         totals = {"is": "totals", "partitions": partitions}
-        print(json_format.dumps(totals | total.as_data(records=records, is_total=True)))
+        print(dump_json(totals | total.as_data(records=records, is_total=True)))
     else:
         print(
             f"{partitions} partitions, {total.segments} segments, {size_text(total.bytes)},"

@@ -1,6 +1,5 @@
 """`trio-kafka log verify`: find damage in files of logs."""
 
-import json as json_format
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from trio_kafka.cli.log.places import Folder, folders_of
 from trio_kafka.cli.log.words import size_text
 from trio_kafka.cli.output import declare_json
 from trio_kafka.protocol.texts import printable
+from trio_kafka.strict_json import dump_json
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def verify(*, paths: Sequence[str], quick: bool, json: bool) -> int:
     levels: Counter[Level] = Counter()
     for finding in check_folders(checker, folders_of(paths)):
         levels[finding.level] += 1
-        print(json_format.dumps(finding.as_data()) if json else printable(finding.as_text()))
+        print(dump_json(finding.as_data()) if json else printable(finding.as_text()))
     errors, warnings = levels[Level.ERROR], levels[Level.WARNING]
     if json:
         totals = {
@@ -47,7 +47,7 @@ def verify(*, paths: Sequence[str], quick: bool, json: bool) -> int:
             "errors": errors,
             "warnings": warnings,
         }
-        print(json_format.dumps(totals))
+        print(dump_json(totals))
     else:
         print(
             f"{checker.partitions} partitions, {checker.files} files, {size_text(checker.bytes)},"

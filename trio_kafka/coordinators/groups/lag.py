@@ -1,4 +1,10 @@
-"""Lag of groups: distance of their committed offsets from the high watermarks, by partition."""
+"""Lag of groups: distance of their committed offsets from the high watermarks, by partition.
+
+As Kafka's admin client and `kafka-consumer-groups` see it: a negative committed offset is none and
+has no lag. Records below the start of the log count, although they cannot be read any more. Records
+of open transactions count, as the end is the high watermark and not the last stable offset.
+Source: `ListConsumerGroupOffsetsHandler` and `ConsumerGroupCommand.getLag` of Kafka 4.4.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
@@ -42,12 +48,14 @@ def ends_of(replicas: ReplicaManager) -> EndOf:
 
 
 def lags(groups: Groups, group_id: str, end_of: EndOf) -> Iterator[Lag]:
-    """Yield the lags of a group topic by topic; none for an unknown group.
+    """Yield the lags of a group topic by topic; none for an unknown group or a negative offset.
 
     Offsets may be committed and groups deleted during the iteration.
     """
     for topic, partitions in tuple(groups.offsets.of_group(group_id).items()):
         for partition, value in tuple(partitions.items()):
+            if value.offset < 0:
+                continue
             yield Lag(
                 group_id=group_id,
                 topic=topic,

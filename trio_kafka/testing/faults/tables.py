@@ -6,22 +6,24 @@ The keys are the fields of `FaultRule`, except `where`. An error is given by nam
 as a list, a response as Kafka's JSON form of the message with our field names.
 """
 
-import json
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from math import inf, isfinite
+from math import inf
 from typing import Any, Final
 
 from attrs import fields
 
 from trio_kafka.errors import ErrorCode
 from trio_kafka.requests.registry import Registry
+from trio_kafka.strict_json import parse_json
 from trio_kafka.testing.faults.parts import api_name
 from trio_kafka.testing.faults.rule import FaultRule, RuleError, error_of
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_LARGEST: Final = sys.float_info.max
 _SHOWN: Final = 80  # characters of a wrong value
 # Keys of earlier versions, and what to write instead.
 _RENAMED: Final[Mapping[str, str]] = {
@@ -53,8 +55,8 @@ def rules_of(name: str, text: str, apis: Registry) -> list[FaultRule]:
     Raises RuleError.
     """
     try:
-        content = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = tomllib.loads(text) if name.endswith(".toml") else parse_json(text)
+    except ValueError as error:
         raise RuleError(f"{name}: {error}") from error
     tables = content.get("rules") if isinstance(content, dict) else None
     if not isinstance(tables, list) or set(content) != {"rules"}:
@@ -129,7 +131,7 @@ def _whole(key: str, value: Any) -> int:
 
 def _number(key: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not isfinite(value):
+    if not is_number or not -_LARGEST <= value <= _LARGEST:
         raise RuleError(f"{key}: {_shown(value)}, want a number")
     return float(value)
 
@@ -179,7 +181,9 @@ def _response(value: Any, api: Any, apis: Registry) -> Any:
     from trio_kafka.protocol.json_data import from_data  # noqa: PLC0415 - 30 ms, for few rules
 
     several = api if isinstance(api, tuple) else (api,)
-    found = [apis.get(key) for key, name in apis.names.items() if several[0] in (key, name)]
+    found = [
+        apis.get(key) for key, name in apis.names.items() if (key in several or name in several)
+    ]
     if len(several) != 1 or not found or found[0] is None:
         raise RuleError("respond: needs `api`, one that the broker serves")
     try:

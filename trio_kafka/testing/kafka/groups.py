@@ -154,4 +154,5 @@ async def _lag(broker: HasParts, offsets: dict[tuple[str, int], int]) -> dict[tu
         if image is not None:
             described = await describe_topic(broker, image)
             ends |= {(name, number): end for number, (_, end) in described.offsets.items()}
-    return {at: ends[at] - offset for at, offset in offsets.items() if at in ends}
+    # Not below 0, where a log was cut: it would make up for the lag of another partition.
+    return {at: max(0, ends[at] - offset) for at, offset in offsets.items() if at in ends}

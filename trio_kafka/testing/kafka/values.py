@@ -66,7 +66,7 @@ class Group:
 
     state: Kafka's name: Empty, Stable, Assigning, PreparingRebalance, ...; Dead: there is none.
     type: classic or consumer. offsets: committed, by topic and partition.
-    lag: records behind the end of each partition with a committed offset.
+    lag: records behind the end of each partition with a committed offset; never below 0.
     """
 
     group_id: str

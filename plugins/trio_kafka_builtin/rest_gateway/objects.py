@@ -1,0 +1,18 @@
+"""Checks of the objects in a body: a misspelled name is an error, never a missing value."""
+
+from collections.abc import Collection
+from typing import Any
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka_builtin.asgi_json import unknown_name
+
+
+def check_object(document: Any, known: Collection[str], where: str) -> None:
+    """Check that a part of a body is an object, with no other names than `known`.
+
+    where: the part, for the message. Raises KafkaError(INVALID_REQUEST).
+    """
+    if not isinstance(document, dict):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{where} is not an object")
+    if error := unknown_name(document, known):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{where}: {error}")
