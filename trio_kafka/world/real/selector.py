@@ -3,9 +3,10 @@
 The bell is never read: each write to an eventfd is a new edge, and 64 bits do not overflow.
 """
 
+import errno
 import os
 import select
-from typing import Final
+from typing import Final, NoReturn
 
 import trio
 
@@ -34,12 +35,15 @@ class RealSelector:
         descriptors.others += 2
 
     def ring(self) -> None:
-        os.eventfd_write(self.bell, 1)
+        if not self._epoll.closed:
+            os.eventfd_write(self.bell, 1)
 
     def register(self, socket: Socket) -> None:
+        self._check(socket)
         self._epoll.register(socket.key, _EDGES)
 
     def unregister(self, socket: Socket) -> None:
+        self._check(socket)
         self._epoll.unregister(socket.key)
 
     async def wait(self) -> None:
@@ -51,5 +55,15 @@ class RealSelector:
         if not self._epoll.closed:
             trio.lowlevel.notify_closing(self._epoll.fileno())
             self._epoll.close()
+            self.poll = _refuse_closed
             os.close(self.bell)
             self._descriptors.others -= 2
+
+    def _check(self, socket: Socket) -> None:
+        """Raise the system's error; select.epoll has ValueError for both."""
+        if self._epoll.closed or socket.key < 0:
+            _refuse_closed()
+
+
+def _refuse_closed(*_: object) -> NoReturn:
+    raise OSError(errno.EBADF, os.strerror(errno.EBADF))
