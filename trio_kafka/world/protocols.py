@@ -54,7 +54,7 @@ class Clock(Protocol):
 
 
 class Socket(Protocol):
-    """A connected non-blocking stream. key: identifies it in selectors; CLOSED once it is closed."""
+    """A connected non-blocking stream. key: identifies it in selectors; CLOSED after `close`."""
 
     @property
     def key(self) -> int: ...
