@@ -6,6 +6,7 @@ The bell is never read: each write to an eventfd is a new edge, and 64 bits do n
 import errno
 import os
 import select
+from collections.abc import Callable
 from typing import Final, NoReturn
 
 import trio
@@ -25,7 +26,7 @@ class RealSelector:
         self._descriptors = descriptors = descriptors or Descriptors()
         descriptors.check_others(2)
         self._epoll = select.epoll()
-        self.poll = self._epoll.poll
+        self.poll: Callable[[float, int], list[tuple[int, int]]] = self._epoll.poll
         try:
             self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         except OSError:
