@@ -20,7 +20,7 @@ _PROBE_S: Final = 2.0  # time for the head of a probe
 
 
 class Connection:
-    """A connection; takes ownership of `socket`. The `Peer` of its requests.
+    """A connection; takes ownership of `socket`, until `close`. The `Peer` of its requests.
 
     probes_only: accepted while the plane was full, so it may send one health check, soon, and
         nothing else.
@@ -79,12 +79,13 @@ class Connection:
             finally:
                 self._stream.end_request()
 
-        try:
-            with self._scope:
-                await engine.serve(app, self._stream)
-        finally:
-            self._stream.close()
-            self.node.remove()
+        with self._scope:
+            await engine.serve(app, self._stream)
+
+    def close(self) -> None:
+        """Close the socket, and remove the node. Idempotent."""
+        self._stream.close()
+        self.node.remove()
 
     def _figures(self) -> Figures:
         return {

@@ -188,6 +188,7 @@ class HttpPlane:
                 reason=f"{found[0]!r}",
             )
         finally:
+            connection.close()  # also one that was never served, as hypercorn was not there yet
             self._connections.pop(connection)
             self._refused.value += connection.was_refused
             self._changed.set()

@@ -58,15 +58,49 @@ async def test_a_full_channel_refuses_and_calls_when_there_is_room() -> None:
     assert called == ["first", "second"]
 
 
-async def test_room_that_one_does_not_use_is_passed_on() -> None:
+async def test_a_registration_that_closes_after_its_call_passes_the_room_on() -> None:
     lane = channel(1)
     lane.offer(bare_request(0))
     called: list[str] = []
-    lane.call_when_room(lane.call_next)
+    first = lane.call_when_room(lambda: called.append("first"))
     lane.call_when_room(lambda: called.append("second"))
+    lane.take_nowait()
+    assert called == ["first"]
+
+    first.close()
+    first.close()
+
+    assert called == ["first", "second"]
+    assert lane.waiting == 0
+
+
+async def test_a_registration_that_closes_before_its_call_is_not_called() -> None:
+    lane = channel(1)
+    lane.offer(bare_request(0))
+    called: list[str] = []
+    first = lane.call_when_room(lambda: called.append("first"))
+    lane.call_when_room(lambda: called.append("second"))
+
+    first.close()
+    first.close()
     lane.take_nowait()
 
     assert called == ["second"]
+
+
+async def test_room_that_was_used_is_not_passed_on() -> None:
+    lane = channel(1)
+    lane.offer(bare_request(0))
+    called: list[str] = []
+    first = lane.call_when_room(lambda: called.append("first"))
+    lane.call_when_room(lambda: called.append("second"))
+    lane.take_nowait()
+
+    lane.offer(bare_request(1))
+    first.close()
+
+    assert called == ["first"]
+    assert lane.waiting == 1
 
 
 async def test_a_completion_wakes_an_idle_handler_though_the_channel_is_full(

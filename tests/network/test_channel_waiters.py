@@ -74,3 +74,34 @@ async def test_the_closed_are_passed_over_and_their_room_goes_to_another(
     assert second.has_room
     second.offer_again()
     assert numbers([channel.take_nowait()]) == [2]
+
+
+async def test_the_waiters_of_a_processor_that_stops_are_not_called(
+    channel: RequestChannel,
+) -> None:
+    rung: list[int] = []
+    stopped = ChannelWaiters(channel, lambda: rung.append(1))
+    channel.offer(bare_request(0))
+    stopped.hand_over(Guest(), bare_request(1))  # type: ignore[arg-type]
+
+    stopped.close()
+    channel.take_nowait()
+
+    assert not rung
+    assert len(stopped) == channel.waiting == 0
+
+
+async def test_waiters_that_stop_after_their_call_leave_the_room_to_others(
+    channel: RequestChannel,
+) -> None:
+    stopped, other = ChannelWaiters(channel, lambda: None), ChannelWaiters(channel, lambda: None)
+    channel.offer(bare_request(0))
+    stopped.hand_over(Guest(), bare_request(1))  # type: ignore[arg-type]
+    other.hand_over(Guest(), bare_request(2))  # type: ignore[arg-type]
+    channel.take_nowait()
+    assert stopped.has_room
+
+    stopped.close()
+
+    assert not stopped.has_room
+    assert other.has_room

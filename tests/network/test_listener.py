@@ -13,10 +13,13 @@ from trio_kafka.network.listener import RETIRE_S, ServedListener, bind_listener
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
+from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.planes import RunningPlane, running_plane, until
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
+    ReadRequest,
+    ReadResponse,
     WaitRequest,
     WaitResponse,
 )
@@ -162,6 +165,72 @@ async def test_what_never_ends_is_closed_when_a_retired_processor_had_its_time(
         assert trio.current_time() - began == pytest.approx(RETIRE_S, abs=0.1)
         await until(lambda: listener.figures()["retired"] == 0)
         await clients[0].ask(EchoRequest("y", 1), 0)
+        for client in clients:
+            client.close()
+
+
+async def test_requests_that_wait_for_room_are_served_after_another_processor_has_stopped(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+    settings = ListenerSettings(processors=2)
+    stuck = waiting(gate.wait, "done")
+    async with running_plane(
+        simulated_world(), [echo, stuck], threads=1, queued=1, listener=settings
+    ) as plane:
+        stays, goes = plane.plane.processors
+        clients = await connections_of(plane, 8)  # in turn to the one and to the other
+        of_stays, of_goes = clients[::2], clients[1::2]
+        for client in of_goes:
+            await client.send(request_frame(WaitRequest(1), 0))
+        await until(lambda: len(goes.reader.waiters) > 0)
+        await of_stays[0].send(request_frame(WaitRequest(1), 0))
+        await until(lambda: len(stays.reader.waiters) == 1)
+
+        plane.plane.resize("PLAINTEXT", 1)
+        for client in of_goes:
+            client.socket.abort()
+        await until(lambda: plane.plane.processors == [stays])
+        assert plane.channel.waiting == 1
+        gate.set()
+
+        with trio.fail_after(60):
+            assert (await of_stays[0].receive_answer(WaitResponse, 0))[1].outcome == "done"
+        for client in of_stays:
+            client.close()
+
+
+async def test_a_request_that_outlives_its_processor_gives_back_its_memory_and_its_file(
+    autojump_clock: MockClock,
+) -> None:
+    gate = trio.Event()
+    world = simulated_world()
+    file = world.directory("/data", create=True).create("log")
+    file.append([bytes(100)])
+
+    @api(ReadRequest)
+    async def read(request: ReadRequest, context: Context) -> ReadResponse:
+        await gate.wait()  # a handler that holds its token: nothing cancels it
+        return ReadResponse(FileRange(file.lease(100), 0, 100))  # type: ignore[arg-type]
+
+    settings = ListenerSettings(processors=2)
+    async with running_plane(world, [echo, read], listener=settings, memory=10_000) as plane:
+        stays, goes = plane.plane.processors
+        clients = await connections_of(plane, 2)
+        await clients[1].send(request_frame(ReadRequest(0, 100), 0))
+        await trio.sleep(1)
+        plane.plane.resize("PLAINTEXT", 1)
+        await until(lambda: plane.plane.processors == [stays], limit_s=2 * RETIRE_S)
+        memory = plane.plane.memory
+        assert memory is not None
+        assert memory.free < 10_000
+
+        gate.set()
+        await trio.sleep(1)
+
+        assert memory.free == 10_000
+        assert not file.leased
+        assert not goes.responses.queued
         for client in clients:
             client.close()
 

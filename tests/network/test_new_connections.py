@@ -50,3 +50,16 @@ async def test_who_is_refused_is_closed(nursery: trio.Nursery) -> None:
     made.close()
     assert other.closed
     assert made.slots.queued == 0
+
+
+async def test_a_connection_that_comes_after_the_end_is_closed() -> None:
+    made, rung = arrivals(2)
+    early, late = slots(2)
+    made.close()
+
+    made.give_nowait(early)
+    await made.give(late)
+
+    assert [early.closed, late.closed] == [True, True]
+    assert made.slots.queued == 0
+    assert not rung

@@ -7,17 +7,30 @@ from typing import Any
 import pytest
 import trio
 from attrs import define, field
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.requests.leases import CountedLease
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import Context, Delayed, Steps, api
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from trio_kafka.protocol.schema import int16, records, request, response
+from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.interceptors.registry import Kind
+from trio_kafka.testing.direct import ClosedError
+from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import SimulatedWorld
 
 MANY = 3
@@ -238,3 +251,82 @@ async def test_who_stands_before_the_handler_sees_these_answers_too(
 
         assert sorted(await shelf.answers()) == sorted(seen) == ["0", "1", "2"]
         assert shelf.plane.purgatory.waiting == shelf.plane.timers.waiting == 0
+
+
+@request(key=10110, versions="0")
+class LeasedRequest:
+    """Request for bytes of a file and a number."""
+
+    number: int = int16()
+
+
+@response(LeasedRequest)
+class LeasedResponse:
+    number: int = int16()
+    data: memoryview | None = records(nullable="0+")
+
+
+def leased(lease: CountedLease) -> Any:
+    """A part of a response."""
+    return FileRange(lease, 0, 10)  # type: ignore[arg-type]
+
+
+async def test_a_response_that_cannot_be_encoded_is_released(autojump_clock: MockClock) -> None:
+    lease = CountedLease()
+
+    @api(LeasedRequest)
+    def serve(request: LeasedRequest, context: Context) -> LeasedResponse:
+        return LeasedResponse(number=1 << 16, data=leased(lease))  # a bug: it has 16 bits
+
+    async with PluginHarness(handlers=[serve]) as harness:
+        with pytest.raises(ClosedError):
+            await harness.ask(LeasedRequest())
+
+    assert lease.released
+
+
+async def test_a_large_response_is_released_when_its_group_ends_before_it_is_written(
+    autojump_clock: MockClock,
+) -> None:
+    leases = [CountedLease() for _ in range(5000)]
+
+    @api(FetchRequest)
+    def serve(request: FetchRequest, context: Context) -> FetchResponse:
+        rows = [PartitionData(number, records=leased(one)) for number, one in enumerate(leases)]
+        return FetchResponse(responses=[FetchableTopicResponse("t", partitions=rows)])
+
+    async with PluginHarness(handlers=[serve], world=RealWorld(SkippingClock())) as harness:
+        assert harness._group is not None
+        group = harness._group.group
+        client, others = harness.client(), [object() for _ in range(8)]
+        assert all(map(group.limiter.take_nowait, others))  # the rest of it waits for a token
+        client.send(FetchRequest(), 12)
+        await wait_all_tasks_blocked()
+        assert group.limiter.waiting == 1
+        assert not any(one.released for one in leases)
+        assert group._nursery is not None
+        group._nursery.cancel_scope.cancel()
+        await wait_all_tasks_blocked()
+
+        assert all(one.released for one in leases)
+
+
+async def test_steps_are_closed_when_their_task_is_cancelled(autojump_clock: MockClock) -> None:
+    ends: list[str] = []
+
+    def steps() -> Steps[None]:
+        try:
+            while True:
+                yield
+        finally:
+            ends.append("closed")
+
+    endless = steps()
+    async with PluginHarness(world=RealWorld(SkippingClock())) as harness:
+        assert harness._group is not None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(harness._group.group.run_steps, endless)
+            await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
+
+    assert ends == ["closed"]

@@ -1,12 +1,17 @@
 """A place that is given back and taken again."""
 
+from typing import Any
+
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trio_kafka.plugin import Context, api
+from tests.requests.leases import LeasedReads
+from trio_kafka.plugin import Context, Purgatory, api
+from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import running_plane
-from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
+from trio_kafka.testing.sample_apis import ReadRequest, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connect, request_frame
 from trio_kafka.testing.simulation import simulated_world
 
@@ -89,3 +94,39 @@ async def test_a_task_that_outlives_its_request_takes_no_place_and_harms_no_late
         assert None not in parked  # what would end the second request if its client left
         assert limiter.borrowed_tokens == 0
         assert (await client.receive(WaitRequest())).outcome == "done"
+
+
+async def test_a_response_is_released_if_its_request_ends_while_it_waits_for_a_token(
+    autojump_clock: MockClock,
+) -> None:
+    reads, in_flight = LeasedReads(), InFlight()
+
+    async def forwards(request: Any, context: Context, forward: Any) -> Any:
+        return await forward(request)
+
+    async with PluginHarness() as harness:
+        purgatory = Purgatory("Read", harness.timers, harness.node)
+        harness.add(reads.delayed(purgatory))
+        owner = RecordingOwner(in_flight=in_flight)
+        harness.interceptors.add("around", ReadRequest, forwards, order=0, owner=owner)
+        assert harness._group is not None
+        limiter = harness._group.group.limiter
+        limiter.total_tokens = 1
+        client = harness.client()
+        client.send(ReadRequest())
+        await wait_all_tasks_blocked()
+        assert purgatory.waiting == 1
+        other = object()
+        assert limiter.take_nowait(other)
+
+        reads.is_ready = True
+        purgatory.mark("key")
+        await wait_all_tasks_blocked()
+        assert (purgatory.waiting, limiter.waiting, reads.open) == (0, 1, 1)
+        in_flight.cut_off()  # its plugin stops
+        await wait_all_tasks_blocked()
+        limiter.give_back(other)
+        await wait_all_tasks_blocked()
+
+        assert reads.open == 0
+        assert limiter.borrowed_tokens == 0

@@ -89,7 +89,7 @@ async def test_one_that_gave_up_waiting_for_room_passes_it_on(
             # One is served, one is queued, the others wait for room.
             if called:
                 scopes[2].cancel()
-                channel._waiting.popleft()()
+                channel._call_first()
             else:
                 for scope in scopes[2::2]:
                     scope.cancel()

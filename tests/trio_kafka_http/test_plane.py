@@ -398,6 +398,38 @@ async def test_what_breaks_hypercorn_is_told_and_counted(
         assert "connection broken" in caplog.text
 
 
+async def test_a_connection_is_closed_if_hypercorn_cannot_be_imported(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise ImportError("no hypercorn")
+
+    monkeypatch.setattr("trio_kafka_http.plane._engine", fails)
+    async with one_client() as (served, client):
+        with trio.fail_after(5):
+            await client.wait_closed()
+
+        assert served.figures["broken"] == 1
+        assert not served.nodes("connection")
+        assert "connection broken" in caplog.text
+
+
+async def test_a_plane_that_ends_while_hypercorn_is_imported_closes_its_connections(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with served_plane(world) as served:
+        await served.plane._loading.acquire()  # the import takes its time
+        async with http_client(world, served.endpoints[0]) as client:
+            await trio.sleep(1)
+            assert served.figures["connections"] == 1
+            served.cancel()
+
+            with trio.fail_after(5), suppress(ConnectionError):
+                await client.wait_closed()
+        assert not served.nodes("connection")
+
+
 async def test_a_reset_that_hypercorn_lets_through_is_a_debug_line(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

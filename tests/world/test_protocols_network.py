@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 import trio
 
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE
+from trio_kafka.world.protocols import BROKEN, CLOSED, PEER_DONE, READ, WRITE
 
 
 def fill(socket):
@@ -381,3 +381,79 @@ async def test_a_name_has_addresses_each_once_and_an_address_is_its_own(worlds, 
 async def test_an_unknown_name_has_none(worlds, clock):
     with pytest.raises(OSError, match=r"."):
         await worlds.here.network.addresses("no-such-host.invalid")
+
+
+def raises_bad_descriptor(call):
+    """Assert that a call raises OSError(EBADF)."""
+    with pytest.raises(OSError) as caught:
+        call()
+    assert caught.value.errno == errno.EBADF
+
+
+async def test_a_closed_socket_rejects_every_call_and_has_no_key(worlds, clock):
+    near, _far, selector = await worlds.registered()
+    lease = worlds.create("a", b"abc").lease(3)
+    selector.unregister(near)
+    near.close()
+
+    for call in (
+        lambda: near.send(b"x"),
+        lambda: near.send_more(b"x"),
+        lambda: near.send_file_range(lease, 0, 3),
+        lambda: near.receive_into(bytearray(1)),
+        lambda: near.make_room(sending=1 << 16),
+        near.shutdown_write,
+        lambda: selector.register(near),
+        lambda: selector.unregister(near),
+    ):
+        raises_bad_descriptor(call)
+    assert near.key == CLOSED
+    lease.release()
+
+
+async def test_a_closed_listener_rejects_every_call_and_has_no_key(worlds, clock):
+    listener = await worlds.listener()
+    listener.close()
+
+    raises_bad_descriptor(listener.accept_nowait)
+    assert listener.key == CLOSED
+
+
+async def test_a_closed_selector_rejects_every_call(worlds, clock):
+    near, _far, selector = await worlds.registered()
+    selector.close()
+    selector.close()
+
+    for call in (
+        lambda: selector.poll(0, 64),
+        lambda: selector.register(near),
+        lambda: selector.unregister(near),
+    ):
+        raises_bad_descriptor(call)
+
+
+async def test_the_ring_of_a_closed_selector_reaches_nothing_that_has_its_number_now(worlds, clock):
+    closed = worlds.selector()
+    closed.close()
+    later = worlds.selector()
+    assert later.bell == closed.bell
+
+    closed.ring()
+
+    assert later.poll(0, 64) == []
+
+
+async def test_a_released_lease_sends_and_reads_nothing(worlds, clock):
+    near, _far = await worlds.pair()
+    file = worlds.create("a", b"abc")
+    lease = file.lease(3)
+    file.close()
+    lease.release()
+    other = worlds.create("b", b"xyz")  # may get the number of the first one
+
+    raises_bad_descriptor(lambda: near.send_file_range(lease, 0, 3))
+    with pytest.raises(OSError) as caught:
+        await lease.read(0, 3)
+    assert caught.value.errno == errno.EBADF
+    assert lease.key == CLOSED
+    assert other.size == 3

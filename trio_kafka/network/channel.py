@@ -6,13 +6,34 @@ idle handler sends a wake-up through the channel. A handler becomes idle only if
 or if enough others are active; one that stops serving passes the lane on.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 
+from trio_kafka.attributes import define
 from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
+
+
+@define(eq=False)
+class RoomCall:
+    """A place in the line for room in the request channel; its owner closes it.
+
+    call: made once, when it is this owner's turn; must not raise.
+    is_due: the call was made, and the owner has not used the room yet.
+    """
+
+    _channel: "RequestChannel"
+    call: Callable[[], None]
+    is_due: bool = False
+
+    def close(self) -> None:
+        """Leave the line; pass the room on if the call was made. Idempotent.
+
+        An owner that has used the room closes as well: more room may be left for the next one.
+        """
+        self._channel.leave_line(self)
 
 
 class RequestChannel:
@@ -31,7 +52,7 @@ class RequestChannel:
         self._elapsed = elapsed
         self.completions: deque[Delayed] = deque()
         self._completed = self._most_completions = 0
-        self._waiting: deque[Callable[[], None]] = deque()  # calls for room
+        self._line: OrderedDict[RoomCall, None] = OrderedDict()  # waits for room
         self._is_waking = False  # a wake-up is on its way
 
     @property
@@ -47,14 +68,33 @@ class RequestChannel:
         """Queue a request. Raises trio.WouldBlock when the channel is full."""
         self.requests.send_nowait(request)
 
-    def call_when_room(self, call: Callable[[], None]) -> None:
-        """Call once, when a request was taken; first come, first served."""
-        self._waiting.append(call)
+    def call_when_room(self, call: Callable[[], None]) -> RoomCall:
+        """Call once, when a request was taken; first come, first served.
 
-    def call_next(self) -> None:
-        """Pass a call on: the room was not used."""
-        if self._waiting and self.requests.queued < self.requests.bound:
-            self._waiting.popleft()()
+        Returns the registration, which the caller closes when it has used the room, or stops.
+        """
+        registration = RoomCall(self, call)
+        self._line[registration] = None
+        return registration
+
+    def leave_line(self, registration: RoomCall) -> None:
+        """See `RoomCall.close`."""
+        if registration.is_due:
+            registration.is_due = False
+            if self._line and self.requests.queued < self.requests.bound:
+                self._call_first()
+        else:
+            self._line.pop(registration, None)
+
+    @property
+    def waiting(self) -> int:
+        """Number of registrations that wait for room."""
+        return len(self._line)
+
+    def _call_first(self) -> None:
+        first, _ = self._line.popitem(last=False)
+        first.is_due = True
+        first.call()
 
     def complete(self, delayed: Delayed) -> None:
         """Append to the completion lane; never waits, never full."""
@@ -81,8 +121,8 @@ class RequestChannel:
     def _taken(self, request: Request | None) -> Request | None:
         if request is None:
             self._is_waking = False
-        elif self._waiting:
-            self._waiting.popleft()()
+        elif self._line:
+            self._call_first()
         return request
 
     def pass_on(self) -> None:
@@ -99,5 +139,5 @@ class RequestChannel:
             "completions": len(self.completions),
             "most_completions": self._most_completions,
             "completed": self._completed,
-            "refused": len(self._waiting),
+            "refused": len(self._line),
         }

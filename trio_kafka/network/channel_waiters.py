@@ -1,7 +1,8 @@
 """Connections whose request waits for room in the request channel.
 
 Such a connection is muted and keeps its request; neither reader nor writer of its processor stops.
-The channel calls when it has room, and the reader offers the requests again, in order.
+The channel calls when it has room, and the reader offers the requests again, in order. A processor
+that stops closes its place in the channel's line, as others wait behind it.
 """
 
 from collections import deque
@@ -11,7 +12,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.channel import RequestChannel, RoomCall
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.reasons import MuteReason
 from trio_kafka.network.request import IN_QUEUE, Request
@@ -28,7 +29,7 @@ class ChannelWaiters:
     _ring: Callable[[], None]
     most: int = field(default=0, init=False)
     has_room: bool = field(default=False, init=False)
-    _registered: bool = field(default=False, init=False)
+    _place: RoomCall | None = field(default=None, init=False)
     _waiting: deque[Connection] = field(factory=deque, init=False)
 
     def __len__(self) -> int:
@@ -59,17 +60,28 @@ class ChannelWaiters:
                 try:
                     self._channel.offer(request)
                 except trio.WouldBlock:
+                    self._leave_line()
                     self._register()
                     return
                 connection.muted &= ~MuteReason.CHANNEL_FULL
             self._waiting.popleft()
-        self._channel.call_next()
+        self._leave_line()
+
+    def close(self) -> None:
+        """Forget all waiting connections, which are closed, and leave the line. Idempotent."""
+        self._waiting.clear()
+        self.has_room = False
+        self._leave_line()
 
     def _register(self) -> None:
-        if not self._registered:
-            self._registered = True
-            self._channel.call_when_room(self._called)
+        if self._place is None:
+            self._place = self._channel.call_when_room(self._called)
+
+    def _leave_line(self) -> None:
+        if self._place is not None:
+            self._place.close()
+            self._place = None
 
     def _called(self) -> None:
-        self.has_room, self._registered = True, False
+        self.has_room = True
         self._ring()

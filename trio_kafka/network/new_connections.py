@@ -15,7 +15,7 @@ class NewConnections:
     """Channel of accepted sockets, `bound` at most.
 
     framer: makes the framer of a connection. ring: wakes the reader.
-    refusing: new connections are closed.
+    refusing: new connections are closed. After `close` they are closed at once.
     """
 
     def __init__(
@@ -25,18 +25,27 @@ class NewConnections:
             bound, node, "new-connections", lambda slot: trio.current_time() - slot.since
         )
         self.refusing = False
+        self._is_closed = False
         self._framer = framer
         self._ring = ring
 
     def give_nowait(self, slot: Slot) -> None:
         """Queue a new connection. Raises trio.WouldBlock when the channel is full."""
+        if self._is_closed:  # the acceptor had it when the processor stopped
+            slot.close()
+            return
         self.slots.send_nowait(slot)
         self._ring()
 
     async def give(self, slot: Slot) -> None:
         """Queue a new connection; wait until there is room."""
-        await self.slots.send(slot)
-        self._ring()
+        try:
+            self.give_nowait(slot)
+        except trio.WouldBlock:
+            await self.slots.send(slot)
+            self._ring()
+        else:
+            await trio.lowlevel.checkpoint()
 
     def take_nowait(self, owner: ConnectionOwner) -> Connection | None:
         """Make the next one a connection; None: it was refused. Raises trio.WouldBlock."""
@@ -49,6 +58,7 @@ class NewConnections:
         return connection
 
     def close(self) -> None:
-        """Close those that are queued."""
+        """Close those that are queued, and later ones. Idempotent."""
+        self._is_closed = True
         while self.slots.queued:
             self.slots.receive_nowait().close()

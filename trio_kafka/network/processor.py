@@ -138,8 +138,8 @@ class Processor:
         for connection in self.table.all():
             self.table.close(connection, CloseReason.STOPPED)
         self.new_connections.close()
-        self.reader.receiver.drop()
-        self.writer.drain()
+        self.reader.close()
+        self.writer.close()
         self._selector.close()
         self._node.remove()
 

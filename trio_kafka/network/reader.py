@@ -113,6 +113,12 @@ class Reader:
         if receiver.ready:  # a large frame continues, or others became ready meanwhile
             self.ring()
 
+    def close(self) -> None:
+        """Give back what it holds when all connections are closed; it rings no more. Idempotent."""
+        self.asleep = False
+        self.receiver.drop()
+        self.waiters.close()
+
     def _has_work(self) -> bool:
         receiver = self.receiver
         return bool(

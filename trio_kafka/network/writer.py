@@ -2,6 +2,9 @@
 
 Small answers that the reader, or a handler within a round, makes are sent at the end of the round
 without the writer task, unless older events wait for it.
+
+A request may be answered after its processor has stopped, as a handler still had it. Its connection
+is closed by then; the answer is applied at once, which gives back its frame and its leases.
 """
 
 from collections.abc import Callable
@@ -50,6 +53,7 @@ class Writer:
             continue_later=lambda connection: self._queue(self._continue, connection),
         )
         self.inline = False
+        self._is_closed = False
 
     def answer(self, connection: Connection, request: Request, segments: Segments | None) -> None:
         """Send an answer at the end of the round or, if it must wait, by the writer task."""
@@ -99,8 +103,12 @@ class Writer:
                 await trio.lowlevel.checkpoint()
                 ends = budget.begin_share()
 
-    def drain(self) -> None:
-        """Apply all queued changes when all connections are closed: they hold leases and frames."""
+    def close(self) -> None:
+        """Apply all queued changes when all connections are closed, and later ones at once.
+
+        They hold leases and frames.
+        """
+        self._is_closed = True
         while self.responses.queued:
             change, arguments, _ = self.responses.receive_nowait()
             change(*arguments)
@@ -149,7 +157,10 @@ class Writer:
         self.sender.end(connection, reason, detail)
 
     def _queue(self, change: Callable[..., None], *arguments: Any) -> None:
-        self.responses.send_nowait((change, arguments, self._elapsed()))
+        if self._is_closed:
+            change(*arguments)
+        else:
+            self.responses.send_nowait((change, arguments, self._elapsed()))
 
     def _continue(self, connection: Connection) -> None:
         """Continue an answer that used up its share of file bytes."""

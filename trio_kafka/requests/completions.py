@@ -21,6 +21,7 @@ from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import IN_STEPS, Request
 from trio_kafka.purgatory import NO_ANSWER, Delayed
 from trio_kafka.requests.failures import ErrorResponder
+from trio_kafka.requests.materialize import discard
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps, advance
@@ -78,6 +79,7 @@ class Completions:
             else:
                 request.respond(route.write(request, result))
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
+            discard(result)
             self.fail(request, route, message, error)
 
     def _finish_steps(
@@ -94,11 +96,15 @@ class Completions:
     def _write(
         self, request: Request, route: Route, response: Any, failed: Callable[[Exception], None]
     ) -> Steps[None]:
-        """Write a large response."""
+        """Write a large response; discard it if that fails, or if the steps are closed."""
         try:
             segments = yield from route.write_in_steps(request, response)
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
+            discard(response)
             failed(error)
+        except BaseException:
+            discard(response)
+            raise
         else:
             request.respond(segments)
 
@@ -204,13 +210,17 @@ class Completions:
                 self._limiter.give_back(request)
 
     async def run_steps(self, steps: Steps[T]) -> T:
-        """Run steps and return their result; other tasks run between slices of them."""
-        while True:
-            ends = max(self._budget.begin_share(), self._budget.elapsed() + _MIN_SLICE_S)
-            done = advance(steps, self._budget.elapsed, ends)
-            if done is not None:
-                return done.value
-            await trio.lowlevel.checkpoint()
+        """Run steps and return their result; other tasks run between slices of them.
+
+        The steps are closed if the task is cancelled between two slices.
+        """
+        with closing(steps):
+            while True:
+                ends = max(self._budget.begin_share(), self._budget.elapsed() + _MIN_SLICE_S)
+                done = advance(steps, self._budget.elapsed, ends)
+                if done is not None:
+                    return done.value
+                await trio.lowlevel.checkpoint()
 
 
 Finish = Callable[[Any], Any]

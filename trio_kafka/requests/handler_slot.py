@@ -2,7 +2,8 @@
 
 While a request is parked, the handler group starts another handler task in its place. A parked
 request takes a token again before it continues, also when its deadline has passed. A request that
-is cancelled while parked ends without a token.
+is cancelled while parked ends without a token. If its wait has ended and it is cancelled while it
+waits for the token, the result is discarded here, as no other code has it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,6 +15,7 @@ from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.network.request import Request
 from trio_kafka.purgatory import Delayed
+from trio_kafka.requests.materialize import discard
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.loop_budget import LoopBudget
 
@@ -105,7 +107,7 @@ class HandlerSlot:
             failure = error
         finally:
             self._resume()
-        await self.take()
+        await self._take_for(result)
         if failure is not None:
             try:
                 raise failure
@@ -157,8 +159,16 @@ class HandlerSlot:
         finally:
             self._resume()
         result, self._result = self._result, None
-        await self.take()
+        await self._take_for(result)
         return result
+
+    async def _take_for(self, result: Any) -> None:
+        """Take a token for a task that goes on with `result`; discard it if there is none."""
+        try:
+            await self.take()
+        except BaseException:
+            discard(result)
+            raise
 
     def _park(self, waits_for: Any, on_disconnect: Callable[[], None]) -> None:
         """Give the token back, and mark the request as parked."""

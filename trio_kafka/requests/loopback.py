@@ -11,7 +11,6 @@ responses in the same way).
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import trio
@@ -113,13 +112,11 @@ class Exchange:
                 channel.offer(request)
             except trio.WouldBlock:
                 room = trio.Event()
-                channel.call_when_room(partial(_note_room, channel, connection, room))
+                place = channel.call_when_room(room.set)
                 try:
                     await room.wait()
-                except trio.Cancelled:
-                    connection.closed = True
-                    if room.is_set():
-                        channel.call_next()
+                except BaseException:
+                    place.close()
                     raise
             else:
                 return
@@ -220,12 +217,6 @@ class _NoFramer:
 
     def drop(self) -> None:
         """Release the buffer; there is none."""
-
-
-def _note_room(channel: RequestChannel, connection: Connection, room: trio.Event) -> None:
-    if connection.closed:  # it no longer waits
-        channel.call_next()
-    room.set()
 
 
 class InProcessClient:

@@ -1,6 +1,7 @@
 """Responses as readable messages: bytes decoded, lazy arrays created."""
 
 from collections.abc import Iterator
+from types import GeneratorType
 from typing import Any
 
 from trio_kafka.protocol.compiler import decoder_in_steps
@@ -28,6 +29,18 @@ def release_ranges(message: Any, unless: Any = None) -> None:
     for found in _ranges(message):
         if id(found) not in kept:
             found.release()
+
+
+def discard(result: Any) -> None:
+    """Give back what the result of a handler holds, as it is not sent.
+
+    result: what a handler may return, or an exception. Only messages with file ranges, and steps,
+        hold something.
+    """
+    if type(result) is GeneratorType:
+        result.close()
+    elif hasattr(type(result), "__fields__") and has_ranges(type(result)):
+        release_ranges(result)
 
 
 def has_ranges(response: type[Any]) -> bool:

@@ -3,7 +3,8 @@
 Errors are the system's: a call that would wait raises BlockingIOError, a dead peer ConnectionError,
 a disk OSError with its errno. So the hot calls of the real world are bound C methods, which cost
 nothing more. Sync calls take effect at once or not at all and are no checkpoint. Async calls may
-wait and are always a checkpoint. Buffers are views of single bytes.
+wait and are always a checkpoint. Buffers are views of single bytes. A call on what is closed raises
+OSError(EBADF), as the number may belong to something else by then; a wait ClosedResourceError.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ READ: Final = 0x1
 WRITE: Final = 0x4
 BROKEN: Final = 0x18
 PEER_DONE: Final = 0x2000
+CLOSED: Final = -2  # key of what is closed: no number of another file, and none of memory
 PIECE: Final = 128 << 10  # bytes: 0.05 ms, or 0.3 in memory that a host has yet to provide
 
 
@@ -52,7 +54,7 @@ class Clock(Protocol):
 
 
 class Socket(Protocol):
-    """A connected non-blocking stream. key: identifies it in selectors until it is closed."""
+    """A connected non-blocking stream. key: identifies it in selectors; CLOSED after `close`."""
 
     @property
     def key(self) -> int: ...
@@ -127,7 +129,10 @@ class Selector(Protocol):
         """Key of the bell; `poll` reports it once for all rings since the last report."""
 
     def ring(self) -> None:
-        """Make `wait` return, also one that begins later. Costs a system call."""
+        """Make `wait` return, also one that begins later. Costs a system call.
+
+        Does nothing on a closed selector: its bell may be the number of another file.
+        """
 
     def register(self, socket: Socket) -> None: ...
     def unregister(self, socket: Socket) -> None:
@@ -143,7 +148,7 @@ class Selector(Protocol):
 
 
 class Listener(Protocol):
-    """A bound socket. key: its descriptor, in the real world only."""
+    """A bound socket. key: its descriptor, in the real world only; CLOSED once it is closed."""
 
     @property
     def key(self) -> int: ...
@@ -236,7 +241,8 @@ class Child(Protocol):
 class Lease(Protocol):
     """Keeps bytes of a file readable, and its descriptor open, until released.
 
-    key: descriptor; -1: the file is in memory, and the lease is a `MemoryLease`.
+    key: descriptor; -1: the file is in memory, and the lease is a `MemoryLease`; CLOSED once it is
+        released: sending or reading it then is OSError(EBADF), and never another file's bytes.
     """
 
     @property

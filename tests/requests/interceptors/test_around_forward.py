@@ -5,14 +5,23 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.requests.leases import LeasedReads
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
 from trio_kafka.plugin_host.guard import InFlight
+from trio_kafka.requests.tokens import Tokens
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import RecordingOwner
-from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+from trio_kafka.testing.sample_apis import (
+    EchoRequest,
+    EchoResponse,
+    ReadRequest,
+    ReadResponse,
+    WaitRequest,
+    WaitResponse,
+)
 from trio_kafka.wire.frame import SHORT
 
 Outcome = Callable[[bool], Any]
@@ -583,3 +592,133 @@ async def test_one_outside_that_waits_again_cannot_lose_the_answer(
         late = await client.receive(WaitRequest())
         assert late.error_code == ErrorCode.REQUEST_TIMED_OUT
         assert at_rest(harness)
+
+
+async def test_an_operation_that_completes_in_steps_is_a_response_like_any_other(
+    autojump_clock: MockClock,
+) -> None:
+    """As a Fetch of many partitions is."""
+
+    def in_steps() -> Steps[WaitResponse]:
+        yield
+        return WaitResponse(outcome="steps")
+
+    async with PluginHarness() as harness:
+        serve_waits(harness, lambda timed_out: in_steps() if timed_out else None)
+        put(harness, saying("seen"), nothing_more)
+
+        assert (await harness.ask(WaitRequest(100))).outcome == "steps seen"
+
+
+def tokens_of(harness: PluginHarness) -> Tokens:
+    assert harness._group is not None
+    return harness._group.group.limiter
+
+
+def limit_of(harness: PluginHarness) -> trio.CapacityLimiter:
+    (limiter,) = [one.limiter for one in harness.interceptors._all if one.limiter is not None]
+    return limiter
+
+
+async def test_the_limit_is_given_back_by_a_request_that_ends_before_it_has_a_token(
+    autojump_clock: MockClock,
+) -> None:
+    """Its turn at the limit came, while all handler tokens were held."""
+    gate, holds = trio.Event(), trio.Event()
+
+    async def limited(request: Any, context: Context, forward: Any) -> Any:
+        holds.set()
+        await gate.wait()
+        return ReadResponse(data=memoryview(b"x"))
+
+    in_flight = InFlight()
+    reads = LeasedReads()
+    async with PluginHarness(handlers=[reads.at_once()]) as harness, trio.open_nursery() as others:
+        tokens = tokens_of(harness)
+        owner = RecordingOwner(in_flight=in_flight)
+        harness.interceptors.add("around", ReadRequest, nothing_more, order=0, owner=owner)
+        harness.interceptors.add(
+            "around", ReadRequest, limited, order=1, owner=RecordingOwner(), limit=1
+        )
+        first, second = harness.client(), harness.client()
+        first.send(ReadRequest())
+        await holds.wait()
+        second.send(ReadRequest())
+        await wait_all_tasks_blocked()
+        tokens.total_tokens = 1  # the first one has it
+        other = object()
+        others.start_soon(tokens.take, other)
+        await wait_all_tasks_blocked()
+        gate.set()
+        await wait_all_tasks_blocked()
+        assert (tokens.borrowed_tokens, tokens.waiting) == (1, 1)
+
+        in_flight.cut_off()
+        await wait_all_tasks_blocked()
+        tokens.give_back(other)
+
+        assert limit_of(harness).borrowed_tokens == 0
+        with trio.fail_after(5):
+            assert (await harness.ask(ReadRequest())).data == b"x"
+
+
+@pytest.mark.parametrize("scarce", ["token", "limit"])
+async def test_a_forward_that_outlives_its_call_keeps_neither_limit_nor_response(
+    autojump_clock: MockClock, scarce: str
+) -> None:
+    """The interceptor forwards in a nursery of its plugin, and returns before that has ended."""
+    reads = LeasedReads()
+    errors: list[str] = []
+    returns = trio.Event()
+
+    async def forwards(request: Any, forward: Any) -> None:
+        try:
+            await forward(request)
+        except Exception as error:
+            errors.append(str(error))
+
+    async def returns_early(request: Any, context: Context, forward: Any) -> Any:
+        own.start_soon(forwards, request, forward)
+        await returns.wait()
+        return ReadResponse(data=memoryview(b"x"))
+
+    async def stays(request: Any, context: Context, forward: Any) -> Any:
+        answer = await forward(request)
+        await trio.sleep(1)
+        return answer
+
+    async with trio.open_nursery() as own, PluginHarness() as harness:
+        purgatory = Purgatory("Read", harness.timers, harness.node)
+        harness.add(reads.delayed(purgatory))
+        harness.interceptors.add("around", ReadRequest, stays, order=0, owner=RecordingOwner())
+        harness.interceptors.add(
+            "around", ReadRequest, returns_early, order=1, owner=RecordingOwner(), limit=1
+        )
+        limit, tokens = limit_of(harness), tokens_of(harness)
+        tokens.total_tokens = 2
+        client, other = harness.client(), object()
+        client.send(ReadRequest())
+        await wait_all_tasks_blocked()
+        if scarce == "token":
+            tokens.total_tokens = 1
+            assert tokens.take_nowait(other)
+        else:
+            limit.acquire_on_behalf_of_nowait(other)
+        reads.is_ready = True
+        purgatory.mark("key")
+        await wait_all_tasks_blocked()
+        assert reads.open == 1
+        assert (tokens.waiting, limit.statistics().tasks_waiting) in {(1, 0), (0, 1)}
+
+        returns.set()
+        await wait_all_tasks_blocked()
+        if scarce == "token":
+            tokens.give_back(other)
+        else:
+            limit.release_on_behalf_of(other)
+        assert (await client.receive(ReadRequest())).data == b"x"
+        await wait_all_tasks_blocked()
+
+        assert limit.borrowed_tokens == 0
+        assert reads.open == 0
+        assert len(errors) == 1

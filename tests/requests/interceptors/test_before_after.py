@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.requests.leases import CountedLease
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.plugin import (
     NO_ANSWER,
@@ -24,6 +25,12 @@ from trio_kafka.plugin import (
     to_bytes,
 )
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from trio_kafka.protocol.schema import array, int16, request, response, string, struct
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.direct import ClosedError, DirectClient
@@ -522,3 +529,31 @@ async def test_who_keeps_a_request_keeps_what_was_its_own_and_stops_nobody(
         assert len(kept) == 60
         assert len({request.transactional_id for request, _ in kept}) == 1
         assert all(context.request.frame is None for _, context in kept)
+
+
+async def test_a_response_is_released_when_its_group_ends_before_an_after_has_seen_it(
+    autojump_clock: MockClock,
+) -> None:
+    leases = [CountedLease() for _ in range(5000)]
+
+    @api(FetchRequest)
+    def fetch(request: FetchRequest, context: Context) -> FetchResponse:
+        lazily([1], str)  # so that arrays of the response are looked at before it is shown
+        rows = [PartitionData(records=FileRange(one, 0, 5)) for one in leases]  # type: ignore[arg-type]
+        topics = [FetchableTopicResponse(partitions=[row]) for row in rows]
+        return FetchResponse(responses=topics)
+
+    async with served(fetch, RealWorld(SkippingClock())) as harness:
+        put(harness, "after", lambda *_: None)
+        assert harness._group is not None
+        group = harness._group.group
+        assert all(group.limiter.take_nowait(object()) for _ in range(8))
+        harness.client().send(FetchRequest(), 12)
+        await wait_all_tasks_blocked()
+        assert group.limiter.waiting == 1  # the rest of its steps waits for a token
+        assert not any(one.released for one in leases)
+        assert group._nursery is not None
+        group._nursery.cancel_scope.cancel()
+        await wait_all_tasks_blocked()
+
+        assert all(one.released for one in leases)

@@ -14,7 +14,7 @@ time in `forward`.
 
 from collections.abc import Callable, Coroutine
 from types import GeneratorType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import trio
 
@@ -28,7 +28,7 @@ from trio_kafka.requests.interceptors.before_after import ChainDependencies
 from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
 from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS
-from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
+from trio_kafka.requests.materialize import discard, has_ranges, materialized, release_ranges
 from trio_kafka.requests.replies import Encoded, Route
 
 _NEVER: Final = float("inf")
@@ -244,10 +244,8 @@ class _AroundCall:
             finally:
                 self._delayed = None
             if self._is_over:
-                raise InterceptorError(
-                    f"{self._where}: the request has been answered; await `forward` before you"
-                    " return"
-                )
+                discard(response)
+                self._raise_over()
             self._inner_response = response
             if limiter is not None:
                 await self._acquire(limiter)
@@ -257,6 +255,11 @@ class _AroundCall:
                 slot.plugin = plugin
                 self._start_deadline()
         return response
+
+    def _raise_over(self) -> NoReturn:
+        raise InterceptorError(
+            f"{self._where}: the request has been answered; await `forward` before you return"
+        )
 
     def _check_forward(self, message: Any) -> None:
         if self._is_forwarded or self._is_over:
@@ -270,23 +273,28 @@ class _AroundCall:
         """Wait for what a handler returned; return a message, or None if there is no response.
 
         lazy_arrays: `LAZY_ARRAYS.created` before the handler was called.
-        Raises the exception that ended a Delayed.
+        Raises the exception that ended a Delayed. The result is discarded on cancellation.
         """
         dependencies, route = self._around.dependencies, self._around.route
         has_yielded = self._around.inner_waits
-        if type(result) is GeneratorType:
-            result, has_yielded = await dependencies.run_steps(result), True
-        if type(result) is Delayed:
-            self._delayed = result
-            result = await self._slot.completed(result, has_yielded=has_yielded)
-        if type(result) is route.api.response and LAZY_ARRAYS.created == lazy_arrays:
+        while (kind := type(result)) is GeneratorType or kind is Delayed:
+            if kind is GeneratorType:  # also of a Delayed that is completed in steps
+                result, has_yielded = await dependencies.run_steps(result), True
+            else:
+                self._delayed = result
+                result = await self._slot.completed(result, has_yielded=has_yielded)
+        if kind is route.api.response and LAZY_ARRAYS.created == lazy_arrays:
             return result
         if isinstance(result, Exception):
             raise result
         if result is None or result is NO_ANSWER:
             await trio.lowlevel.checkpoint_if_cancelled()
             return None
-        return await dependencies.run_steps(materialized(route, result))
+        try:
+            return await dependencies.run_steps(materialized(route, result))
+        except BaseException:
+            discard(result)
+            raise
 
     # --- deadline and limit
 
@@ -304,7 +312,13 @@ class _AroundCall:
         try:
             limiter.acquire_on_behalf_of_nowait(self)
         except trio.WouldBlock:
-            await self._slot.parked(limiter.acquire_on_behalf_of, self, deadline=_NEVER)
+            try:
+                await self._slot.parked(limiter.acquire_on_behalf_of, self, deadline=_NEVER)
+                if self._is_over:  # this is another task, and the call has not waited for it
+                    self._raise_over()
+            except BaseException:
+                self._release()  # the limit, if only the handler token was not to be had
+                raise
 
     def _release(self) -> None:
         limiter = self._around.interception.limiter

@@ -17,7 +17,7 @@ from trio_kafka.requests.handler_slot import RequestContext
 from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception
 from trio_kafka.requests.lazy_arrays import LAZY_ARRAYS
-from trio_kafka.requests.materialize import has_ranges, materialized, release_ranges
+from trio_kafka.requests.materialize import discard, has_ranges, materialized, release_ranges
 from trio_kafka.requests.replies import Encoded, Route
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
@@ -152,7 +152,11 @@ class BeforeAfter:
         return then(result, finish, fail)
 
     def _show_in_steps(self, message: Any, context: RequestContext, response: Any) -> Steps[Any]:
-        response = yield from materialized(self._route, response)
+        try:
+            response = yield from materialized(self._route, response)
+        except BaseException:  # GeneratorExit too: the group may end between two steps
+            discard(response)
+            raise
         return self._call_afters(message, context, response, self._afters)
 
     def _call_afters(

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
+from trio_kafka.world.protocols import CLOSED, PIECE, Buffer, RangeCutError
 from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent_writes import RecentBytes
 
@@ -187,8 +187,9 @@ class RealFile:
         """Note the end of a lease. Idempotent."""
         if lease in self._leases:
             del self._leases[lease]
+            fd, lease.key = lease.key, CLOSED
             if self._fd == -1 and not self._leases:
-                self._close(lease.key)
+                self._close(fd)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1

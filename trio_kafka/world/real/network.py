@@ -11,6 +11,7 @@ import trio
 from trio_kafka.model import Endpoint
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import Descriptors
+from trio_kafka.world.protocols import CLOSED
 from trio_kafka.world.real.clock import MachineClock
 from trio_kafka.world.real.selector import RealSelector
 from trio_kafka.world.real.socket import RealSocket, endpoint
@@ -58,6 +59,7 @@ class RealListener:
 
     def close(self) -> None:
         if self._sock.fileno() != -1:
+            self.key = CLOSED
             trio.lowlevel.notify_closing(self._sock)
             self._sock.close()
             self._descriptors.others -= 1

@@ -3,9 +3,11 @@
 The bell is never read: each write to an eventfd is a new edge, and 64 bits do not overflow.
 """
 
+import errno
 import os
 import select
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NoReturn
 
 import trio
 
@@ -24,7 +26,7 @@ class RealSelector:
         self._descriptors = descriptors = descriptors or Descriptors()
         descriptors.check_others(2)
         self._epoll = select.epoll()
-        self.poll = self._epoll.poll
+        self.poll: Callable[[float, int], list[tuple[int, int]]] = self._epoll.poll
         try:
             self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         except OSError:
@@ -34,12 +36,15 @@ class RealSelector:
         descriptors.others += 2
 
     def ring(self) -> None:
-        os.eventfd_write(self.bell, 1)
+        if not self._epoll.closed:
+            os.eventfd_write(self.bell, 1)
 
     def register(self, socket: Socket) -> None:
+        self._check(socket)
         self._epoll.register(socket.key, _EDGES)
 
     def unregister(self, socket: Socket) -> None:
+        self._check(socket)
         self._epoll.unregister(socket.key)
 
     async def wait(self) -> None:
@@ -51,5 +56,15 @@ class RealSelector:
         if not self._epoll.closed:
             trio.lowlevel.notify_closing(self._epoll.fileno())
             self._epoll.close()
+            self.poll = _refuse_closed
             os.close(self.bell)
             self._descriptors.others -= 2
+
+    def _check(self, socket: Socket) -> None:
+        """Raise the system's error; select.epoll has ValueError for both."""
+        if self._epoll.closed or socket.key < 0:
+            _refuse_closed()
+
+
+def _refuse_closed(*_: object) -> NoReturn:
+    raise OSError(errno.EBADF, os.strerror(errno.EBADF))

@@ -9,13 +9,14 @@ import trio
 
 from trio_kafka.model import Endpoint
 from trio_kafka.world.descriptors import Descriptors
-from trio_kafka.world.protocols import Buffer, Lease, RangeCutError
+from trio_kafka.world.protocols import CLOSED, Buffer, Lease, RangeCutError
 
 if TYPE_CHECKING:
     from trio_kafka.world.protocols import MemoryLease
 
 _MORE: Final = socket.MSG_MORE
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s
+_IN_MEMORY: Final = -1  # key of a lease
 _MAPPED: Final = "::ffff:"
 
 
@@ -51,7 +52,7 @@ class RealSocket:
     def send_file_range(self, lease: Lease, start: int, limit: int) -> int:
         if lease.cut:
             raise RangeCutError
-        if lease.key < 0:  # a file in memory
+        if lease.key == _IN_MEMORY:
             return self._send(cast("MemoryLease", lease).content(start, limit))
         sent = os.sendfile(self.key, lease.key, start, min(limit, lease.end - start))
         if sent == 0:  # another program has cut the file
@@ -71,7 +72,7 @@ class RealSocket:
 
     def close(self) -> None:
         if self._sock.fileno() != -1:
-            self.key = -1
+            self.key = CLOSED
             trio.lowlevel.notify_closing(self._sock)
             self._sock.close()
             self._descriptors.sockets -= 1

@@ -50,9 +50,10 @@ class RealWatchdogThread:
         self._ring()
 
     def close(self) -> None:
-        """Close the statistics; call it when the thread has ended."""
-        if self._statistics is not None:
-            os.close(self._statistics)
+        """Close the statistics; call it when the thread has ended. Idempotent."""
+        opened, self._statistics = self._statistics, None
+        if opened is not None:
+            os.close(opened)
 
 
 async def run_watchdog_thread(

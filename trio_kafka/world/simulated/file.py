@@ -8,7 +8,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.world.protocols import PIECE, Buffer, RangeCutError
+from trio_kafka.world.protocols import CLOSED, PIECE, Buffer, RangeCutError
 from trio_kafka.world.recent_writes import RecentBytes, Writes
 from trio_kafka.world.simulated.disk import SECTOR, FileNode
 from trio_kafka.world.simulated.run import DiskMachine
@@ -16,7 +16,7 @@ from trio_kafka.world.simulated.run import DiskMachine
 
 @define(eq=False)
 class SimulatedLease:
-    """See `protocols.Lease`. There is no descriptor: `key` is -1."""
+    """See `protocols.Lease`. There is no descriptor: `key` is -1, or CLOSED."""
 
     _file: "SimulatedFile"
     _node: FileNode
@@ -26,9 +26,11 @@ class SimulatedLease:
 
     def content(self, start: int, limit: int) -> bytes:
         """Return up to `limit` bytes of the range."""
+        self._check()
         return bytes(self._node.data[start : min(self.end, start + limit)])
 
     async def read(self, start: int, limit: int) -> bytes:
+        self._check()
         await self._file.pause()
         if self.cut:
             raise RangeCutError(f"the file was cut below {self.end}")
@@ -36,6 +38,10 @@ class SimulatedLease:
 
     def release(self) -> None:
         self._file.released(self)
+
+    def _check(self) -> None:
+        if self.key == CLOSED:
+            raise OSError(errno.EBADF, "the lease was released")
 
 
 @define(eq=False)
@@ -173,7 +179,9 @@ class SimulatedFile:
 
     def released(self, lease: SimulatedLease) -> None:
         """Note the end of a lease. Idempotent."""
-        self._leases.pop(lease, None)
+        if lease in self._leases:
+            del self._leases[lease]
+            lease.key = CLOSED
 
     def close(self) -> None:
         if self._world.alive and not self._closed:

@@ -14,6 +14,7 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint
+from trio_kafka.world.protocols import CLOSED
 from trio_kafka.world.simulated.run import Machine
 from trio_kafka.world.simulated.selector import MemorySelector
 from trio_kafka.world.simulated.socket import MemorySocket
@@ -72,7 +73,7 @@ class MemoryListener:
         if self._closed:
             return
         self.world.call("close_listener", str(self.address))
-        self._closed = True
+        self._closed, self.key = True, CLOSED
         self.world.listeners.pop((self.address.host, self.address.port), None)
         for socket in self._waiting:
             socket.abort()

@@ -1,5 +1,7 @@
 """Edge-triggered readiness of simulated sockets."""
 
+import errno
+
 import trio
 
 from trio_kafka.world.protocols import READ, Socket
@@ -19,10 +21,12 @@ class MemorySelector:
         self.bell = world.take_key()
 
     def ring(self) -> None:
-        self.wake(self.bell)
+        if not self._closed:
+            self.wake(self.bell)
 
     def register(self, socket: Socket) -> None:
         assert isinstance(socket, MemorySocket)  # noqa: S101 - narrows: worlds are not mixed
+        self._check()
         socket.check_open()
         if socket.key in self._sockets:
             raise FileExistsError(f"key {socket.key} is registered")
@@ -32,6 +36,7 @@ class MemorySelector:
 
     def unregister(self, socket: Socket) -> None:
         assert isinstance(socket, MemorySocket)  # noqa: S101 - narrows: worlds are not mixed
+        self._check()
         socket.check_open()
         if self._sockets.get(socket.key) is not socket:
             raise FileNotFoundError(f"key {socket.key} is not registered")
@@ -50,6 +55,7 @@ class MemorySelector:
 
     def poll(self, timeout: float, limit: int) -> list[tuple[int, int]]:  # noqa: ARG002 - it never waits
         self._world.check()
+        self._check()
         found = []
         for key in list(self._ready)[:limit]:
             del self._ready[key]
@@ -74,3 +80,7 @@ class MemorySelector:
                 self.forget(socket)
             self._world.free_key(self.bell)
             self._lot.unpark_all()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise OSError(errno.EBADF, "closed")

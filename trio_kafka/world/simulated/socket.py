@@ -13,7 +13,16 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.model import Endpoint
-from trio_kafka.world.protocols import BROKEN, PEER_DONE, READ, WRITE, Buffer, Lease, RangeCutError
+from trio_kafka.world.protocols import (
+    BROKEN,
+    CLOSED,
+    PEER_DONE,
+    READ,
+    WRITE,
+    Buffer,
+    Lease,
+    RangeCutError,
+)
 from trio_kafka.world.simulated.file import SimulatedLease
 from trio_kafka.world.simulated.run import Machine
 
@@ -261,6 +270,7 @@ class MemorySocket:
             self.world.sockets.pop(self, None)
             self.other.world.sockets.pop(self.other, None)
         self.world.free_key(self.key)
+        self.key = CLOSED
         self._changed.unpark_all()
 
     async def wait_readable(self) -> None:
