@@ -17,6 +17,7 @@ from trio_kafka.introspect.tree import Figures
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
+from trio_kafka.log.errors import LogClosedError
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.unsynced_files import UnsyncedFiles
@@ -204,7 +205,7 @@ class Log:
         if self.failed:
             raise LogDirError(self.failed.path, str(self.failed)) from self.failed
         if self.closed:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.partition} is closed")
+            raise LogClosedError(f"{self.partition} is closed")
         raise InvariantError(f"{self.partition}: the log is busy with another append, roll or cut")
 
 
