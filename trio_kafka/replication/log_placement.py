@@ -36,7 +36,7 @@ def log_of(
     elif log.topic_id is None:  # a power loss came before `partition.metadata` was written
         log.unsynced.owes(encode(partition.topic_id))
         log.wants_sync(log)
-    log.config = config
+    log.configure(config)
     log.topic_id = partition.topic_id
     return log
 

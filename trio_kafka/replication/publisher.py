@@ -137,9 +137,9 @@ class ReplicaPublisher:
             if partition is not None:
                 partition.settings = made.partition
                 if partition.log is not None:
-                    partition.log.config = made.log
+                    partition.log.configure(made.log)
                 if partition.future is not None:
-                    partition.future.config = made.log
+                    partition.future.configure(made.log)
                 partition.advance()
                 self._replicas.changed(partition)
             if done % _A_STEP == 0:

@@ -1,12 +1,14 @@
-"""States of logs for the cleaner: being compacted, paused, set aside as uncleanable.
+"""States of logs for the cleaner: at work, paused, set aside as uncleanable.
 
-A log that is paused is not compacted; a run in progress is cancelled. A log whose run failed for
-damage is set aside until the broker starts again, or the partition is deleted or moved.
-Source: Kafka's LogCleanerManager.
+A run belongs to a log, never to a partition or a path. It is cancelled when the log is closed, when
+its policy no longer compacts, and when its partition is paused; a swap in progress completes first.
+A log whose run found damage is set aside until the broker starts again, or the partition is deleted
+or moved.
+Source: Kafka's LogCleanerManager; LogManager.asyncDelete and updateTopicConfig abort the run.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import trio
@@ -25,21 +27,42 @@ class _Run:
 
 @define(eq=False)
 class CleaningStates:
-    """States of all logs. set_aside: reasons of logs that cannot be compacted."""
+    """States of all logs. set_aside: reasons of logs that cannot be compacted.
 
+    on_free: called when a pause has ended.
+    """
+
+    on_free: Callable[[], None] = field(default=lambda: None, init=False)
     set_aside: dict[Log, str] = field(factory=dict, init=False)
     _runs: dict[Log, _Run] = field(factory=dict, init=False)
+    _postponed: dict[Log, float] = field(factory=dict, init=False)
     _paused: Counter[TopicPartition] = field(factory=Counter, init=False)
 
     def is_free(self, log: Log) -> bool:
-        """Return whether a run may begin."""
+        """Return whether the log may be worked on."""
+        return self.is_usable(log) and not log.upkeep
+
+    def is_ready(self, log: Log) -> bool:
+        """Return whether the next run may be one over this log."""
+        return self.is_free(log) and not self._is_postponed(log)
+
+    def is_usable(self, log: Log) -> bool:
+        """Return whether the log may be worked on as soon as no other upkeep does."""
         return not (
-            log.closed
-            or log.failed
-            or log.upkeep
-            or log in self.set_aside
-            or log.partition in self._paused
+            log.closed or log.failed or log in self.set_aside or log.partition in self._paused
         )
+
+    def postpone(self, log: Log, until: float) -> None:
+        """Let no run begin before `until`, monotonic seconds, so that other logs are compacted."""
+        if not log.closed:
+            self._postponed[log] = until
+
+    def _is_postponed(self, log: Log) -> bool:
+        until = self._postponed.get(log)
+        if until is not None and until <= trio.current_time():
+            del self._postponed[log]
+            until = None
+        return until is not None
 
     @contextmanager
     def running(self, log: Log) -> Iterator[trio.CancelScope]:
@@ -53,6 +76,15 @@ class CleaningStates:
             log.upkeep = None
             del self._runs[log]
             run.ended.set()
+
+    @contextmanager
+    def retaining(self, log: Log) -> Iterator[None]:
+        """Keep other upkeep away while old segments of a log are removed in the block."""
+        log.upkeep = "retention"
+        try:
+            yield
+        finally:
+            log.upkeep = None
 
     @asynccontextmanager
     async def paused(self, partition: TopicPartition) -> AsyncIterator[None]:
@@ -68,6 +100,7 @@ class CleaningStates:
             self._paused[partition] -= 1
             if not self._paused[partition]:
                 del self._paused[partition]
+                self.on_free()
 
     async def cancel(self, partition: TopicPartition) -> None:
         """Cancel the run of a partition, and wait for its end. A swap is completed first."""
@@ -77,7 +110,13 @@ class CleaningStates:
                 run.scope.cancel()
                 await run.ended.wait()
 
-    def forget_closed(self) -> None:
-        """Forget logs that were deleted."""
-        for log in [log for log in self.set_aside if log.closed]:
-            del self.set_aside[log]
+    def note_change(self, log: Log) -> None:
+        """Cancel the run of a log that was closed or is no longer to be compacted; forget a log
+        that was closed.
+        """
+        run = self._runs.get(log)
+        if run is not None and (log.closed or not log.config.compacts):
+            run.scope.cancel()
+        if log.closed:
+            self.set_aside.pop(log, None)
+            self._postponed.pop(log, None)
