@@ -210,7 +210,7 @@ def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[Fetch
 
 
 def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> FetchResponse:
-    return whole(_responding(answer, isolation, context))
+    return whole(_respond_in_steps(answer, isolation, context))
 
 
 def _respond_in_steps(

@@ -6,11 +6,13 @@ from contextlib import asynccontextmanager
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from tests.raft.kit import format_root, running_quorum
 from trio_kafka.controller.decision import Decision
 from trio_kafka.controller.writer import Writer
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.rolling import roll_in_thread
 from trio_kafka.metadata.source import MetadataRecord
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
 from trio_kafka.protocol.stored.metadata.topics import PartitionRecord, TopicRecord
@@ -129,6 +131,41 @@ async def test_who_resigns_meanwhile_has_written_nothing(
         assert (writer.active, writer.epoch) == (False, -1)
         with pytest.raises(KafkaError):
             await writer.write(lambda: Decision(writer.present))
+
+
+async def test_a_change_waits_while_the_metadata_log_is_rolled_in_a_thread(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
+        nursery.start_soon(roll_in_thread, driver.store.log)
+        await trio.testing.wait_all_tasks_blocked()
+        assert driver.store.log.writer.blocked_by == "roll"
+
+        await writer.write(lambda: Decision(None, topic("during")))
+
+        assert list(writer.present.topics) == ["during"]
+        assert driver.store.log.end_offset == writer.present.offset
+
+
+async def test_a_controller_that_resigns_while_its_log_is_rolled_has_written_nothing(
+    world: World, autojump_clock: object
+) -> None:
+    async with writing(world) as (writer, driver), trio.open_nursery() as nursery:
+        start = driver.next_offset
+        nursery.start_soon(roll_in_thread, driver.store.log)
+        await trio.testing.wait_all_tasks_blocked()
+
+        async def write() -> None:
+            with pytest.raises(KafkaError) as refused:
+                await writer.write(lambda: Decision(None, topic()))
+            assert refused.value.code is ErrorCode.NOT_CONTROLLER
+
+        nursery.start_soon(write)
+        await trio.testing.wait_all_tasks_blocked()
+        writer.resign()
+        await trio.sleep(1)
+
+        assert driver.next_offset == start
 
 
 async def test_others_run_where_much_was_looked_at_and_nothing_has_to_change(

@@ -115,7 +115,7 @@ async def test_of_a_log_that_is_closed_meanwhile_nothing_is_appended(world, numb
         in_pieces(log, large(), between=between)
 
     assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert (log.end_offset, log.busy) == (1, False)
+    assert (log.end_offset, log.writer.blocked_by) == (1, None)
 
 
 async def test_a_disk_that_fails_takes_the_log_offline(world) -> None:
@@ -126,7 +126,7 @@ async def test_a_disk_that_fails_takes_the_log_offline(world) -> None:
         in_pieces(log, large())
 
     assert log.failed
-    assert not log.busy
+    assert log.writer.blocked_by is None
     with pytest.raises(LogDirError):
         in_pieces(log, large())
 

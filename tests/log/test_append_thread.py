@@ -19,7 +19,7 @@ STALL_S = 0.5
 
 async def slowly(log, content, epoch=0):
     """One append as a writer makes it."""
-    async with log.writing:
+    async with log.writer.turn("append"):
         return await append_in_thread(log, memoryview(content), headers(content), epoch)
 
 
@@ -156,7 +156,7 @@ async def test_a_log_that_is_deleted_meanwhile_has_appended_nothing(
         await slowly(log, batch())
 
     assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert (log.end_offset, log.failed, log.busy) == (0, None, False)
+    assert (log.end_offset, log.failed, log.writer.blocked_by) == (0, None, None)
 
 
 async def test_a_log_that_fails_meanwhile_has_appended_nothing(
@@ -186,7 +186,7 @@ async def test_an_io_error_is_the_directorys(autojump_clock, world) -> None:
         await slowly(log, batch())
 
     assert failed == [log.failed]
-    assert (log.end_offset, log.busy) == (0, False)
+    assert (log.end_offset, log.writer.blocked_by) == (0, None)
 
 
 async def test_when_cancelled_it_still_ends(autojump_clock, world) -> None:
@@ -257,7 +257,7 @@ async def test_retention_rolls_by_threads_too(autojump_clock, world) -> None:
     assert await delete_before(log, 3, trio.lowlevel.checkpoint) == 1
 
     assert (log.start_offset, log.end_offset, len(log.segments)) == (3, 3, 1)
-    assert not log.busy
+    assert log.writer.blocked_by is None
 
 
 async def test_a_log_that_is_deleted_while_a_segment_is_made_has_none(
@@ -276,7 +276,7 @@ async def test_a_log_that_is_deleted_while_a_segment_is_made_has_none(
         await slowly(log, batch(1, size=30))
 
     assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
+    assert (log.end_offset, len(log.segments), log.writer.blocked_by) == (1, 1, None)
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".log"])
@@ -291,7 +291,12 @@ async def test_a_new_segment_without_a_descriptor_changes_nothing_and_can_be_rep
         await slowly(log, batch(1, size=30))
 
     assert caught.value.code is ErrorCode.REPLICA_NOT_AVAILABLE
-    assert (log.end_offset, len(log.segments), log.failed, log.busy) == (1, 1, None, False)
+    assert (log.end_offset, len(log.segments), log.failed, log.writer.blocked_by) == (
+        1,
+        1,
+        None,
+        None,
+    )
     world.universe.fault = fault_on("none", None)
     assert (await slowly(log, batch(1, size=30))).first_offset == 1
     await sync(log)
@@ -307,7 +312,7 @@ async def test_a_new_segment_that_cannot_be_made_fails_the_log(autojump_clock, w
         await slowly(log, batch(1, size=30))
 
     assert log.failed
-    assert (log.end_offset, len(log.segments), log.busy) == (1, 1, False)
+    assert (log.end_offset, len(log.segments), log.writer.blocked_by) == (1, 1, None)
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot"])

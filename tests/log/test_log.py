@@ -14,7 +14,7 @@ from tests.log.kit import (
     read,
     read_all,
 )
-from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.append import append_as_follower, append_as_leader, append_in_thread
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
@@ -103,7 +103,6 @@ async def test_an_append_in_a_thread_leaves_what_one_in_the_loop_leaves(
     ("state", "raised"),
     [
         ({"closed": True}, KafkaError),
-        ({"busy": True}, InvariantError),
         ({"failed": LogDirError("/a", "broken")}, LogDirError),
     ],
 )
@@ -266,6 +265,20 @@ async def test_a_log_lives_on_a_real_disk():
 
         assert offsets(await read_all(again)) == list(range(150))
         again.abandon()
+
+
+async def test_a_follower_refuses_batches_that_exceed_a_segment_together(autojump_clock, world):
+    log = new_log(world, segment_bytes=200)
+    content = batch(size=50) + batch(size=50, base_offset=1)
+
+    with pytest.raises(KafkaError) as caught:
+        append_as_follower(log, memoryview(content), headers(content))
+
+    assert caught.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert log.end_offset == 0
+    half = batch(size=50)
+    append_as_follower(log, memoryview(half), headers(half))
+    assert log.end_offset == 1
 
 
 async def test_a_log_reports_what_may_be_compacted_or_removed(autojump_clock, world):

@@ -63,7 +63,7 @@ async def test_a_roll_by_threads_gives_back_what_was_not_written(autojump_clock,
     append(log, batch())
     larger = batch(size=len(batch()))  # the rest of the segment has no room for it
 
-    async with log.writing:
+    async with log.writer.turn("append"):
         await append_in_thread(log, memoryview(larger), headers(larger), 0)
 
     second = f"{2:020}.log"

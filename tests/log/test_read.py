@@ -1,3 +1,5 @@
+import logging
+
 import pytest
 
 from tests.log.kit import (
@@ -17,6 +19,7 @@ from trio_kafka.log.files.operations import ReadBytes
 from trio_kafka.log.read import find_slice, perform_in_threads, perform_now, read_bytes
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.rolling import skip_in_thread
 from trio_kafka.log.timestamp_search import largest_timestamp, offset_for_timestamp
 from trio_kafka.records.batch import read_records
 
@@ -196,11 +199,31 @@ async def test_a_search_is_made_again_where_the_log_was_cut_meanwhile(autojump_c
     log, searches = filled(world), []
 
     def search():
-        searches.append(log.cuts)
+        searches.append(log.writer.generation)
         yield ReadBytes(log.segments.first.file, 0, 1, 1)
         if len(searches) == 1:
-            log.cuts += 1
+            log.writer.begin_generation()
         return len(searches)
 
     assert await perform_in_threads(log, search) == 2
     assert searches == [0, 1]
+
+
+async def test_a_gap_that_compaction_left_is_no_damage_whatever_the_policy_is(
+    autojump_clock, world, caplog
+):
+    log = new_log(world)
+    append(log, batch())
+    async with log.writer.turn("roll"):
+        await skip_in_thread(log, 50)
+    append(log, batch())
+    log.compacted_until = 50
+
+    assert (await slice_of(log, 1, 1 << 20, 51)).first_offset == 50
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+
+    log.compacted_until = 49
+    assert (await slice_of(log, 1, 1 << 20, 51)).first_offset == 50
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.ERROR] == [
+        "records missing in a segment file"
+    ]

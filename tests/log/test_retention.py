@@ -2,11 +2,11 @@ import pytest
 import trio
 
 from tests.log.kit import append, batch, decompression, new_log, offsets, read, read_all
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.read import find_slice, perform_in_threads
-from trio_kafka.log.retention import delete_before, next_expiry_ms, retain
+from trio_kafka.log.retention import LONGEST_S, delete_before, next_expiry_ms, retain
 from trio_kafka.log.timestamp_search import offset_for_timestamp
 
 SIZE = len(batch(timestamp=1))
@@ -146,7 +146,7 @@ async def test_the_start_offset_stays_written_down_until_the_names_are_gone(auto
     seen = []
 
     async def watch():
-        while not log.deleting:
+        while log.writer.change != "removal":
             await trio.sleep(0.00001)
         await one.write_start_offsets()
         seen.append(await read_file(one.root, START_OFFSETS))
@@ -171,6 +171,84 @@ async def test_only_what_is_below_a_durable_start_goes(autojump_clock, world):
 
     assert await delete_before(log, 2, checkpoint) == 2
     assert [segment.base_offset for segment in log.segments] == [2, 3, 4]
+
+
+async def test_a_removal_that_is_cancelled_leaves_no_files_of_forgotten_segments(
+    autojump_clock, world
+):
+    log = filled(world)
+    unlinked = []
+    with trio.CancelScope() as scope:
+
+        def fault(machine, call, target):
+            del machine
+            if call == "unlink" and target.endswith(".log"):
+                unlinked.append(target)
+                scope.cancel()
+
+        world.universe.fault = fault
+        await delete_before(log, 6, nothing)
+
+    assert len(unlinked) == 3
+    assert scope.cancel_called
+    files = [name for name in log.directory.names() if name.endswith(".log")]
+    assert files == [f"{segment.base_offset:020}.log" for segment in log.segments]
+    assert log.writer.change is None
+    assert log.failed is None
+
+
+async def test_a_removal_that_takes_too_long_fails_the_log(autojump_clock, world):
+    log = filled(world)
+
+    def fault(machine, call, target):
+        del machine, target
+        return LONGEST_S + 1 if call == "names" else None
+
+    world.universe.fault = fault
+
+    with pytest.raises(LogDirError, match="removal of segments took longer than 300 s"):
+        await delete_before(log, 6, nothing)
+    assert log.failed is not None
+
+
+async def test_a_removal_of_a_log_that_was_closed_meanwhile_touches_no_file(autojump_clock, world):
+    log = filled(world)
+    names = log.directory.names()
+
+    async def checkpoint():
+        await trio.lowlevel.checkpoint()
+        log.abandon()
+
+    with pytest.raises(KafkaError) as caught:
+        await delete_before(log, 6, checkpoint)
+    assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert log.directory.names() == names
+
+
+async def test_segments_without_timestamps_are_as_old_as_their_files(autojump_clock, world):
+    log = new_log(world, segment_bytes=2 * SIZE, retention_ms=1000)
+    for _ in range(6):
+        append(log, batch())
+        await trio.sleep(0.4)
+    assert len(log.segments) == 3
+
+    await retain(log, log.now_ms(), nothing)
+
+    assert log.start_offset == 4
+
+
+async def test_a_segment_without_timestamps_whose_file_is_gone_fails_nothing(autojump_clock, world):
+    log = new_log(world, segment_bytes=2 * SIZE, retention_ms=1000)
+    for _ in range(6):
+        append(log, batch())
+    log.segments.first.close()
+    await log.directory.unlink(f"{0:020}.log")
+
+    await trio.sleep(2)
+    await retain(log, log.now_ms(), nothing)
+
+    assert log.failed is None
+    assert log.start_offset == 6
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from tests.log.kit import (
     read_all,
 )
 from trio_kafka.log.append import append_as_follower
-from trio_kafka.log.rolling import roll, skip_in_thread
+from trio_kafka.log.rolling import roll, roll_in_thread, skip_in_thread
+from trio_kafka.testing.simulation import simulated_world
 
 
 async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clock, world):
@@ -83,9 +84,26 @@ async def test_the_end_of_a_log_may_skip_offsets(world, autojump_clock) -> None:
     log = new_log(world)
     append(log, batch(2))
 
-    async with log.writing:
+    async with log.writer.turn("roll"):
         await skip_in_thread(log, 50)
 
     assert log.end_offset == 50
     assert append(log, batch(1)).first_offset == 50
     assert [record.offset for record in await read_all(log)] == [0, 1, 50]
+
+
+async def test_a_roll_in_a_thread_that_is_cancelled_is_completed(autojump_clock):
+    for passes in range(40):  # the cancellation comes at each moment of the roll
+        log = new_log(simulated_world(seed=passes))
+        append(log, batch())
+
+        with trio.move_on_after(passes * 0.0005):
+            async with log.writer.turn("roll"):
+                await roll_in_thread(log)
+
+        assert log.writer.blocked_by is None
+        append(log, batch())
+        roll(log)
+        append(log, batch())
+        assert log.failed is None
+        assert log.end_offset == 3

@@ -257,8 +257,8 @@ async def test_a_cut_that_waits_too_long_for_a_descriptor_has_failed(autojump_cl
 
     assert 300 <= trio.current_time() - began < 302
     assert log.failed
-    assert not log.busy
-    assert not log.writing.locked()
+    assert log.writer.blocked_by is None
+    assert log.writer.change is None
 
 
 async def test_a_cut_inside_of_a_batch_claims_nothing_of_that_batch(autojump_clock, world):

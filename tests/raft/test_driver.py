@@ -24,6 +24,8 @@ from trio_kafka.protocol.json_data import to_data
 from trio_kafka.protocol.stored.metadata.configs import ConfigRecord
 from trio_kafka.protocol.stored.metadata.producer_ids import ProducerIdsRecord
 from trio_kafka.raft.driver import RaftDriver, open_quorum
+from trio_kafka.raft.retention import Retention
+from trio_kafka.raft.snapshot import SnapshotId
 from trio_kafka.raft.store import open_store
 from trio_kafka.raft.values import Role
 from trio_kafka.raft.voters import UnsupportedQuorumError
@@ -128,6 +130,47 @@ async def test_a_leader_that_resigned_leads_again_in_a_new_epoch(world, autojump
         await driver.wait_committed(end)
         await loader.wait_published(end)
         assert loader.image.leader_id == ONE
+
+
+async def test_a_leader_that_resigns_while_its_election_is_saved_does_not_lead_that_epoch(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_quorum(world) as (driver, _):
+        await driver.resign()
+        while driver._core.role is not Role.LEADER:  # it is elected, and saves that
+            await trio.sleep(0.0001)
+        assert driver.epoch == -1
+        await driver.resign()
+
+        assert await driver.elect() == 3
+
+
+async def test_a_record_that_comes_during_a_roll_in_a_thread_is_written_after_it(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    async with running_quorum(world, retention=Retention(max_bytes=0)) as (driver, _):
+        for number in range(2):
+            end = append(driver, [setting(number)], driver.epoch, 33)
+            await driver.wait_committed(end)
+            await driver.store.write_snapshot(
+                SnapshotId(end, driver.epoch), [], level=33, timestamp_ms=1
+            )
+        log = driver.store.log
+        now = log.latency.elapsed()
+        log.latency.took_long(now - 1, now)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(driver.store.remove_expired)
+            while log.writer.blocked_by is None:
+                await trio.sleep(0.00001)
+            assert log.writer.blocked_by == "roll"
+            await driver.wait_writable()
+            end = append(driver, [setting(9)], driver.epoch, 33)
+        await driver.wait_committed(end)
+
+    assert log.segments.active.base_offset == end - 1
 
 
 async def test_a_leader_that_does_nothing_never_wakes(world, autojump_clock) -> None:

@@ -15,7 +15,7 @@ from tests.raft.kit import (
     put_sample,
     running_quorum,
 )
-from trio_kafka.errors import LogDirError
+from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.metadata.dump import records_of
 from trio_kafka.protocol.stored.metadata.features import FeatureLevelRecord
@@ -226,3 +226,23 @@ async def test_a_torn_last_batch_of_metadata_is_cut(world, autojump_clock) -> No
     async with running_quorum(world, config=SMALL) as (driver, loader):
         assert len(loader.image.topics) == topics - 1
         assert driver.store.log.end_offset <= end
+
+
+async def test_a_metadata_batch_of_more_than_8_mib_is_refused_and_nothing_is_written(
+    world, autojump_clock
+) -> None:
+    await format_root(world)
+    config = LogConfig(segment_bytes=64 << 20)
+    async with running_quorum(world, config=config) as (driver, _):
+        before = driver.store.log.end_offset, driver.store.log.size
+        large = [
+            TopicRecord(name=f"t{number:0200}", topic_id=bytes(16)) for number in range(40_000)
+        ]
+
+        with pytest.raises(KafkaError) as caught:
+            append(driver, large, driver.epoch, 33)
+
+        assert caught.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+        assert (driver.store.log.end_offset, driver.store.log.size) == before
+        end = append(driver, large[:1], driver.epoch, 33)
+        await driver.wait_committed(end)

@@ -421,3 +421,41 @@ async def test_who_was_overtaken_is_told_that_and_not_charged(world) -> None:
 
     assert answer.error.code is ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert not answer.throttled_ms
+
+
+async def test_a_fetch_that_fails_while_it_is_admitted_keeps_no_lease(world) -> None:
+    broker = Broker(world, 1)
+    broker.produce(0)
+
+    def admit(reads) -> int:
+        raise RuntimeError("a quota callback of a plugin failed")
+
+    with pytest.raises(RuntimeError, match="quota"):
+        whole(broker.fetch(admit=admit).look())
+    with pytest.raises(RuntimeError, match="quota"):
+        whole(broker.fetch(admit=admit).complete())
+
+    assert not broker.partitions["t", 0].log.segments.active.file.leased
+
+
+async def test_a_fetch_that_fails_over_a_partition_releases_what_was_read_in_threads(world) -> None:
+    broker = Broker(world, 2)
+    broker.produce(0)
+    partition = broker.partitions["t", 0]
+    make_cold(partition)
+    file = partition.log.segments.first.file
+    fetch = broker.fetch()
+    assert whole(fetch.look()) is None
+    (asked,) = fetch.cold
+    fetch.ready[asked] = await read_in_threads(
+        partition, asked.wanted, 1 << 20, Isolation.READ_UNCOMMITTED
+    )
+
+    def resolve(key):
+        raise RuntimeError("an authorizer of a plugin failed")
+
+    fetch._resolve = resolve
+    with pytest.raises(RuntimeError, match="authorizer"):
+        whole(fetch.complete())
+
+    assert not file.leased

@@ -369,7 +369,7 @@ async def test_a_broken_invariant_is_no_matter_of_one_append(world, autojump_clo
         async with trio.open_nursery() as inner:
             await inner.start(slow.appends.run)
             item = slow.append()
-            slow.log.busy = True
+            slow.log.writer.blocked_by = "roll"
 
     assert item.result.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 

@@ -1,13 +1,18 @@
 import pytest
+import trio
 
 from tests.records.kit import encode_marker
 from tests.replication.kit import batch, content, make_cold, new_partition, state, want
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.retention import delete_before
+from trio_kafka.log.rolling import roll, skip_in_thread
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.control import Marker
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.partition import Partition
 from trio_kafka.replication.read import EpochEnd, Isolation, PartitionRead, read, read_in_threads
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.protocols import File
 
 UNCOMMITTED = Isolation.READ_UNCOMMITTED
 ALL = 1 << 20
@@ -144,10 +149,10 @@ async def test_read_committed_stops_before_an_open_transaction(world) -> None:
     assert content(found) == size
 
 
-async def test_read_committed_is_told_which_transactions_were_aborted(world) -> None:
-    partition, _ = new_partition(world, 1)
+def abort_transaction(partition: Partition, sequence: int = 0) -> None:
+    """Two records of a transaction, and the marker that aborts it."""
     sent = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
-    append_own(partition, batch(2, base_sequence=0, **sent), acks=1)
+    append_own(partition, batch(2, base_sequence=sequence, **sent), acks=1)
     marker = encode_marker(
         Marker(committed=False, coordinator_epoch=0),
         producer_id=7,
@@ -155,6 +160,11 @@ async def test_read_committed_is_told_which_transactions_were_aborted(world) -> 
         timestamp=0,
     )
     append_own(partition, memoryview(bytearray(marker)), acks=1)
+
+
+async def test_read_committed_is_told_which_transactions_were_aborted(world) -> None:
+    partition, _ = new_partition(world, 1)
+    abort_transaction(partition)
     append(partition, batch(1), acks=1)
 
     warm = look(partition, want(0), isolation=Isolation.READ_COMMITTED)
@@ -168,3 +178,111 @@ async def test_read_committed_is_told_which_transactions_were_aborted(world) -> 
     assert (plain.aborted, after.aborted) == ((), ())
     assert content(warm) == content(plain) == content(cold)
     after.release()
+
+
+SMALL = {"segment_bytes": 400, "index_interval_bytes": 100}
+
+
+def cold_partition(world, batches: int = 40) -> tuple[Partition, list[File]]:
+    """A partition of many small segments that are not in the page cache, and their files."""
+    partition, _ = new_partition(world, 1, **SMALL)
+    for _ in range(batches):
+        append(partition, batch(size=20), acks=1)
+    make_cold(partition)
+    return partition, [segment.file for segment in partition.log.segments]
+
+
+@pytest.mark.parametrize("isolation", [UNCOMMITTED, Isolation.READ_COMMITTED])
+async def test_a_read_that_is_discarded_as_segments_were_removed_keeps_no_lease(
+    world, autojump_clock, isolation
+) -> None:
+    outcomes = set()
+    for passes in range(60):  # the removal comes at each moment of the read
+        partition, files = cold_partition(simulated_world(seed=passes))
+        log = partition.log
+
+        async def read_cold(partition=partition) -> None:
+            try:
+                found = await read_in_threads(partition, want(17), ALL, isolation)
+            except KafkaError as error:
+                outcomes.add(error.code)
+            else:
+                outcomes.add(content(found) > 0)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read_cold)
+            await trio.sleep(passes * 0.0002)
+            await delete_before(log, 20, trio.lowlevel.checkpoint)
+
+        assert not [file for file in files if file.leased]
+    assert outcomes == {True, ErrorCode.OFFSET_OUT_OF_RANGE}
+
+
+async def test_a_read_that_is_cancelled_keeps_no_lease(world, autojump_clock) -> None:
+    is_cancelled = set()
+    for passes in range(60):
+        partition, files = cold_partition(simulated_world(seed=passes))
+        with trio.move_on_after(passes * 0.0002) as scope:
+            content(await read_in_threads(partition, want(17), ALL, UNCOMMITTED))
+
+        is_cancelled.add(scope.cancelled_caught)
+        assert not [file for file in files if file.leased]
+    assert is_cancelled == {True, False}
+
+
+async def test_a_read_of_a_log_that_is_closed_meanwhile_keeps_no_lease(
+    world, autojump_clock
+) -> None:
+    outcomes = set()
+    for passes in range(60):
+        partition, files = cold_partition(simulated_world(seed=passes))
+
+        async def read_cold(partition=partition) -> None:
+            try:
+                outcomes.add(content(await read_in_threads(partition, want(17), ALL, UNCOMMITTED)))
+            except KafkaError as error:
+                outcomes.add(error.code)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read_cold)
+            await trio.sleep(passes * 0.0002)
+            partition.log.abandon()
+
+        assert not [file for file in files if file.leased]
+    assert ErrorCode.NOT_LEADER_OR_FOLLOWER in outcomes
+    assert len(outcomes) == 2
+
+
+async def test_aborted_records_behind_a_gap_at_the_end_of_a_segment_are_listed(
+    world, autojump_clock
+) -> None:
+    """The list is that of the segment whose bytes are read, not of the one before the gap."""
+    partition, _ = new_partition(world, 1, cleanup_policy=frozenset({"compact"}))
+    append(partition, batch(1), acks=1)
+    log = partition.log
+    async with log.writer.turn("roll"):
+        await skip_in_thread(log, 10)  # as if compaction had removed 1 to 9
+    abort_transaction(partition)
+    append(partition, batch(1), acks=1)
+
+    at_segment = look(partition, want(10), isolation=Isolation.READ_COMMITTED)
+    in_gap = look(partition, want(1), isolation=Isolation.READ_COMMITTED)
+
+    assert [one.first_offset for one in at_segment.aborted] == [10]
+    assert in_gap.aborted == at_segment.aborted
+    assert content(in_gap) == content(at_segment) == log.segments.active.size
+
+
+async def test_aborted_transactions_of_other_segments_are_not_listed(world, autojump_clock) -> None:
+    partition, _ = new_partition(world, 1)
+    for sequence in (0, 2, 4):
+        abort_transaction(partition, sequence)
+        roll(partition.log)
+
+    reads = [
+        look(partition, want(offset), isolation=Isolation.READ_COMMITTED) for offset in (0, 3, 6)
+    ]
+
+    assert [[one.first_offset for one in read.aborted] for read in reads] == [[0], [3], [6]]
+    for one in reads:
+        one.release()

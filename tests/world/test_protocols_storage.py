@@ -86,6 +86,23 @@ async def test_truncation_cuts_the_end_and_appends_go_on_there(worlds, clock):
         file.truncate(4)
 
 
+async def test_the_time_of_a_file_is_that_of_its_last_write(worlds, clock):
+    file = worlds.create("a", b"1")
+    written = file.modified_ms()
+    assert abs(written - worlds.here.clock.wall() * 1000) < 10_000
+
+    file.set_modified_ms(written - 60_000)
+
+    again = worlds.closed_at_the_end(worlds.root.open("a"))
+    await again.read(0, bytearray(1))
+    assert file.modified_ms() == again.modified_ms() == written - 60_000
+    file.append([b"2"])
+    assert written - 100 <= again.modified_ms() < written + 10_000
+    file.set_modified_ms(written - 60_000)
+    file.truncate(1)
+    assert written - 100 <= again.modified_ms() < written + 10_000
+
+
 async def test_a_closed_file_refuses_every_call(worlds, clock):
     file = worlds.create("a", b"abc")
     other = worlds.create("b", b"bbb")  # may get the number of the first one
@@ -98,6 +115,8 @@ async def test_a_closed_file_refuses_every_call(worlds, clock):
         lambda: file.try_read(0, buffer),
         lambda: file.truncate(0),
         lambda: file.lease(1),
+        file.modified_ms,
+        lambda: file.set_modified_ms(0),
     ):
         with pytest.raises(OSError) as caught:
             call()

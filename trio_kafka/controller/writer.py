@@ -124,6 +124,7 @@ class Writer:
         if not count:
             return
         self._unpaused += count
+        await self._source.wait_writable()
         if self._image is not old:  # this node resigned meanwhile
             raise KafkaError(ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE)
         end = batch.append(self.epoch)

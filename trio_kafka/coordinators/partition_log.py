@@ -82,7 +82,7 @@ class PartitionLog:
     def is_calm(self) -> bool:
         """See `ShardLog`."""
         log = self.partition.leading
-        return log is not None and log.latency.calm and not log.busy
+        return log is not None and log.latency.calm and not log.writer.blocked_by
 
     def append(self, records: Sequence[CoordinatorRecord], now_ms: int) -> Written | None:
         """See `ShardLog`."""

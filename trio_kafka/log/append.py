@@ -3,8 +3,8 @@
 `place` checks the rules of the log and gives offsets. Then the batches are written. `take_over`
 moves the end of the log behind them. An append is whole or nothing.
 The file operations of an append are performed in one of three ways: in the loop; in the loop in
-    pieces, with a yield point between them; in a thread, for a slow directory. Meanwhile the log is
-    `busy` and takes no other append, roll or cut. If it is closed or fails meanwhile, nothing is
+    pieces, with a yield point between them; in a thread, for a slow directory. Meanwhile the log's
+    writer blocks other appends, rolls and cuts. If the log is closed or fails meanwhile, nothing is
     appended.
 Batches were validated before (CRC, counts, times).
 Source: max.message.bytes, segment.bytes; KIP-98.
@@ -88,7 +88,7 @@ async def append_in_thread(
 ) -> Appended:
     """Append as `append_as_leader` does, in a thread. Shielded: a started write completes.
 
-    The caller holds `Log.writing`, so that no other task cuts, closes or syncs the log.
+    The caller has a turn of `Log.writer`, so that no other task cuts, closes or syncs the log.
     """
     now_ms = log.now_ms()
     appended = place(log, records, headers, leader_epoch, now_ms)
@@ -100,9 +100,11 @@ async def append_in_thread(
 def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
     """Write batches that have the offsets and epochs of their leader, in the loop.
 
-    Raises KafkaError(OFFSET_OUT_OF_RANGE) for offsets that do not ascend from the end of the log;
+    Raises KafkaError: OFFSET_OUT_OF_RANGE for offsets that do not ascend from the end of the log,
+    RECORD_LIST_TOO_LARGE for more bytes than a segment may have (Source: UnifiedLog.append);
     LogDirError.
     """
+    check_segment_size(len(records), log.config)
     expected = log.end_offset
     for header in headers:
         if header.base_offset < expected:
@@ -115,7 +117,7 @@ def append_as_follower(log: Log, records: memoryview, headers: Sequence[BatchHea
 async def copy_in_thread(log: Log, records: memoryview, headers: Sequence[BatchHeader]) -> None:
     """Append batches of another log of the partition, in a thread. Shielded.
 
-    The caller holds `Log.writing`. Their offsets ascend from the end of the log. A copy that takes
+    The caller has a turn of `Log.writer`. Offsets ascend from the end of the log. A copy that takes
     long does not make the directory slow, as no client waits for it. LogDirError, KafkaError.
     """
     with trio.CancelScope(shield=True):
@@ -133,12 +135,16 @@ def _write_now(
     *,
     in_pieces: bool = False,
 ) -> None:
-    """Write in the loop. Same steps as `_writing`, without a generator: that costs 2 µs of 20."""
-    if log.failed or log.closed or log.busy:
+    """Write in the loop. Same steps as `_writing`, without a generator: that costs 2 µs of 20.
+
+    Appends are blocked without a context manager for the same reason. No task can wait for it.
+    """
+    writer = log.writer
+    if log.failed or log.closed or writer.blocked_by:
         log.refuse()
     latency = log.latency
     began = latency.begin()
-    log.busy = True
+    writer.blocked_by = "append"
     try:
         segment = log.segments.active
         if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
@@ -148,7 +154,7 @@ def _write_now(
     except OSError as error:
         log.fail(error)
     finally:
-        log.busy = False
+        writer.blocked_by = None
     take_over(log, segment, records, headers, position)
     latency.end(began)
 
@@ -156,19 +162,15 @@ def _write_now(
 def _writing(
     log: Log, records: memoryview, headers: Sequence[BatchHeader], now_ms: int
 ) -> FileWork[None]:
-    if log.failed or log.closed or log.busy:
-        log.refuse()
-    log.busy = True
-    try:
-        segment = log.segments.active
-        if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
-            segment = yield from begin_segment(log, _next_base(log, headers), now_ms)
-        position = yield segment.writing(records)
-    except OSError as error:
-        log.fail(error)
-    finally:
-        log.busy = False
-    take_over(log, segment, records, headers, position)
+    with log.blocking_appends("append"):
+        try:
+            segment = log.segments.active
+            if segment.should_roll(log.config, log.jitter_ms, now_ms, records, headers):
+                segment = yield from begin_segment(log, _next_base(log, headers), now_ms)
+            position = yield segment.writing(records)
+        except OSError as error:
+            log.fail(error)
+        take_over(log, segment, records, headers, position)
 
 
 def _next_base(log: Log, headers: Sequence[BatchHeader]) -> int:
@@ -258,6 +260,11 @@ def check_sizes(size: int, headers: Sequence[BatchHeader], config: LogConfig) ->
         if header.length + LENGTH_END > config.max_message_bytes:
             found = f"batch of {header.size} bytes, want at most {config.max_message_bytes}"
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, found)
+    check_segment_size(size, config)
+
+
+def check_segment_size(size: int, config: LogConfig) -> None:
+    """Raise KafkaError(RECORD_LIST_TOO_LARGE) for batches that exceed a segment together."""
     if size > config.segment_bytes:
         found = f"batches of {size} bytes, want at most a segment of {config.segment_bytes}"
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)

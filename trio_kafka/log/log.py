@@ -1,11 +1,11 @@
 """Log of one partition: its segments, and the state that decides what may be read and appended.
 
-Made by `recovery.open_log`. One caller at a time may append or truncate (`append`, `truncate`); any
-number may read (`read`) and sync (`durability.sync`). An I/O error fails the log for good, as
-LogDirError.
+Made by `recovery.open_log`. `writer` says which change may begin; any number of tasks may read
+(`read`). An I/O error fails the log for good, as LogDirError.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import trio
@@ -21,6 +21,7 @@ from trio_kafka.log.errors import LogClosedError
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.unsynced_files import UnsyncedFiles
+from trio_kafka.log.writer import LogWriter
 from trio_kafka.model import TopicId, TopicPartition
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
@@ -50,11 +51,8 @@ class Log:
     on_change: called when there may be something to compact or to remove: a segment was sealed, the
         settings or the start offset have changed, `awaited_commit` is reached, the log was closed.
     awaited_commit: high watermark that calls `on_change` once, see `await_commit`.
-    busy: an append, a roll or a cut is in progress; no other may begin.
-    writing: lock against cuts, syncs and closing; held during an append in a thread.
-    deleting: segments are being removed now. cuts: how often segments were cut, removed
-        or replaced. upkeep: "cleaning" or "retention" while one of them works on the log; the other
-        one skips it.
+    writer: the changes in progress.
+    compacted_until: offset below which compaction may have left gaps, whatever the policy is now.
     lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
         sync of new ones. Afterwards no checkpoint claims too much.
     """
@@ -92,11 +90,8 @@ class Log:
         self.on_durable: Callable[[], None] = _ignore
         self.lower_checkpoints: Callable[..., Awaitable[None]] = _lower_none
         self.closed = False
-        self.busy = False
-        self.deleting = False
-        self.cuts = 0
-        self.upkeep: str | None = None
-        self.writing = trio.Lock()
+        self.compacted_until = 0
+        self.writer = LogWriter(str(partition))
         self.wall = world.clock.wall
         self.last_sync_ms = self.now_ms()
         self._high_watermark = self.start_offset
@@ -174,7 +169,8 @@ class Log:
             "recovery_point": self.recovery_point,
             "durable_end": self.durable_end,
             "segments": len(self.segments),
-            "upkeep": self.upkeep,
+            "change": self.writer.change or self.writer.blocked_by,
+            "claim": None if self.writer.claim is None else self.writer.claim.name,
             "bytes": self.size,
             "producers": len(self.producers),
             "slow": self.latency.slow,
@@ -186,11 +182,29 @@ class Log:
 
     # Changes
 
+    @contextmanager
+    def blocking_appends(self, change: str) -> Iterator[None]:
+        """Change the end of the log in the block; no append, roll or cut may begin meanwhile.
+
+        Raises KafkaError, LogDirError if the log is closed or has failed; InvariantError if another
+        such change is in progress.
+        """
+        if self.failed or self.closed:
+            self.refuse()
+        with self.writer.blocking_appends(change):
+            yield
+
     def configure(self, config: LogConfig) -> None:
-        """Use other settings from now on."""
-        if config != self.config:
-            self.config = config
-            self.on_change(self)
+        """Use other settings from now on. Long work of another `cleanup.policy` ends.
+
+        Source: Kafka's LogManager.updateTopicConfig aborts the run of the cleaner.
+        """
+        if config == self.config:
+            return
+        if config.compacts != self.config.compacts:
+            self.writer.revoke("cleanup.policy has changed")
+        self.config = config
+        self.on_change(self)
 
     def set_start_offset(self, offset: int) -> None:
         """Hide records below `offset` from readers. Retention removes whole segments later."""
@@ -210,6 +224,7 @@ class Log:
     def abandon(self) -> None:
         """Close the files without a sync, as after a failure or a deletion. Leases stay valid."""
         was_open, self.closed = not self.closed, True
+        self.writer.close()
         for segment in self.segments:
             segment.close()
         self.unsynced.close()
@@ -227,12 +242,13 @@ class Log:
         raise self.failed from error
 
     def refuse(self) -> NoReturn:
-        """Raise the error of a log that has failed, is closed or is busy."""
+        """Raise the error of a log that has failed, is closed, or whose `writer` blocks appends."""
         if self.failed:
             raise LogDirError(self.failed.path, str(self.failed)) from self.failed
         if self.closed:
             raise LogClosedError(f"{self.partition} is closed")
-        raise InvariantError(f"{self.partition}: the log is busy with another append, roll or cut")
+        self.writer.check_unblocked()
+        raise InvariantError(f"{self.partition}: refused, but the log is open and not busy")
 
 
 def _ignore(*_: object) -> None:

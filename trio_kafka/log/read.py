@@ -1,7 +1,9 @@
 """Reads of a log: the position of the bytes at an offset; aborted transactions.
 
 Each search is a generator of file operations, run by `perform_now` or `perform_in_threads`. Any
-number of reads may run at a time.
+number of reads may run at a time. A search finds a `FileSlice`, which holds nothing, so that a
+result may be discarded. The caller takes the lease of the bytes (`lease_slice`) before its next
+wait.
 """
 
 from collections.abc import Callable
@@ -16,22 +18,36 @@ from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.records.stored_header import iterate_stored_headers
-from trio_kafka.world.protocols import File
 
 T = TypeVar("T")
 
 
 class FileSlice(NamedTuple):
-    """Bytes of a segment's file that begin with the batch of `first_offset`."""
+    """Bytes of a segment's file that begin with the batch of `first_offset`.
 
-    file: File
+    Valid until the next wait: the segment may be cut or removed then.
+    aborted: aborted transactions that may have records or markers in these bytes; empty unless
+        they were searched.
+    """
+
+    segment: Segment
     position: int
     size: int
     first_offset: int
+    aborted: tuple[AbortedTransaction, ...] = ()
 
     def lease(self) -> FileRange:
-        """Return the bytes as a part of an answer, which must be released."""
-        return FileRange(self.file.lease(self.position + self.size), self.position, self.size)
+        """Return the bytes as a part of an answer, which must be released. OSError, KafkaError."""
+        file, position, size = self.segment.file, self.position, self.size
+        return FileRange(file.lease(position + size), position, size)
+
+
+def lease_slice(log: Log, found: FileSlice) -> FileRange:
+    """Lease bytes that were just found in a log, see `FileSlice.lease`. KafkaError, LogDirError."""
+    try:
+        return found.lease()
+    except OSError as error:
+        log.fail(error)
 
 
 # Two ways to search
@@ -54,22 +70,23 @@ async def perform_in_threads(log: Log, make: Callable[[], FileWork[T]]) -> T:
     """Run a search that may wait for the disk.
 
     Segments may be removed and positions change while a thread reads. The result or error is
-    discarded then, and `make` begins the search again. Raises KafkaError, LogDirError.
+    discarded then, and `make` begins the search again. So a result must not own anything. Raises
+    KafkaError, LogDirError.
     """
     while True:
-        cuts = log.cuts
+        generation = log.writer.generation
         if log.failed or log.closed:
             log.refuse()
         try:
             result = await run_in_threads(make())
         except OSError as error:
-            if cuts == log.cuts:
+            if generation == log.writer.generation:
                 log.fail(error)
         except KafkaError:
-            if cuts == log.cuts:
+            if generation == log.writer.generation:
                 raise
         else:
-            if cuts == log.cuts:
+            if generation == log.writer.generation:
                 return result
 
 
@@ -98,9 +115,18 @@ def lease_recent(log: Log, offset: int, max_bytes: int, end_offset: int) -> File
 
 
 def find_slice(
-    log: Log, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True
+    log: Log,
+    offset: int,
+    max_bytes: int,
+    end_offset: int,
+    at_least_one: bool = True,
+    *,
+    with_aborted: bool = False,
 ) -> FileWork[FileSlice | None]:
     """Find up to `max_bytes` from the batch that holds `offset`, below `end_offset`.
+
+    with_aborted: find the aborted transactions in the bytes too; `end_offset` is the last stable
+        offset then.
 
     No batch that ends at `end_offset` or later is included. The first batch is never cut short:
         with `at_least_one` it is included whole, whatever its size. The last one may be cut short
@@ -127,7 +153,15 @@ def find_slice(
         return None
     beyond = (yield from segment.find(end_offset)) if end_offset < segment_end else None
     limit = segment.size if beyond is None else beyond.position
-    return _slice(segment, first, limit, max_bytes, at_least_one)
+    size = _size(first, limit, max_bytes, at_least_one)
+    if not size:
+        return None
+    aborted: tuple[AbortedTransaction, ...] = ()
+    if with_aborted:
+        # Of the segment that was read, which may begin above `offset`. Source: LocalLog.read.
+        begin, end = max(offset, segment.base_offset), min(end_offset, segment_end)
+        aborted = tuple((yield from find_aborted(log.segments, begin, end)))
+    return FileSlice(segment, first.position, size, first.base_offset, aborted)
 
 
 def _first_batch(log: Log, offset: int) -> FileWork[tuple[Segment, Spot, int] | None]:
@@ -140,23 +174,20 @@ def _first_batch(log: Log, offset: int) -> FileWork[tuple[Segment, Spot, int] | 
         if first is not None:
             return segment, first, segments.end_of(number - 1, log.end_offset)
         after = segments.at(number)
-        if after is not None and not log.config.compacts:
+        if after is None or log.config.compacts:
+            continue
+        if after.base_offset > log.compacted_until:
             found = f"no record at offset {offset} or later, want up to {after.base_offset - 1}"
             segment.report("records missing in a segment file", found)
     return None
 
 
-def _slice(
-    segment: Segment, first: Spot, limit: int, max_bytes: int, at_least_one: bool
-) -> FileSlice | None:
-    """Return the bytes from the first batch up to position `limit` at most."""
-    position, first_size, first_offset, _ = first
-    size = min(max_bytes, limit - position)
-    if size < first_size:
-        if not at_least_one:
-            return None
-        size = first_size
-    return FileSlice(segment.file, position, size, first_offset)
+def _size(first: Spot, limit: int, max_bytes: int, at_least_one: bool) -> int:
+    """Return how many bytes to read from the first batch on, up to position `limit`; 0: none."""
+    size = min(max_bytes, limit - first.position)
+    if size >= first.size:
+        return size
+    return first.size if at_least_one else 0
 
 
 async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes:
@@ -170,7 +201,7 @@ async def read_bytes(log: Log, offset: int, max_bytes: int, end_offset: int | No
         found = yield from find_slice(log, offset, max_bytes, end)
         if found is None:
             return b""
-        content = yield ReadBytes(found.file, found.position, found.size, found.size)
+        content = yield ReadBytes(found.segment.file, found.position, found.size, found.size)
         return whole_batches(content)
 
     return await perform_in_threads(log, copy)
@@ -187,17 +218,13 @@ def whole_batches(content: memoryview) -> bytes:
 # Transactions
 
 
-def find_aborted(
-    segments: Segments, first: int, end: int, log_end: int | None = None
-) -> FileWork[list[AbortedTransaction]]:
+def find_aborted(segments: Segments, first: int, end: int) -> FileWork[list[AbortedTransaction]]:
     """Find the aborted transactions with records or markers between `first` and `end` (exclusive).
 
-    log_end: only those that a reader of the segment of `first` needs; None: all.
+    Searches from the segment of `first` on, as far as such transactions may reach.
     """
     found: list[AbortedTransaction] = []
     number = segments.floor(first)
-    if log_end is not None:
-        end = min(end, segments.end_of(number, log_end))
     while (segment := segments.at(number)) is not None:
         entries = yield from segment.transactions.all()
         for aborted in entries:

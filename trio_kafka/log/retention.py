@@ -2,11 +2,15 @@
 
 Segments are removed from the oldest on, never above the high watermark. The active one is removed
     after another has begun. The start offset is durable before the first name is removed: a crash
-    may lose names in any order, and a gap must not look like data. No batch is read to decide.
+    may lose names in any order, and a gap must not look like data. No batch is read to decide. A
+    removal that has begun is completed.
 Source: retention.ms, retention.bytes, DeleteRecords (KIP-107).
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
 
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.files.names import SNAPSHOT, offset_file
@@ -17,6 +21,9 @@ from trio_kafka.log.rolling import roll, roll_in_thread
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 
+# Name of the change that removes segments.
+REMOVAL: Final = "removal"
+LONGEST_S: Final = 300.0  # waits for the disk and for descriptors included
 Checkpoint = Callable[[], Awaitable[None]]
 
 
@@ -34,7 +41,7 @@ async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
 async def _by_time(log: Log, now_ms: int) -> int:
     """Return the offset below which all segments are too old.
 
-    A segment without timestamps is as old as this process has known it.
+    A segment without timestamps is as old as its file. Source: LogSegment.largestTimestamp.
     """
     keep_ms = log.config.retention_ms
     offset = log.segments.first.base_offset
@@ -42,7 +49,7 @@ async def _by_time(log: Log, now_ms: int) -> int:
         return offset
     for number, segment in enumerate(log.segments):
         await perform_in_threads(log, segment.load_timestamps)
-        time = _time_of(segment)
+        time = _time_of(log, segment)
         # A sealed segment is empty if compaction left no record in it.
         empty = not segment.size and segment is log.segments.active
         if empty or now_ms - time <= keep_ms:
@@ -51,8 +58,14 @@ async def _by_time(log: Log, now_ms: int) -> int:
     return offset
 
 
-def _time_of(segment: Segment) -> int:
-    return segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
+def _time_of(log: Log, segment: Segment) -> int:
+    """Return the time from which a segment ages. LogDirError."""
+    if segment.max_timestamp >= 0:
+        return segment.max_timestamp
+    try:
+        return segment.modified_ms()
+    except OSError as error:
+        log.fail(error)
 
 
 async def next_expiry_ms(log: Log) -> int | None:
@@ -66,7 +79,7 @@ async def next_expiry_ms(log: Log) -> int | None:
     empty = not segment.size and segment is log.segments.active
     if not log.config.deletes or keep_ms < 0 or empty:
         return None
-    return _time_of(segment) + keep_ms + 1
+    return _time_of(log, segment) + keep_ms + 1
 
 
 def _by_size(log: Log) -> int:
@@ -87,7 +100,7 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     """Remove the segments that end at `offset` or before. Return their number. LogDirError."""
     offset = min(offset, log.high_watermark)
     if offset >= log.end_offset:
-        async with log.writing:  # a thread may be appending
+        async with log.writer.turn("roll"):  # a thread may be appending
             if offset >= log.end_offset:
                 if log.latency.slow:
                     await roll_in_thread(log)
@@ -104,21 +117,33 @@ async def delete_before(log: Log, offset: int, checkpoint: Checkpoint) -> int:
     kept = log.segments.end_of(len(gone) - 1, log.end_offset)
     log.set_start_offset(max(kept, log.start_offset))
     await checkpoint()
-    async with log.writing:
-        log.deleting = True
-        log.cuts += 1
-        # Another call may have removed them meanwhile, or cut the log.
-        gone = log.segments.remove_below(min(kept, log.start_offset))
-        try:
-            for segment in gone:
-                segment.close()
-                log.unsynced.forget(segment)
-                await unlink_segment(log.directory, segment.base_offset)
-            for snapshot in snapshots_among(await names_in(log.directory)):
-                if snapshot < kept:
-                    await log.directory.unlink(offset_file(snapshot, SNAPSHOT))
-            await sync_names(log.directory)
-        except OSError as error:
-            log.fail(error)
-        log.deleting = False
+    async with log.writer.turn(REMOVAL):
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + LONGEST_S) as scope:
+            removed = await _remove(log, kept)
+        if scope.cancelled_caught:
+            log.fail(TimeoutError(f"a removal of segments took longer than {LONGEST_S:.0f} s"))
+    return removed
+
+
+async def _remove(log: Log, kept: int) -> int:
+    """Remove the segments and producer snapshots below `kept`. Return the number of segments.
+
+    The caller has a turn, and shields: segments that are no longer in memory must leave no files.
+    """
+    if log.closed:
+        log.refuse()  # its directory is removed as a whole
+    log.writer.begin_generation()
+    # Another call may have removed them meanwhile, or cut the log.
+    gone = log.segments.remove_below(min(kept, log.start_offset))
+    try:
+        for segment in gone:
+            segment.close()
+            log.unsynced.forget(segment)
+            await unlink_segment(log.directory, segment.base_offset)
+        for snapshot in snapshots_among(await names_in(log.directory)):
+            if snapshot < kept:
+                await log.directory.unlink(offset_file(snapshot, SNAPSHOT))
+        await sync_names(log.directory)
+    except OSError as error:
+        log.fail(error)
     return len(gone)

@@ -2,11 +2,13 @@
 
 Files are created first: without a free descriptor nothing has changed. Nothing is durable before
     the next sync. The file operations of a roll are performed in the loop or in threads. Meanwhile
-    the log is `busy` and takes no append, other roll or cut.
+    the log's writer blocks appends, other rolls and cuts.
 Source: segment.bytes, segment.ms, segment.jitter.ms, segment.index.bytes.
 """
 
 from contextlib import suppress
+
+import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.files.operations import FileWork, run_in_threads, run_now
@@ -22,46 +24,49 @@ def roll(log: Log) -> None:
 
 
 async def roll_in_thread(log: Log) -> None:
-    """Begin a new segment as `roll` does; threads make its files. The caller holds `writing`."""
-    await run_in_threads(_rolling(log))
+    """Begin a new segment as `roll` does; threads make its files. The caller has a turn."""
+    await _in_threads(_rolling(log))
 
 
 async def skip_in_thread(log: Log, offset: int) -> None:
     """Begin a new segment at `offset`, the end of the log from now on; no record is before it.
 
-    A compacted log may end so. The caller holds `writing`. LogDirError.
+    A compacted log may end so. The caller has a turn. LogDirError.
     """
-    await run_in_threads(_skipping(log, offset))
+    await _in_threads(_skipping(log, offset))
+
+
+async def _in_threads(work: FileWork[None]) -> None:
+    """Perform a roll in threads. Shielded: a file that is left would fail the next roll.
+
+    No deadline would help: threads that create files cannot be interrupted.
+    """
+    with trio.CancelScope(shield=True):
+        await run_in_threads(work)
 
 
 def _skipping(log: Log, offset: int) -> FileWork[None]:
-    if log.failed or log.closed or log.busy:
-        log.refuse()
-    log.busy = True
-    try:
-        yield from begin_segment(log, offset, log.now_ms())
-    except OSError as error:
-        log.fail(error)
-    finally:
-        log.busy = False
-    log.end_offset = offset
+    with log.blocking_appends("roll"):
+        try:
+            yield from begin_segment(log, offset, log.now_ms())
+        except OSError as error:
+            log.fail(error)
+        log.end_offset = offset
 
 
 def _rolling(log: Log) -> FileWork[None]:
-    if log.failed or log.closed or log.busy:
-        log.refuse()
-    log.busy = True
-    try:
-        if log.segments.active.size:
-            yield from begin_segment(log, log.end_offset, log.now_ms())
-    except OSError as error:
-        log.fail(error)
-    finally:
-        log.busy = False
+    with log.blocking_appends("roll"):
+        try:
+            if log.segments.active.size:
+                yield from begin_segment(log, log.end_offset, log.now_ms())
+        except OSError as error:
+            log.fail(error)
 
 
 def begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
-    """Begin a segment, unless the active one is empty and begins there. The log is busy. OSError.
+    """Begin a segment, unless the active one is empty and begins there. OSError.
+
+    The caller blocks appends.
 
     Raises KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor; KafkaError, LogDirError if
     the log was closed or has failed meanwhile.

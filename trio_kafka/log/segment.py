@@ -279,6 +279,16 @@ class Segment(SegmentFile):
         after = recent[found + 1][2] if found + 1 < len(recent) else self.size
         return Spot(position, after - position, base, last)
 
+    def modified_ms(self) -> int:
+        """Return the wall time (ms) of the last write to the file. OSError, KafkaError as `file`.
+
+        When the segment was first seen, if another program has removed the file.
+        """
+        try:
+            return self.file.modified_ms()
+        except FileNotFoundError:
+            return self.created_ms
+
     def index_sizes(self) -> FileWork[tuple[int, int]]:
         """Return the bytes of offset index and time index; 0 for one that cannot be read."""
         sizes = []

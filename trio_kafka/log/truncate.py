@@ -34,18 +34,11 @@ async def truncate_to(log: Log, offset: int) -> None:
     Raises KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor; nothing was cut then.
     """
     with _shield(log):
-        async with log.writing:
+        async with log.writer.turn("cut"):
             if offset >= log.end_offset:
                 return
-            log.busy = True
-            log.cuts += 1
-            try:
+            with _cutting(log):
                 await _truncate(log, max(offset, log.segments.first.base_offset))
-            except OSError as error:
-                log.fail(error)
-            finally:
-                log.busy = False
-                log.cuts += 1
 
 
 async def _truncate(log: Log, offset: int) -> None:
@@ -70,6 +63,7 @@ async def _cut(log: Log, offset: int) -> None:
     log.recovery_point = min(log.recovery_point, offset)
     log.flush_end = min(log.flush_end, offset)
     log.high_watermark = min(log.high_watermark, offset)
+    log.compacted_until = min(log.compacted_until, offset)
     await log.lower_checkpoints(log, cut=offset)
     for segment in reversed(log.segments):
         if segment.base_offset < offset or len(log.segments) == 1:
@@ -103,22 +97,37 @@ async def restart_at(log: Log, offset: int) -> None:
     """Empty the log and continue at `offset`, for a follower too far behind. LogDirError."""
     await truncate_to(log, log.segments.first.base_offset)
     with _shield(log):
-        async with log.writing:
-            log.cuts += 1
-            try:
-                old = log.segments.active
-                if old.base_offset != offset:
-                    log.segments.add(_new(log, offset))
-                    await _remove(log, old)
-                await drop_snapshots(log.directory, -1)
-                log.producers.clear()
-                log.start_offset = log.end_offset = log.recovery_point = offset
-                log.flush_end = offset
-                log.high_watermark = offset
-                await log.lower_checkpoints(log)
-                await sync_names(log.directory)
-            except OSError as error:
-                log.fail(error)
+        async with log.writer.turn("restart"):
+            with _cutting(log):
+                await _restart(log, offset)
+
+
+async def _restart(log: Log, offset: int) -> None:
+    old = log.segments.active
+    if old.base_offset != offset:
+        log.segments.add(_new(log, offset))
+        await _remove(log, old)
+    await drop_snapshots(log.directory, -1)
+    log.producers.clear()
+    log.start_offset = log.end_offset = log.recovery_point = offset
+    log.flush_end = offset
+    log.high_watermark = offset
+    log.compacted_until = 0
+    await log.lower_checkpoints(log)
+    await sync_names(log.directory)
+
+
+@contextmanager
+def _cutting(log: Log) -> Iterator[None]:
+    """Block appends and discard the results of readers. An error fails the log."""
+    with log.blocking_appends("cut"):
+        log.writer.begin_generation()
+        try:
+            yield
+        except OSError as error:
+            log.fail(error)
+        finally:
+            log.writer.begin_generation()
 
 
 @contextmanager

@@ -80,8 +80,8 @@ class NewBatch(Protocol):
     def append(self, epoch: int) -> int:
         """Append the batch to the log, without a checkpoint; return its exclusive end.
 
-        Raises KafkaError: NOT_CONTROLLER unless `epoch` is the current one,
-        RECORD_LIST_TOO_LARGE.
+        Await `MetadataSource.wait_writable` before. Raises KafkaError: NOT_CONTROLLER unless
+        `epoch` is the current one, RECORD_LIST_TOO_LARGE.
         """
 
 
@@ -109,6 +109,9 @@ class MetadataSource(Protocol):
 
     def batch(self, level: int) -> NewBatch:
         """Return an empty batch, to be written as metadata.version `level` requires."""
+
+    async def wait_writable(self) -> None:
+        """Wait until a batch may be appended. Has no checkpoint if one may be appended now."""
 
     async def wait_committed(self, offset: int) -> None:
         """Wait until all records below `offset` are committed.

@@ -106,6 +106,10 @@ class Raft:
             self._stand(now)
         return self._take_actions()
 
+    def leads(self, epoch: int) -> bool:
+        """Return whether this node leads in that epoch."""
+        return self.role is Role.LEADER and self.election.epoch == epoch
+
     def step(self, event: Event, now: float) -> list[Action]:
         """Process one event and return the resulting actions."""
         match event:

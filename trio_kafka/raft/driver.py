@@ -121,6 +121,9 @@ class RaftDriver:
     def batch(self, level: int) -> NewBatch:
         return _NewBatch(self, MetadataBatch(level, self._now_ms()))
 
+    async def wait_writable(self) -> None:
+        await self.store.log.writer.wait_unblocked()
+
     def append_batch(self, batch: MetadataBatch, epoch: int) -> int:
         """Write a batch and return its exclusive end. KafkaError: NOT_CONTROLLER,
         RECORD_LIST_TOO_LARGE.
@@ -222,7 +225,9 @@ class RaftDriver:
                 case Save(election):
                     await self.store.save(election)
                 case Lead(epoch):
-                    self._lead(epoch)
+                    await self.wait_writable()
+                    if self._core.leads(epoch):  # else it resigned during one of these waits
+                        self._lead(epoch)
                 case Commit(high_watermark):
                     self.store.log.high_watermark = high_watermark
                     self._committed.advance(high_watermark)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from trio_kafka.attributes import define
-from trio_kafka.errors import InvariantError, KafkaError, LogDirError
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.append import append_as_follower
 from trio_kafka.log.config import LogConfig
@@ -47,6 +47,7 @@ from trio_kafka.records.batch import BatchHeader, iterate_headers
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
 
+LARGEST_BATCH: Final = 8 << 20  # KafkaRaftClient.MAX_BATCH_SIZE_BYTES
 _READ: Final = 1 << 20
 _DEFAULT_RETENTION: Final = Retention()
 _logger: Final = get_logger(__name__)
@@ -71,7 +72,14 @@ class Store:
     size_since_snapshot: int = 0
 
     def append(self, batch: bytes) -> BatchHeader:
-        """Append one batch. KafkaError(RECORD_LIST_TOO_LARGE), LogDirError."""
+        """Append one batch, once `log.writer` does not block appends.
+
+        KafkaError(RECORD_LIST_TOO_LARGE): above LARGEST_BATCH, or what a segment may have; nothing
+        was written. LogDirError.
+        """
+        if len(batch) > LARGEST_BATCH:
+            found = f"metadata batch of {len(batch)} bytes, want at most {LARGEST_BATCH}"
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, found)
         view = memoryview(batch)
         headers = [header for _, header in iterate_headers(view)]
         append_as_follower(self.log, view, headers)

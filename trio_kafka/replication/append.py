@@ -143,7 +143,7 @@ def _append(
     acks: int,
     in_pieces: bool = False,
 ) -> Appended | Queued:
-    if log.busy or not log.latency.calm:
+    if log.writer.blocked_by or not log.latency.calm:
         queued = _join_queue(partition, records, headers, acks=acks, in_pieces=in_pieces)
         if queued is not None:
             return queued

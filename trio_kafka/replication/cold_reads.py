@@ -79,8 +79,8 @@ class ColdReads:
             await trio.lowlevel.checkpoint()
             return
         fetch.ready[asked] = found
-        delayed.marked()
         try:
+            delayed.marked()
             with trio.move_on_after(HANDOVER_S):
                 await fetch.taken.wait()
         finally:

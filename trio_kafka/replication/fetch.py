@@ -128,7 +128,12 @@ class Fetch:
         """
         if self.session.rest:
             yield from self.session.take_rest()
-        return self._judge((yield from self._reading()))
+        reads = yield from self._reading()
+        try:
+            return self._judge(reads)
+        except BaseException:
+            _release(reads)
+            raise
 
     def _judge(self, reads: SessionReads) -> FetchAnswer | None:
         if self._urgent or self._size >= self._minimum or self._is_overtaken:
@@ -147,7 +152,12 @@ class Fetch:
 
     def complete(self) -> Steps[FetchAnswer]:
         """Read in steps and answer unconditionally."""
-        return self._answer((yield from self._reading()))
+        reads = yield from self._reading()
+        try:
+            return self._answer(reads)
+        except BaseException:
+            _release(reads)
+            raise
 
     @property
     def _is_overtaken(self) -> bool:
@@ -205,9 +215,10 @@ class Fetch:
             for number, asked in enumerate(tuple(self.session.dirty), start=1):
                 if not number % _STEP:
                     yield
-                given = ready.pop(asked, None) if ready else None
-                part = self._read(asked, left, given, at_least_one=not size)
+                # `ready` owns its reads until they are among `reads`.
+                part = self._read(asked, left, ready.get(asked), at_least_one=not size)
                 reads.append((asked, part))
+                ready.pop(asked, None)
                 found = part.range
                 if found is not None:
                     size += found.left
@@ -215,8 +226,7 @@ class Fetch:
                 elif part.error is not None or part.diverging is not None:
                     urgent = True
         except BaseException:
-            for _, part in reads:
-                part.release()
+            _release(reads)
             raise
         finally:
             for unused in ready.values():
@@ -286,14 +296,12 @@ class Fetch:
     def _answer(self, reads: SessionReads) -> FetchAnswer:
         session = self.session
         if session.id and self._is_overtaken:
-            for _, part in reads:
-                part.release()
+            _release(reads)
             error = KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH, _DUPLICATE)
             return FetchAnswer(session_id=session.id, error=error)
         admit = self.limits.admit
         if admit is not None and (throttled_ms := admit(_by_key(reads))):
-            for _, part in reads:
-                part.release()
+            _release(reads)
             # Nothing is sent: an existing session stays as it was, a new one is not begun.
             if self._full:
                 session.end()
@@ -305,6 +313,12 @@ class Fetch:
             return FetchAnswer(session_id=NO_SESSION, parts=_by_key(reads))
         told = session.answer(reads, full=self._full)
         return FetchAnswer(session_id=session.id, parts=_by_key(told))
+
+
+def _release(reads: SessionReads) -> None:
+    """Release the bytes of reads that are not sent."""
+    for _, part in reads:
+        part.release()
 
 
 def _by_key(reads: SessionReads) -> Reads:

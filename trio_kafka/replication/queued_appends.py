@@ -78,7 +78,9 @@ class QueuedAppends:
         writing = self._queues.get(partition)
         if writing is None:
             log = partition.local_log()
-            if self._nursery is None or not (log.latency.slow or item.work or log.busy):
+            if self._nursery is None or not (
+                log.latency.slow or item.work or log.writer.blocked_by
+            ):
                 log.latency.calm_down()
                 return None
             writing = self._begin(self._nursery, partition, log.latency)
@@ -222,13 +224,13 @@ class QueuedAppends:
 
 @asynccontextmanager
 async def _locked(partition: Partition) -> AsyncIterator[Log]:
-    """Hold the locks for an append to the log of a partition.
+    """Have a turn, and the lock of the directory, for an append to the log of a partition.
 
     The log may change while they are waited for, as the replica moves. KafkaError.
     """
     while True:
         log = partition.local_log()
-        async with log.writing, log.latency.appending:
+        async with log.writer.turn("append"), log.latency.appending:
             if log is partition.local_log():
                 yield log
                 return

@@ -15,9 +15,10 @@ from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import (
-    find_aborted,
+    FileSlice,
     find_slice,
     lease_recent,
+    lease_slice,
     perform_in_threads,
     perform_now,
 )
@@ -138,9 +139,9 @@ def read(
             answer = around(log)
             answer.range, answer.more = recent, True
             return answer
-    work = _reading(partition, log, wanted, max_bytes, isolation, at_least_one=at_least_one)
+    work = _searching(partition, log, wanted, max_bytes, isolation, at_least_one=at_least_one)
     try:
-        return perform_now(log, work)
+        return _leased(log, perform_now(log, work))
     except LogDirError as error:
         raise partition.storage_error(error) from error
 
@@ -150,13 +151,11 @@ async def read_in_threads(
 ) -> PartitionRead:
     """Read as `read` with `at_least_one` does; wait for the disk if necessary."""
 
-    def reading(log: Log) -> FileWork[PartitionRead]:
-        return _reading(partition, log, wanted, max_bytes, isolation)
-
     while True:
         log = partition.local_log(wanted.leader_epoch)
+        search = partial(_searching, partition, log, wanted, max_bytes, isolation)
         try:
-            return await perform_in_threads(log, partial(reading, log))
+            return _leased(log, await perform_in_threads(log, search))
         except LogDirError as error:
             raise partition.storage_error(error) from error
         except KafkaError:
@@ -164,7 +163,7 @@ async def read_in_threads(
                 raise  # else the replica has moved to another directory meanwhile
 
 
-def _reading(
+def _searching(
     partition: Partition,
     log: Log,
     wanted: Wanted,
@@ -172,19 +171,26 @@ def _reading(
     isolation: Isolation,
     *,
     at_least_one: bool = True,
-) -> FileWork[PartitionRead]:
-    """Perform one read. Its offsets are those of its beginning. The lease is taken at its end."""
+) -> FileWork[tuple[PartitionRead, FileSlice | None]]:
+    """Search what is read, without a lease. The offsets are those of the beginning."""
     answer = around(log)
     if wanted.last_fetched_epoch != NO_EPOCH and _diverges(partition, log, wanted, answer):
-        return answer
+        return answer, None
     offset = wanted.offset
     end = answer.high_watermark if isolation is _UNCOMMITTED else visible_end(log, isolation)
     answer.more = offset < end
-    if isolation is _COMMITTED and answer.more:
-        answer.aborted = tuple((yield from find_aborted(log.segments, offset, end, end)))
-    found = yield from find_slice(log, offset, max_bytes, end, at_least_one)
+    committed = isolation is _COMMITTED
+    found = yield from find_slice(log, offset, max_bytes, end, at_least_one, with_aborted=committed)
     if found is not None:
-        answer.range = found.lease()
+        answer.aborted = found.aborted
+    return answer, found
+
+
+def _leased(log: Log, result: tuple[PartitionRead, FileSlice | None]) -> PartitionRead:
+    """Take the lease of a search's result, which counts from now on. KafkaError, LogDirError."""
+    answer, found = result
+    if found is not None:
+        answer.range = lease_slice(log, found)
     return answer
 
 

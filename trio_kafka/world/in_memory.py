@@ -43,6 +43,7 @@ class MemoryDisk:
     alive: False after a crash. capacity: bytes; None: unbounded.
     fault: asked before each call, as that of a simulated run: with the name "memory", the call and
         the path. An OSError is raised by the call, a number is seconds that it takes.
+    wall: returns seconds since 1970, of the world that uses the disk.
     """
 
     def __init__(self, root: DirectoryNode | None = None) -> None:
@@ -54,6 +55,7 @@ class MemoryDisk:
         self.faults = CallFaults(Random(0))
         self.fault: Callable[[str, str, str], Verdict] = self.faults
         self.alive = True
+        self.wall: Callable[[], float] = time.time
 
     def next_life(self) -> "MemoryDisk":
         """Return the same files without locks, for a restart; calls on this disk raise Crashed."""
@@ -128,6 +130,7 @@ class InMemoryWorld(RealWorld):
     ) -> None:
         super().__init__(clock, descriptors=descriptors)
         self.disk = disk or MemoryDisk()
+        self.disk.wall = self.clock.wall
 
     def directory(self, path: str, *, create: bool = False, threads: int = 4) -> Directory:
         del threads  # nothing waits

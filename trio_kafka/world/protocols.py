@@ -304,6 +304,15 @@ class File(Protocol):
         `size` is lowered to the result, as another program may have cut the file.
         """
 
+    def modified_ms(self) -> int:
+        """Return the wall time (ms) of the last write or cut. Raises OSError.
+
+        On a real disk it is the machine's time, which `advance` does not move.
+        """
+
+    def set_modified_ms(self, time_ms: int) -> None:
+        """Set what `modified_ms` returns until the next write. Raises OSError."""
+
     def lease(self, end: int) -> Lease: ...
     @property
     def leased(self) -> bool:

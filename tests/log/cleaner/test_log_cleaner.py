@@ -1,3 +1,4 @@
+import logging
 from contextlib import asynccontextmanager
 
 import pytest
@@ -183,7 +184,7 @@ async def test_a_change_of_settings_restarts_a_run(autojump_clock, world):
         nursery.cancel_scope.cancel()
 
     assert log.size < before / 2
-    assert log.upkeep is None
+    assert log.writer.claim is None
 
 
 def counted_looks(manager):
@@ -496,3 +497,33 @@ async def test_a_log_on_a_full_disk_does_not_keep_others_from_compaction(autojum
 
     assert good.size < size / 2
     assert full.failed is None
+
+
+async def test_gaps_of_a_compaction_are_no_damage_when_the_policy_is_delete_again(
+    autojump_clock, world, caplog
+):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, rounds=30)
+    await new_cleaner(manager).clean_now(log)
+    before = await all_pairs(log)
+    log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))
+    caplog.clear()
+
+    assert await all_pairs(log) == before
+
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+
+
+async def test_a_compacted_segment_without_timestamps_is_as_old_as_those_it_replaces(
+    autojump_clock, world
+):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, rounds=30)
+    newest = max(segment.modified_ms() for segment in log.segments)
+    await trio.sleep(3600)
+
+    await new_cleaner(manager).clean_now(log)
+
+    assert log.segments.first.modified_ms() <= newest

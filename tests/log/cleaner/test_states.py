@@ -12,10 +12,10 @@ async def test_a_log_is_free_until_it_is_at_work(autojump_clock, world):
 
     with states.running(log):
         assert not states.is_free(log)
-        assert log.upkeep == "cleaning"
+        assert log.writer.claim.name == "cleaning"
 
     assert states.is_free(log)
-    assert log.upkeep is None
+    assert log.writer.claim is None
 
 
 async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, world):
@@ -29,7 +29,7 @@ async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, wor
         nursery.start_soon(run)
         await trio.testing.wait_all_tasks_blocked()
         async with states.paused(PARTITION):
-            assert log.upkeep is None
+            assert log.writer.claim is None
             async with states.paused(PARTITION):
                 pass
             assert not states.is_free(log)
@@ -40,9 +40,8 @@ async def test_a_pause_cancels_the_run_and_keeps_others_away(autojump_clock, wor
 async def test_a_log_in_retention_is_left_alone(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
 
-    log.upkeep = "retention"
-
-    assert not states.is_free(log)
+    with log.writer.claimed("retention"):
+        assert not states.is_free(log)
 
 
 async def test_a_log_that_was_set_aside_is_forgotten_when_it_is_deleted(autojump_clock, world):
@@ -69,13 +68,14 @@ async def test_a_run_ends_when_its_log_is_no_longer_to_be_compacted(
     autojump_clock, world, change, ends
 ):
     log, states = new_log(world, cleanup_policy=frozenset({"compact"})), CleaningStates()
-    log.on_change = states.note_change
 
-    with states.running(log) as scope:
+    reached = False
+    with states.running(log):
         change(log)
         await trio.sleep(1)
+        reached = True
 
-    assert scope.cancelled_caught is ends
+    assert reached is not ends
 
 
 async def test_a_run_over_another_log_of_the_partition_goes_on(autojump_clock, world):
@@ -85,13 +85,12 @@ async def test_a_run_over_another_log_of_the_partition_goes_on(autojump_clock, w
         new_log(world, "/b", cleanup_policy=frozenset({"compact"})),
     )
     assert before.partition == after.partition
-    before.on_change = after.on_change = states.note_change
 
-    with states.running(after) as scope:
+    with states.running(after) as claim:
         before.abandon()
         await trio.sleep(1)
 
-    assert not scope.cancelled_caught
+    assert claim.revoked is None
 
 
 async def test_after_a_failure_others_are_compacted_first(autojump_clock, world):

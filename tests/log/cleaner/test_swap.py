@@ -102,7 +102,7 @@ async def test_a_cut_meanwhile_keeps_the_old_segments(autojump_clock, world):
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(clean)
-        while log.upkeep is None:
+        while log.writer.claim is None:
             await trio.sleep(0.0001)
         await truncate_to(log, 20)
 
@@ -119,7 +119,7 @@ async def test_a_deletion_meanwhile_ends_the_run(autojump_clock, world, after_s)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cleaner.clean_now, log)
-        while log.upkeep is None:
+        while log.writer.claim is None:
             await trio.sleep(0.0001)
         await trio.sleep(after_s)
         manager.delete(C0)
@@ -343,7 +343,7 @@ def changes_of_names(world):
 async def test_names_change_in_an_order_that_a_start_understands(autojump_clock, world, empty):
     size = 0 if empty else len(keyed([("k0", "0-" + "x" * 20)]))
     _, log, job, group, old = await handmade(world, size=size)
-    cuts = log.cuts
+    generation = log.writer.generation
     second, third = (f"{segment.base_offset:020}" for segment in old[1:])
     world.universe.trace.clear()
 
@@ -369,7 +369,7 @@ async def test_names_change_in_an_order_that_a_start_understands(autojump_clock,
         f"{new}.log.swap",
         "sync",
     ]
-    assert log.cuts > cuts
+    assert log.writer.generation > generation
     assert log.segments.first.size == size
 
 

@@ -151,7 +151,7 @@ async def test_a_log_with_a_writer_is_left_to_others(autojump_clock, world, nurs
     async def sync_them():
         found.extend(await sync_new([one, other, third]))
 
-    async with other.writing:
+    async with other.writer.turn("append"):
         nursery.start_soon(sync_them)
         await trio.sleep(5)
 
@@ -187,7 +187,7 @@ async def test_those_left_over_are_synced_all_the_same(autojump_clock, world, nu
         log.wants_sync(log)
     append(logs[0], batch())
     logs[0].wants_sync(logs[0])
-    async with logs[1].writing:
+    async with logs[1].writer.turn("append"):
         await trio.sleep(5)
     await trio.sleep(5)
 
@@ -232,7 +232,7 @@ async def test_a_failed_sync_takes_the_directory_offline(autojump_clock, world, 
 
     assert "EIO" in str(manager.directories[0].offline)
     assert all(log.failed for log in logs)
-    assert not any(log.writing.locked() for log in logs)
+    assert [log.writer.change for log in logs] == [None] * len(logs)
 
 
 async def test_checkpoints_of_former_logs_are_lowered_first(autojump_clock, world):

@@ -26,7 +26,7 @@ async def test_a_log_whose_sync_takes_long_holds_up_no_other(autojump_clock, wor
     await nursery.start(manager.run)
     slow, fast = (manager.create(one, TOPIC_ID, LogConfig(flush_messages=1)) for one in (T0, T1))
 
-    async with slow.writing:
+    async with slow.writer.turn("append"):
         for _ in range(10):  # as often as there are others to sync it
             append(slow, batch())
             append(fast, batch())

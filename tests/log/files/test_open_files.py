@@ -764,7 +764,7 @@ async def test_a_cut_keeps_its_file_open(autojump_clock, world):
         task_status.started()
         while log.end_offset != 5:
             await trio.sleep(0.0001)
-            if log.busy and not kept.sealed:
+            if log.writer.blocked_by and not kept.sealed:
                 refuse(world, ".log")
                 await kept.sync_file()
                 files.close_idle(10)

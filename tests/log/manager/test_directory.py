@@ -1,12 +1,14 @@
 import pytest
 
 from tests.log.kit import append, batch, content_of, fill, new_log, read
-from tests.log.managers import format_directory
+from tests.log.managers import T0, TOPIC_ID, format_directory, started
 from trio_kafka.errors import LogDirError
+from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.files.checkpoints import CLEANER_OFFSETS
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.recovery.segment_loader import Known
-from trio_kafka.log.truncate import truncate_to
+from trio_kafka.log.truncate import restart_at, truncate_to
 from trio_kafka.log.unsynced_files import UnsyncedFiles
 from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import run_simulated
@@ -265,3 +267,51 @@ async def test_a_recovery_point_is_written_when_it_must_be_trusted(autojump_cloc
     await one.trust_below(log, 10)
 
     assert await content_of(one.root, name) == b"0\n1\nt 0 10\n"
+
+
+async def test_a_log_knows_how_far_it_was_compacted(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, LogConfig())
+    for _ in range(9):
+        append(log, batch())
+    await sync(log)
+    (directory,) = manager.directories
+
+    await directory.write_cleaned(log, 7)
+    assert log.compacted_until == 7
+    await manager.close()
+    (log,) = (await started(world)).logs
+    assert log.compacted_until == 7
+    await truncate_to(log, 5)
+    assert log.compacted_until == 5
+    await restart_at(log, 3)
+    assert log.compacted_until == 0
+
+
+async def test_a_new_log_is_not_compacted_whatever_an_older_log_of_its_name_was(
+    autojump_clock, world
+):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    log = manager.create(T0, TOPIC_ID, LogConfig())
+    append(log, batch())
+    await sync(log)
+    await manager.directories[0].write_cleaned(log, 1)
+    manager.delete(T0)
+
+    assert manager.create(T0, TOPIC_ID, LogConfig()).compacted_until == 0
+
+
+async def test_without_the_checkpoint_of_the_cleaner_any_gap_may_be_one_of_compaction(
+    autojump_clock, world
+):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    append(manager.create(T0, TOPIC_ID, LogConfig()), batch())
+    await manager.close()
+    await fill(world.directory("/data"), {CLEANER_OFFSETS: b"nonsense"})
+
+    (log,) = (await started(world)).logs
+
+    assert log.compacted_until > log.end_offset

@@ -151,7 +151,9 @@ async def test_a_gap_at_the_end_is_followed(world, autojump_clock) -> None:
     copying = pair(world)
     write(copying.log, 3)
     roll(copying.log)
-    async with copying.log.writing:  # as if compaction had removed the records up to here
+    async with copying.log.writer.turn(
+        "roll"
+    ):  # as if compaction had removed the records up to here
         await skip_in_thread(copying.log, 40)
     copying.log.high_watermark = 40
 

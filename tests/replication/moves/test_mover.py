@@ -228,7 +228,7 @@ async def test_a_target_that_fails_at_the_switch_leaves_the_log_where_it_is(
 
     assert on.mover.state == "failed"
     assert on.partition.log is on.mover.log
-    assert not on.mover.log.busy
+    assert on.mover.log.writer.blocked_by is None
     write(on.partition)
 
 
@@ -302,11 +302,11 @@ async def test_a_compacted_log_is_whole_after_a_crash_that_follows_its_move(
     on = await stage(world)
     log = on.partition.log
     write(on.partition)
-    async with log.writing:
+    async with log.writer.turn("sync"):
         await skip_in_thread(log, 50)
     log.high_watermark = 50
     write(on.partition)
-    async with log.writing:
+    async with log.writer.turn("sync"):
         await skip_in_thread(log, 90)
     log.high_watermark = 90
     here = on.cluster.logs.directory_of(on.partition.at)
@@ -330,7 +330,7 @@ async def test_batches_with_gaps_between_them_begin_segments_without_a_hole(
     on.mover.future.config = on.partition.log.config
     write(on.partition)
     log = on.partition.log
-    async with log.writing:
+    async with log.writer.turn("sync"):
         await skip_in_thread(log, 50)
     write(on.partition)
     on.mover.future.config = evolve(log.config, segment_bytes=log.size // 2 + 10)

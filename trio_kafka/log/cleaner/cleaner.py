@@ -131,7 +131,7 @@ async def clean_log(
     log = dirty.log
     # A worker process may outlive this broker, so its names are those of one run.
     suffix = f".{log.world.random_bytes(8).hex()}{CLEANED}"
-    cuts = log.cuts
+    generation = log.writer.generation
     try:
         with typed_errors():
             planned = await plan(dirty, settings, suffix)
@@ -141,15 +141,13 @@ async def clean_log(
             )
             for group in cleaned.groups:
                 if not group.unchanged:
-                    await (
-                        trio.lowlevel.checkpoint()
-                    )  # a swap is shielded, the next one may not begin
+                    await trio.lowlevel.checkpoint()  # a revoked run ends before its next swap
                     old, end = planned.replaced_by(group), planned.end_of(group)
                     await swap_in(log, planned.job, group, old, end)
-                    cuts += 1
+                    generation += 1
             await directory.write_cleaned(log, cleaned.end_offset)
     except (CleaningError, WorkerLostError, KafkaError, OSError) as error:
-        if log.closed or log.cuts != cuts:  # what was read is of no use, nor is its error
+        if log.writer.generation != generation:  # what was read is of no use, nor is its error
             raise SupersededError(str(error)) from error
         if isinstance(error, OSError) and not isinstance(error, DiskFullError):
             log.fail(error)

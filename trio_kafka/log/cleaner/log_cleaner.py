@@ -168,7 +168,7 @@ class LogCleaner:
         cleaner.dirty, cleaner.since, cleaner.progress = dirty, trio.current_time(), Progress()
         cleaned: Cleaned | Failure = Failure.PASSING
         try:
-            with self._logs.watched(self._note_change), self.states.running(log):
+            with self.states.running(log):
                 call = partial(clean_log, dirty, directory, self.settings, cleaner.progress)
                 cleaned = await attempt(self.states, log, directory, call)
         finally:
@@ -197,7 +197,7 @@ class LogCleaner:
         """Remove the segments of a compacted log that retention no longer keeps.
 
         Return the wall time at which the next one expires, in milliseconds; None: it never does.
-        Failure.PASSING also if other upkeep works on the log.
+        Failure.PASSING also if other work has claimed the log, or revoked this one's claim.
         """
         directory = self._logs.directory_of(log.partition)
         if directory is None or not self.states.is_free(log):
@@ -205,6 +205,7 @@ class LogCleaner:
             return Failure.PASSING
         with self.states.retaining(log):
             return await attempt(self.states, log, directory, partial(_retain, log, directory))
+        return Failure.PASSING
 
     async def clean_now(self, log: Log) -> Cleaned | None:
         """Roll a log and compact all that is committed, as if it had never been compacted.
@@ -215,7 +216,7 @@ class LogCleaner:
         await self.states.cancel(log.partition)
         if not self.states.is_free(log):
             return None
-        async with log.writing:
+        async with log.writer.turn("roll"):
             roll(log)
         dirty = await examine_one(self._logs, self.states, log, ignore_lag=True)
         if not isinstance(dirty, DirtyLog):

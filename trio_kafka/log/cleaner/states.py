@@ -1,7 +1,7 @@
 """States of logs for the cleaner: at work, paused, set aside as uncleanable.
 
-A run belongs to a log, never to a partition or a path. It is cancelled when the log is closed, when
-its policy no longer compacts, and when its partition is paused; a swap in progress completes first.
+A run is a claim of a log, never of a partition or a path. The log revokes it when it is closed or
+its policy changes, a pause revokes it too: the run is cancelled, after a swap in progress.
 A log whose run found damage is set aside until the broker starts again, or the partition is deleted
 or moved.
 Source: Kafka's LogCleanerManager; LogManager.asyncDelete and updateTopicConfig abort the run.
@@ -16,13 +16,8 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.log.log import Log
+from trio_kafka.log.writer import Claim
 from trio_kafka.model import TopicPartition
-
-
-@define(eq=False)
-class _Run:
-    scope: trio.CancelScope = field(factory=trio.CancelScope)
-    ended: trio.Event = field(factory=trio.Event)
 
 
 @define(eq=False)
@@ -34,20 +29,20 @@ class CleaningStates:
 
     on_free: Callable[[], None] = field(default=lambda: None, init=False)
     set_aside: dict[Log, str] = field(factory=dict, init=False)
-    _runs: dict[Log, _Run] = field(factory=dict, init=False)
+    _runs: dict[Log, Claim] = field(factory=dict, init=False)
     _postponed: dict[Log, float] = field(factory=dict, init=False)
     _paused: Counter[TopicPartition] = field(factory=Counter, init=False)
 
     def is_free(self, log: Log) -> bool:
         """Return whether the log may be worked on."""
-        return self.is_usable(log) and not log.upkeep
+        return self.is_usable(log) and log.writer.claim is None
 
     def is_ready(self, log: Log) -> bool:
         """Return whether the next run may be one over this log."""
         return self.is_free(log) and not self._is_postponed(log)
 
     def is_usable(self, log: Log) -> bool:
-        """Return whether the log may be worked on as soon as no other upkeep does."""
+        """Return whether the log may be worked on as soon as no other work claims it."""
         return not (
             log.closed or log.failed or log in self.set_aside or log.partition in self._paused
         )
@@ -65,26 +60,20 @@ class CleaningStates:
         return until is not None
 
     @contextmanager
-    def running(self, log: Log) -> Iterator[trio.CancelScope]:
-        """Mark a log as being compacted for the block, which ends when the run is cancelled."""
-        run = self._runs[log] = _Run()
-        log.upkeep = "cleaning"
-        try:
-            with run.scope as scope:
-                yield scope
-        finally:
-            log.upkeep = None
-            del self._runs[log]
-            run.ended.set()
+    def running(self, log: Log) -> Iterator[Claim]:
+        """Claim a log that is compacted in the block, which ends when the claim is revoked."""
+        with log.writer.claimed("cleaning") as claim:
+            self._runs[log] = claim
+            try:
+                yield claim
+            finally:
+                del self._runs[log]
 
     @contextmanager
-    def retaining(self, log: Log) -> Iterator[None]:
-        """Keep other upkeep away while old segments of a log are removed in the block."""
-        log.upkeep = "retention"
-        try:
-            yield
-        finally:
-            log.upkeep = None
+    def retaining(self, log: Log) -> Iterator[Claim]:
+        """Claim a log of which old segments are removed in the block."""
+        with log.writer.claimed("retention") as claim:
+            yield claim
 
     @asynccontextmanager
     async def paused(self, partition: TopicPartition) -> AsyncIterator[None]:
@@ -107,16 +96,11 @@ class CleaningStates:
         await trio.lowlevel.checkpoint()
         for log, run in tuple(self._runs.items()):
             if log.partition == partition:
-                run.scope.cancel()
+                run.revoke("the partition is paused")
                 await run.ended.wait()
 
     def note_change(self, log: Log) -> None:
-        """Cancel the run of a log that was closed or is no longer to be compacted; forget a log
-        that was closed.
-        """
-        run = self._runs.get(log)
-        if run is not None and (log.closed or not log.config.compacts):
-            run.scope.cancel()
+        """Forget a log that was closed."""
         if log.closed:
             self.set_aside.pop(log, None)
             self._postponed.pop(log, None)

@@ -70,8 +70,9 @@ async def swap_in(
         try:
             with typed_errors():
                 await sync_new_files(log, job, group)
-            async with log.writing:
+            async with log.writer.turn("swap"):
                 _check(log, old, end_offset)
+                log.compacted_until = max(log.compacted_until, end_offset)
                 await _swap(log, job, group, old)
             await _remove_old(log, old)
         except DiskFullError:
@@ -103,17 +104,19 @@ def _check_open(log: Log) -> None:
 
 
 async def _swap(log: Log, job: CleaningJob, group: CleanedGroup, old: Sequence[Segment]) -> None:
-    """Rename and replace. The caller holds `writing`. OSError."""
+    """Rename and replace. The caller has a turn. OSError."""
     new = await when_free_now(lambda: _open(log, job, group))
     new.created_ms = max(segment.created_ms for segment in old)
     try:
+        # Retention of records without timestamps goes by this. Source: Cleaner.cleanSegments.
+        new.file.set_modified_ms(max(segment.modified_ms() for segment in old))
         last_offset = await run_in_threads(_last_offset(new))
         await _commit(log, new, empty=not group.size)
     except BaseException:
         new.close()
         raise
     log.segments.replace(old, new)
-    log.cuts += 1
+    log.writer.begin_generation()
     # The first one has the name of the new one, which a start completes in any case.
     covered = max(sum(segment.base_offset <= last_offset for segment in old), 1)
     _retire(log, old[:covered])

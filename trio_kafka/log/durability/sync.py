@@ -18,12 +18,12 @@ async def sync(log: Log) -> None:
 
     Never retried after a failure. Concurrent calls wait for one another.
     """
-    async with log.writing:
+    async with log.writer.turn("sync"):
         await sync_now(log)
 
 
 async def sync_now(log: Log) -> None:
-    """Sync as `sync` does. The caller holds `Log.writing`."""
+    """Sync as `sync` does. The caller has a turn of `Log.writer`."""
     if log.failed:
         log.refuse()
     end, waited_for = log.end_offset, log.durable_end < log.end_offset
@@ -62,7 +62,7 @@ async def close(log: Log) -> None:
     if log.closed:
         await trio.lowlevel.checkpoint()
         return
-    async with log.writing:
+    async with log.writer.turn("close"):
         if not log.failed:
             try:
                 await when_free_now(lambda: run_now(log.segments.active.write_indexes()))

@@ -45,14 +45,14 @@ async def sync_new(logs: Sequence[Log]) -> list[Log]:
         _fail(held, error)
     finally:
         for log in held:
-            log.writing.release()
+            log.writer.end_turn()
     return [log for log in logs if log.unsynced.new and not log.closed and not log.failed]
 
 
 def _hold(log: Log) -> bool:
-    """Acquire `writing` if it is free."""
+    """Take a turn if there is one at once."""
     try:
-        log.writing.acquire_nowait()
+        log.writer.turn_nowait("sync")
     except trio.WouldBlock:
         return False
     return True

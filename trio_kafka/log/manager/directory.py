@@ -29,6 +29,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.log.manager.meta_properties import MetaProperties, read_meta_properties
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.retention import REMOVAL
 from trio_kafka.model import TopicPartition
 from trio_kafka.scheduling.yield_point import UNBOUND, YieldPoint
 from trio_kafka.world.protocols import Directory
@@ -43,7 +44,7 @@ def _own_start(log: Log) -> int | None:
 
     While segments are removed it is always returned, as their names may vanish in any order.
     """
-    own = log.deleting or log.start_offset > log.segments.first.base_offset
+    own = log.writer.change == REMOVAL or log.start_offset > log.segments.first.base_offset
     return log.start_offset if own else None
 
 
@@ -162,6 +163,10 @@ class LogDirectory:
         """Add a log."""
         (self.futures if is_future else self.logs)[log.partition] = log
         log.on_failure = self.fail
+        if CLEANER_OFFSETS in self._malformed:
+            log.compacted_until = _EVERYWHERE
+        elif not log.unsynced.new:  # else the checkpoint may be about a deleted log of that name
+            log.compacted_until = max(log.compacted_until, self.cleaned(log.partition) or 0)
         log.lower_checkpoints = self.lower_checkpoints
 
     def fail(self, error: LogDirError | OSError) -> None:
@@ -237,6 +242,7 @@ class LogDirectory:
             offsets = {at: one for at, one in cleaned.items() if at in here}
             if here.get(log.partition) is log:
                 offsets[log.partition] = offset
+            log.compacted_until = max(log.compacted_until, offset)
             await self._write_cleaned(offsets)
 
     async def _write_cleaned(self, offsets: dict[TopicPartition, int]) -> None:

@@ -33,11 +33,11 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         with suppress(KafkaError, LogDirError):  # moved or deleted meanwhile; offline
             gone += await _delete_hidden(directory, log)
     for log in tuple(directory.logs.values()):
-        if log.closed or log.failed or log.config.compacts or log.upkeep:
+        if log.closed or log.failed or log.config.compacts or log.writer.claim:
             continue  # the cleaner removes segments of compacted logs
-        log.upkeep = "retention"
         try:
-            gone += await retain(log, now_ms(), directory.write_start_offsets)
+            with log.writer.claimed("retention"):
+                gone += await retain(log, now_ms(), directory.write_start_offsets)
         except KafkaError:
             continue  # deleted meanwhile
         except LogDirError:
@@ -45,8 +45,6 @@ async def _retain_in(directory: LogDirectory, now_ms: Callable[[], int]) -> int:
         except OSError as error:
             directory.fail(error)
             break
-        finally:
-            log.upkeep = None
     return gone
 
 

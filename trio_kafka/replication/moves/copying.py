@@ -89,11 +89,11 @@ class Copying:
         if found.headers and found.headers[0].base_offset < future.end_offset:
             # The start of the log is inside of this batch.
             await restart_at(future, found.headers[0].base_offset)
-        async with future.writing:
+        async with future.writer.turn("append"):
             return await self._append(found)
 
     async def copy_held(self, max_bytes: int) -> int:
-        """Copy as `copy` does. The caller holds `writing` of the future log, which is aligned."""
+        """Copy as `copy` does. The caller has a turn of the future log, which is aligned."""
         return await self._append(await self._read(max_bytes))
 
     async def _read(self, max_bytes: int) -> "_Piece":
@@ -113,7 +113,7 @@ class Copying:
     def hand_over(self) -> None:
         """Give the future log what the log knows beyond its batches. Both end at one offset."""
         log, future = self.log, self.future
-        future.config = log.config
+        future.configure(log.config)
         future.epochs = LeaderEpochs(log.epochs.rows)
         future.epochs.dirty = True
         future.producers = log.producers  # also producers whose batches retention has removed

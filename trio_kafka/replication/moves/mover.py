@@ -8,7 +8,7 @@ Source: KIP-113; KIP-858 for the metadata.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 import trio
@@ -142,19 +142,19 @@ class Mover:
             self._is_assigned = True
         self.state = "switching"
         with self._shield():
-            async with self.log.writing, self.future.writing:
+            async with self.log.writer.turn("move"), self.future.writer.turn("move"):
                 done = self.goes_on() and await self._switch()
         self.state = "done" if done else "copying"
         return done
 
     async def _switch(self) -> bool:
-        """Copy the rest while appends wait, and let the logs change places. Holds both locks.
+        """Copy the rest while appends wait, and let the logs change places. Has turns of both.
 
         False: the rest is too large to wait for.
         """
         log, future, copied = self.log, self.future, 0
-        log.busy = True
-        try:
+        with ExitStack() as blocked:
+            blocked.enter_context(log.blocking_appends("move"))
             while self.copying.lag and copied < MOST_AT_SWITCH:
                 copied += await self.copying.copy_held(_PIECE_AT_SWITCH)
             if future.recovery_point < log.recovery_point:
@@ -162,17 +162,12 @@ class Mover:
             if not self.goes_on() or future.end_offset != log.end_offset:
                 return False
             self.copying.hand_over()
-            future.busy = True
+            blocked.enter_context(future.blocking_appends("move"))
             self.logs.promote(self.partition.at)
             self.partition.replace_log(future)
-        finally:
-            log.busy = False
-        try:
             # A power loss may bring both old names back, and with them the log as it was. So
             # nothing is appended before the new name is durable.
             await self.directory.sync_names()
-        finally:
-            future.busy = False
         if future.durable_end < future.end_offset:
             future.wants_sync(future)
         path = self.directory.path

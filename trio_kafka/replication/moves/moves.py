@@ -109,7 +109,7 @@ class LogMoves:
         if future.topic_id != partition.topic_id or partition.at in directory.logs:
             self._logs.drop_future(partition.at)
             return
-        future.config = log.config
+        future.configure(log.config)
         self._start(partition, directory, log, future)
 
     def cancel(self, partition: Partition) -> None:

@@ -20,6 +20,7 @@ from trio_kafka.world.real.volume import Volume
 from trio_kafka.world.recent_writes import RecentBytes
 
 _IOV_MAX: Final = 1024
+_NS_IN_MS: Final = 1_000_000
 _NOWAIT: Final = os.RWF_NOWAIT
 _preadv: Final = os.preadv
 _pwrite: Final = os.pwrite
@@ -162,6 +163,14 @@ class RealFile:
         self._check()
         self.size = min(self.size, os.fstat(self._fd).st_size)
         return self.size
+
+    def modified_ms(self) -> int:
+        self._check()
+        return os.fstat(self._fd).st_mtime_ns // _NS_IN_MS
+
+    def set_modified_ms(self, time_ms: int) -> None:
+        self._check()
+        os.utime(self._fd, ns=(time_ms * _NS_IN_MS, time_ms * _NS_IN_MS))
 
     def lease(self, end: int) -> RealLease:
         if self._broken or self._fd == -1:

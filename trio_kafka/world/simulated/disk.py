@@ -37,11 +37,13 @@ class FileNode:
 
     cold: position from which it is not in the page cache; None: all of it is.
     reserved: size for the next one that opens it; 0: its own.
+    modified_s: wall time of the last write or cut; 1970 for a file that was never written to.
     """
 
     data: bytearray = field(factory=bytearray)
     cold: int | None = None
     reserved: int = 0
+    modified_s: float = 0.0
     _kept: bytearray = field(factory=bytearray)
     _pending: list[Write | Truncate] = field(factory=list)
 

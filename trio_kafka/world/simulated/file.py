@@ -94,6 +94,7 @@ class SimulatedFile:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
         position = self.size
         self._node.append(data)
+        self._node.modified_s = self._world.wall()
         if self._recent:
             self._recent.wrote(position, len(data))
         return position
@@ -143,12 +144,21 @@ class SimulatedFile:
         for lease in self._leases:
             lease.cut |= lease.end > size
         self._node.truncate(size)
+        self._node.modified_s = self._world.wall()
         if self._recent:
             self._recent.cut(size)
 
     def measure(self) -> int:
         self._call("measure")
         return self.size
+
+    def modified_ms(self) -> int:
+        self._call("modified")
+        return int(self._node.modified_s * 1000)
+
+    def set_modified_ms(self, time_ms: int) -> None:
+        self._call("set_modified", time_ms)
+        self._node.modified_s = time_ms / 1000
 
     def lease(self, end: int) -> SimulatedLease:
         self._world.check()

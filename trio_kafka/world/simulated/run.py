@@ -153,6 +153,9 @@ class DiskMachine(Protocol):
     async def pause(self, least: float, most: float) -> None:
         """Wait for a random time; the machine may crash meanwhile."""
 
+    def wall(self) -> float:
+        """Return seconds since 1970."""
+
     def check(self) -> None:
         """Raise Crashed unless the machine is in this life."""
 

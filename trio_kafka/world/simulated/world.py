@@ -58,6 +58,10 @@ class SimulatedWorld(Machine):
         self.random = self.universe.chance(f"{self.name}/{self.life}")
         self.random_bytes = self.random.randbytes
 
+    def wall(self) -> float:
+        """See `DiskMachine`."""
+        return self.clock.wall()
+
     def absolute_path(self, path: str) -> str:
         return "/" + "/".join(part for part in path.split("/") if part)
 
