@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import trio
-
 from trio_kafka.plugin import Steps
 from trio_kafka.requests.parts import Parts
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
@@ -26,7 +24,8 @@ DELAY = of_bean(
 )
 DIRTIEST = of_bean(f"{_MANAGER}max-dirty-percent", "Dirty share of the dirtiest log, %.")
 SINCE = of_bean(
-    f"{_MANAGER}time-since-last-run-ms", "Time since a cleaner last looked for a dirty log, ms."
+    f"{_MANAGER}time-since-last-run-ms",
+    "Time since a cleaner last looked for a dirty log; 0 while it sleeps as no log changes, ms.",
 )
 UNCLEANABLE_BYTES = of_bean(
     f"{_MANAGER}uncleanable-bytes,{_DIRECTORY}", "Dirty bytes of partitions that were set aside."
@@ -54,7 +53,7 @@ def read_cleaner(parts: Parts, collected: MetricValues) -> Steps[None]:
     collected.set(LONGEST, max((one.took_s for one in cleaners), default=0.0))
     collected.set(DELAY, max((one.delay_ms for one in cleaners), default=0) / 1000)
     collected.set(DIRTIEST, int(100 * cleaner.dirtiest_ratio))
-    collected.set(SINCE, int(1000 * (trio.current_time() - cleaner.last_looked)))
+    collected.set(SINCE, int(1000 * cleaner.overdue_s))
     collected.summary(MOVED, (), cleaner.moved_bytes)
     yield
     for directory in parts.replicas.logs.directories:

@@ -15,10 +15,12 @@ from tests.log.kit import (
     read_all,
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.log.append import append_as_follower, append_in_thread
+from trio_kafka.log.append import append_as_follower, append_as_leader, append_in_thread
+from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.recovery.partition import open_log
+from trio_kafka.log.rolling import roll
 from trio_kafka.log.timestamp_search import offset_for_timestamp
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.records.batch import check_crc, read_header
@@ -277,3 +279,39 @@ async def test_a_follower_refuses_batches_that_exceed_a_segment_together(autojum
     half = batch(size=50)
     append_as_follower(log, memoryview(half), headers(half))
     assert log.end_offset == 1
+
+
+async def test_a_log_reports_what_may_be_compacted_or_removed(autojump_clock, world):
+    log, changes = new_log(world), []
+    log.on_change = changes.append
+
+    append(log, batch())
+    append(log, batch())
+    assert changes == []
+    roll(log)
+    assert len(changes) == 1
+    log.set_start_offset(1)
+    log.set_start_offset(1)
+    assert len(changes) == 2
+    log.configure(LogConfig(retention_ms=5))
+    log.configure(LogConfig(retention_ms=5))
+    assert len(changes) == 3
+    log.abandon()
+    log.abandon()
+    assert changes == [log] * 4
+
+
+async def test_an_awaited_commit_is_reported_once(autojump_clock, world):
+    log, changes = new_log(world), []
+    append_as_leader(log, memoryview(content := batch(5)), headers(content), 0)
+    log.on_change = changes.append
+    log.await_commit(5)
+    log.await_commit(3)
+    log.await_commit(4)
+
+    log.high_watermark = 2
+    assert changes == []
+    log.commit_own()
+    log.commit_own()
+
+    assert changes == [log]

@@ -6,7 +6,7 @@ from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS, START_OFFSETS, read_file
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.read import find_slice, perform_in_threads
-from trio_kafka.log.retention import LONGEST_S, delete_before, retain
+from trio_kafka.log.retention import LONGEST_S, delete_before, next_expiry_ms, retain
 from trio_kafka.log.timestamp_search import offset_for_timestamp
 
 SIZE = len(batch(timestamp=1))
@@ -249,3 +249,30 @@ async def test_a_segment_without_timestamps_whose_file_is_gone_fails_nothing(aut
 
     assert log.failed is None
     assert log.start_offset == 6
+
+
+@pytest.mark.parametrize(
+    ("settings", "left_ms"),
+    [
+        ({"retention_ms": 10_000}, 10_000 - 800 + 1),
+        ({"retention_ms": -1}, None),
+        ({"retention_ms": 10_000, "cleanup_policy": frozenset({"compact"})}, None),
+    ],
+)
+async def test_the_time_at_which_the_first_segment_expires_is_known(
+    autojump_clock, world, settings, left_ms
+):
+    log = filled(world, **settings)
+
+    expiry_ms = await next_expiry_ms(log)
+
+    assert (None if expiry_ms is None else expiry_ms - log.now_ms()) == left_ms
+    if expiry_ms is not None:
+        await retain(log, expiry_ms - 1, nothing)
+        assert log.start_offset == 0
+        await retain(log, expiry_ms, nothing)
+        assert log.start_offset == 2
+
+
+async def test_an_empty_log_never_expires(autojump_clock, world):
+    assert await next_expiry_ms(new_log(world, retention_ms=1)) is None

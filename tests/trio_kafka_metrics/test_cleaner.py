@@ -1,8 +1,8 @@
 from trio.testing import MockClock
 
 from tests.trio_kafka_metrics.kit import harness, read
+from trio_kafka.log.cleaner.cleaner_thread import CleanerThread
 from trio_kafka.log.cleaner.job import CleaningStats
-from trio_kafka.log.cleaner.log_cleaner import Cleaner
 from trio_kafka_metrics.cleaner import read_cleaner
 
 STATS = CleaningStats(
@@ -22,7 +22,7 @@ async def test_the_last_runs_are_told(autojump_clock: MockClock) -> None:
     async with harness() as it:
         await it.served.create_topic("t", 1, {"cleanup.policy": "compact"})
         cleaner = it.parts.cleaner
-        one, other = Cleaner(0), Cleaner(1)
+        one, other = CleanerThread(0), CleanerThread(1)
         one.stats, one.took_s, one.delay_ms = STATS, 4.5, 2500
         other.failed = True
         cleaner.cleaners = [one, other]

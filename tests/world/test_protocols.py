@@ -64,6 +64,31 @@ async def test_a_process_runs_a_job_to_its_result_or_its_error(worlds, clock):
         await worlds.here.run_in_process(fail, worlds.path)
 
 
+def write_when_it_may(directory):
+    """A job that makes a file when there is a file `go`."""
+    directory.create("begun").close()
+    while not directory.exists("go"):
+        yield
+    directory.create("made").close()
+
+
+@pytest.mark.slow
+async def test_a_job_keeps_its_directory_when_another_one_gets_the_name(worlds, clock):
+    before = worlds.root.directory("a", create=True)
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(worlds.here.run_in_process, write_when_it_may, before.path)
+            while not before.exists("begun"):
+                await trio.sleep(0.001)
+            worlds.root.move(before, "b")
+            after = worlds.root.directory("a", create=True)
+            before.create("go").close()
+
+    assert before.names() == ["begun", "go", "made"]
+    assert after.names() == []
+
+
 @pytest.mark.slow
 async def test_a_job_goes_on_at_the_time_that_it_says(worlds, clock):
     began = worlds.here.clock.elapsed()

@@ -14,9 +14,10 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Figures
-from trio_kafka.log.config import LogConfig
+from trio_kafka.log.config import MAX_LONG, LogConfig
 from trio_kafka.log.disk_latency import DiskLatency
 from trio_kafka.log.epochs import LeaderEpochs
+from trio_kafka.log.errors import LogClosedError
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.unsynced_files import UnsyncedFiles
@@ -47,6 +48,9 @@ class Log:
     jitter_ms: subtracted from `segment.ms`. latency: of the directory.
     failed: the error that took the log offline.
     wants_sync: called when a segment was sealed or `flush.messages` is reached: run `sync` soon.
+    on_change: called when there may be something to compact or to remove: a segment was sealed, the
+        settings or the start offset have changed, `awaited_commit` is reached, the log was closed.
+    awaited_commit: high watermark that calls `on_change` once, see `await_commit`.
     writer: the changes in progress.
     compacted_until: offset below which compaction may have left gaps, whatever the policy is now.
     lower_checkpoints: awaited with logs of one directory, before they are cut and before the first
@@ -80,6 +84,8 @@ class Log:
         self.recovery_point = self.flush_end = state.recovery_point
         self.failed: LogDirError | None = None
         self.wants_sync: Callable[[Log], None] = _ignore
+        self.on_change: Callable[[Log], None] = _ignore
+        self.awaited_commit = MAX_LONG
         self.on_failure: Callable[[LogDirError], None] = _ignore
         self.on_durable: Callable[[], None] = _ignore
         self.lower_checkpoints: Callable[..., Awaitable[None]] = _lower_none
@@ -109,6 +115,8 @@ class Log:
         if not self.start_offset <= offset <= self.end_offset:
             offset = min(max(offset, self.start_offset), self.end_offset)
         self._high_watermark = offset
+        if offset >= self.awaited_commit:
+            self._reach_commit()
 
     @property
     def durable_end(self) -> int:
@@ -123,8 +131,18 @@ class Log:
         """Commit all that may be acknowledged, for a partition without other replicas in sync."""
         recovery_point = self.recovery_point
         end = self.end_offset if self.flush_end <= recovery_point else recovery_point
-        if end > self._high_watermark:  # noqa: PLR1730 - max() costs three times as much
+        if end > self._high_watermark:
             self._high_watermark = end
+            if end >= self.awaited_commit:
+                self._reach_commit()
+
+    def await_commit(self, offset: int) -> None:
+        """Call `on_change` once when the high watermark reaches `offset`, above the current one."""
+        self.awaited_commit = min(self.awaited_commit, offset)
+
+    def _reach_commit(self) -> None:
+        self.awaited_commit = MAX_LONG
+        self.on_change(self)
 
     @property
     def last_stable_offset(self) -> int:
@@ -181,9 +199,12 @@ class Log:
 
         Source: Kafka's LogManager.updateTopicConfig aborts the run of the cleaner.
         """
+        if config == self.config:
+            return
         if config.compacts != self.config.compacts:
             self.writer.revoke("cleanup.policy has changed")
         self.config = config
+        self.on_change(self)
 
     def set_start_offset(self, offset: int) -> None:
         """Hide records below `offset` from readers. Retention removes whole segments later."""
@@ -193,6 +214,7 @@ class Log:
         if offset > self.start_offset:
             self.start_offset = offset
             self.epochs.truncate_from_start(offset)
+            self.on_change(self)
 
     def draw_jitter(self) -> None:
         """Draw `jitter_ms` for the active segment."""
@@ -201,11 +223,13 @@ class Log:
 
     def abandon(self) -> None:
         """Close the files without a sync, as after a failure or a deletion. Leases stay valid."""
-        self.closed = True
+        was_open, self.closed = not self.closed, True
         self.writer.close()
         for segment in self.segments:
             segment.close()
         self.unsynced.close()
+        if was_open:
+            self.on_change(self)
 
     def fail(self, error: OSError) -> NoReturn:
         """Fail the log and its directory for good. Raises LogDirError."""
@@ -222,7 +246,7 @@ class Log:
         if self.failed:
             raise LogDirError(self.failed.path, str(self.failed)) from self.failed
         if self.closed:
-            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{self.partition} is closed")
+            raise LogClosedError(f"{self.partition} is closed")
         self.writer.check_unblocked()
         raise InvariantError(f"{self.partition}: refused, but the log is open and not busy")
 

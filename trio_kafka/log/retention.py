@@ -18,6 +18,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.producer_snapshots import snapshots_among
 from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.rolling import roll, roll_in_thread
+from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 
 # Name of the change that removes segments.
@@ -48,18 +49,37 @@ async def _by_time(log: Log, now_ms: int) -> int:
         return offset
     for number, segment in enumerate(log.segments):
         await perform_in_threads(log, segment.load_timestamps)
-        time = segment.max_timestamp
-        if time < 0:
-            try:
-                time = segment.modified_ms()
-            except OSError as error:
-                log.fail(error)
+        time = _time_of(log, segment)
         # A sealed segment is empty if compaction left no record in it.
         empty = not segment.size and segment is log.segments.active
         if empty or now_ms - time <= keep_ms:
             break
         offset = log.segments.end_of(number, log.end_offset)
     return offset
+
+
+def _time_of(log: Log, segment: Segment) -> int:
+    """Return the time from which a segment ages. LogDirError."""
+    if segment.max_timestamp >= 0:
+        return segment.max_timestamp
+    try:
+        return segment.modified_ms()
+    except OSError as error:
+        log.fail(error)
+
+
+async def next_expiry_ms(log: Log) -> int | None:
+    """Return the wall time, in milliseconds, at which the first segment is too old; None: never.
+
+    It is in the past if the high watermark keeps the segment. Raises KafkaError, LogDirError.
+    """
+    segment = log.segments.first
+    await perform_in_threads(log, segment.load_timestamps)
+    keep_ms = log.config.retention_ms
+    empty = not segment.size and segment is log.segments.active
+    if not log.config.deletes or keep_ms < 0 or empty:
+        return None
+    return _time_of(log, segment) + keep_ms + 1
 
 
 def _by_size(log: Log) -> int:

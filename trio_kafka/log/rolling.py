@@ -100,4 +100,5 @@ def begin_segment(log: Log, base_offset: int, now_ms: int) -> FileWork[Segment]:
     log.segments.add(segment)
     log.draw_jitter()
     log.wants_sync(log)
+    log.on_change(log)
     return segment

@@ -107,6 +107,9 @@ class World(Protocol):
         The job is a generator that yields at least once a millisecond; `try_read` may block in it.
         A number that it yields is the time at which it goes on, in seconds since its start.
         It reads sealed files and writes new ones under temporary names; its caller renames them.
+        `directory` can list, open and create files. It stays the one that has `path` when this is
+            called, also if it is renamed and another one gets its name. FileNotFoundError if that
+            happens before the process has opened it.
         Raises WorkerLostError if the process was killed, ImportError without the extra `workers`.
         """
 

@@ -1,5 +1,7 @@
 import logging
+from contextlib import asynccontextmanager
 
+import pytest
 import trio
 
 from tests.log.cleaner.logs import (
@@ -14,10 +16,12 @@ from tests.log.cleaner.logs import (
     write,
 )
 from tests.log.kit import content_of
+from tests.log.managers import format_directory, started
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.checkpoints import CLEANER_OFFSETS
 from trio_kafka.model import TopicPartition
 
+BOTH = frozenset({"compact", "delete"})
 C1 = TopicPartition("c", 1)
 
 
@@ -72,23 +76,6 @@ async def test_a_kill_after_a_run_loses_nothing(autojump_clock, world):
 
     assert await all_pairs(again) == pairs
     assert again.end_offset == log.end_offset
-
-
-async def test_the_dirtiest_log_is_first(autojump_clock, world):
-    manager = await managed(world)
-    less, more = new_log(manager, C0), new_log(manager, C1)
-    cleaner = new_cleaner(manager)
-    for log in (less, more):
-        fill_log(log, rounds=3)
-        await cleaner.clean_now(log)
-    fill_log(less, rounds=2)
-    fill_log(more, rounds=12)
-
-    found = await cleaner._find_dirtiest()
-
-    assert found is not None
-    assert found.log is more
-    assert cleaner.dirtiest_ratio == found.ratio
 
 
 async def test_a_tombstone_leaves_after_its_time(autojump_clock, world):
@@ -200,28 +187,316 @@ async def test_a_change_of_settings_restarts_a_run(autojump_clock, world):
     assert log.writer.claim is None
 
 
-async def test_an_idle_cleaner_looks_less_often_until_a_log_changes(autojump_clock, world):
+def counted_looks(manager):
+    """Times of the looks at all logs."""
+    times, logs_of = [], type(manager).logs
+
+    class Counted(type(manager)):
+        @property
+        def logs(self):
+            times.append(trio.current_time())
+            return logs_of.__get__(self)
+
+    manager.__class__ = Counted
+    return times
+
+
+@asynccontextmanager
+async def running(cleaner):
+    async with trio.open_nursery() as nursery:
+        await nursery.start(cleaner.run)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def until(condition):
+    """Return after how many seconds the condition is true, at most a day."""
+    began = trio.current_time()
+    with trio.fail_after(86_400):
+        while not condition():
+            await trio.sleep(0.5)
+    return trio.current_time() - began
+
+
+async def test_an_idle_cleaner_does_not_wake(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log)
+    cleaner = new_cleaner(manager)
+
+    async with running(cleaner):
+        await trio.sleep(60)
+        looks = counted_looks(manager)
+        await trio.sleep(7 * 86_400)
+        assert looks == []
+        assert cleaner.figures()["sleeping"] == 1
+        assert cleaner.overdue_s == 0
+
+
+@pytest.mark.parametrize("idle_s", [1, 40, 3600])
+async def test_a_log_that_was_written_to_is_compacted_within_the_backoff(
+    autojump_clock, world, idle_s
+):
+    manager = await managed(world)
+    log = new_log(manager)
+    cleaner = new_cleaner(manager, backoff_ms=15_000)
+
+    async with running(cleaner):
+        await trio.sleep(idle_s)
+        fill_log(log)
+        size = log.size
+        assert await until(lambda: log.size < size / 2) < 17
+
+
+async def test_a_busy_log_is_looked_at_once_in_the_backoff(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager, min_cleanable_dirty_ratio=1.0)
+    cleaner = new_cleaner(manager, backoff_ms=15_000)
+
+    async with running(cleaner):
+        looks = counted_looks(manager)
+        for _ in range(600):
+            fill_log(log, rounds=1)
+            await trio.sleep(1)
+
+    assert 38 <= len(set(looks)) <= 42
+
+
+async def test_a_log_is_compacted_when_its_policy_says_so(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager, cleanup_policy=frozenset({"delete"}), retention_ms=-1)
+    fill_log(log)
+    size, cleaner = log.size, new_cleaner(manager)
+
+    async with running(cleaner):
+        await trio.sleep(3600)
+        log.configure(compacted())
+        assert await until(lambda: log.size < size / 2) < 17
+
+
+async def test_a_log_is_compacted_when_its_records_are_committed(autojump_clock, world):
     manager = await managed(world)
     log = new_log(manager)
     cleaner = new_cleaner(manager)
-    looks = []
-    find = cleaner._find_dirtiest
 
-    async def counted():
-        looks.append(trio.current_time())
-        return await find()
+    async with running(cleaner):
+        fill_log(log)
+        log._high_watermark = 0
+        size = log.size
+        await trio.sleep(3600)
+        assert log.size == size
+        log.commit_own()
+        assert await until(lambda: log.size < size / 2) < 17
 
-    cleaner._find_dirtiest = counted
+
+async def test_a_log_is_compacted_when_its_pause_ends(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+    cleaner = new_cleaner(manager)
+
+    async with running(cleaner):
+        async with cleaner.states.paused(C0):
+            fill_log(log)
+            size = log.size
+            await trio.sleep(3600)
+        assert log.size == size
+        assert await until(lambda: log.size < size / 2) < 17
+
+
+async def test_a_log_is_compacted_when_its_least_lag_ends(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager, min_compaction_lag_ms=3_600_000)
+    cleaner = new_cleaner(manager)
+
+    async with running(cleaner):
+        fill_log(log)
+        size, looks = log.size, counted_looks(manager)
+        assert 3600 <= await until(lambda: log.size < size / 2) < 3602
+        assert len(set(looks)) < 20
+
+
+async def test_a_log_is_compacted_when_its_largest_lag_ends(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager, max_compaction_lag_ms=3_600_000, min_cleanable_dirty_ratio=1.0)
+    cleaner = new_cleaner(manager)
+
+    async with running(cleaner):
+        fill_log(log)
+        size = log.size
+        assert 3600 <= await until(lambda: log.size < size / 2) < 3602
+
+
+async def test_an_expired_segment_of_a_compacted_log_goes_at_once(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(
+        manager, cleanup_policy=BOTH, retention_ms=7_200_000, min_cleanable_dirty_ratio=1.0
+    )
+    cleaner = new_cleaner(manager)
+
+    async with running(cleaner):
+        fill_log(log)
+        assert 7200 <= await until(lambda: log.size == 0) < 7202
+
+
+async def test_deleted_records_of_a_compacted_log_go_within_the_backoff(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager, min_cleanable_dirty_ratio=1.0)
+    cleaner = new_cleaner(manager)
+
+    async with running(cleaner):
+        fill_log(log)
+        await trio.sleep(3600)
+        log.set_start_offset(20)
+        assert await until(lambda: log.segments.first.base_offset > 0) < 17
+
+
+# Changes of a log during a run
+
+
+async def test_nothing_is_compacted_after_the_policy_was_changed(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, rounds=30)
+    before, changes = await all_pairs(log), []
+
+    def fault(machine, call, target):
+        if call == "create" and target.endswith(".cleaned") and not changes:
+            changes.append(target)
+            log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))
+
+    world.universe.fault = fault
+    async with running(new_cleaner(manager)):
+        await trio.sleep(60)
+
+    assert changes
+    assert await all_pairs(log) == before
+    assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
+
+
+async def test_a_policy_that_changes_during_a_swap_ends_the_run_after_it(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, rounds=40)
+    size, swaps = log.size, []
+
+    def fault(machine, call, target):
+        if call == "rename" and ".log." in target and target.endswith(".cleaned"):
+            swaps.append(target)
+            log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))
+
+    world.universe.fault = fault
+    values = await content(log)
+    async with running(new_cleaner(manager)):
+        await trio.sleep(60)
+
+    assert len(swaps) == 1
+    assert log.size < size
+    assert await content(log) == values
+    assert not [name for name in log.directory.names() if name.count(".") > 1]
+
+
+async def test_a_deleted_log_ends_its_run_and_leaves_the_new_one_alone(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, rounds=30)
+    cleaner = new_cleaner(manager, io_max_bytes_per_second=1.0)
+
     async with trio.open_nursery() as nursery:
-        await nursery.start(cleaner.run)
-        await trio.sleep(7 * 86_400)
-        assert 2000 < len(looks) < 2100
-        looks.clear()
-        for _ in range(60):
-            write(log, ("a", "1"))
-            await trio.sleep(10)
-        assert len(looks) >= 20
-        nursery.cancel_scope.cancel()
+        nursery.start_soon(cleaner.clean_now, log)
+        await until(lambda: any(name.endswith(".cleaned") for name in log.directory.names()))
+        manager.delete(C0)
+        new = new_log(manager)
+        fill_log(new, rounds=3)
+        before, began = await all_pairs(new), trio.current_time()
+
+    ended = trio.current_time() - began
+    assert ended < 1  # at this rate the run would have taken an hour
+    assert await all_pairs(new) == before
+    assert {name.split(".")[0] for name in new.directory.names()} == {
+        f"{segment.base_offset:020}" for segment in new.segments
+    }
+
+
+# Failures
+
+
+def full_disk(call_of, place):
+    """A fault: the disk is full for these calls at this place."""
+    return lambda machine, call, target: (
+        OSError(28, "full") if call in call_of and place in target else None
+    )
+
+
+async def expired(manager):
+    log = new_log(manager, cleanup_policy=BOTH, retention_ms=1000, min_cleanable_dirty_ratio=1.0)
+    fill_log(log)
+    await trio.sleep(5)
+    return log
+
+
+async def test_a_full_disk_during_retention_only_delays_it(autojump_clock, world):
+    manager = await managed(world)
+    log, cleaner = await expired(manager), new_cleaner(manager)
+    world.universe.fault = full_disk(("append", "create"), "log-start")
+
+    async with running(cleaner):
+        await trio.sleep(600)
+        assert log.segments.first.base_offset == 0
+        assert not cleaner.states.set_aside
+        assert manager.directories[0].offline is None
+        world.universe.fault = lambda *_: None
+        assert await until(lambda: log.size == 0) < 17
+
+
+async def test_a_full_disk_during_a_checkpoint_only_repeats_the_run(autojump_clock, world):
+    manager = await managed(world)
+    log, cleaner = new_log(manager), new_cleaner(manager)
+    fill_log(log)
+    world.universe.fault = full_disk(("append", "create"), CLEANER_OFFSETS)
+
+    async with running(cleaner):
+        await trio.sleep(60)
+        assert not cleaner.states.set_aside
+        world.universe.fault = lambda *_: None
+        await trio.sleep(60)
+
+    assert manager.directories[0].offline is None
+    assert manager.directories[0].cleaned(C0) == log.segments.active.base_offset
+
+
+async def test_a_broken_disk_during_retention_goes_offline(autojump_clock, world):
+    manager = await managed(world)
+    log, cleaner = await expired(manager), new_cleaner(manager)
+    world.universe.fault = lambda machine, call, target: (
+        OSError(5, "broken") if call == "sync" and "log-start" in target else None
+    )
+
+    await cleaner.apply_retention(log)
+
+    assert manager.directories[0].offline is not None
+    assert not cleaner.states.set_aside
+
+
+async def test_a_log_on_a_full_disk_does_not_keep_others_from_compaction(autojump_clock, world):
+    for path in ("/full", "/good"):
+        await format_directory(world, path, directory_id=path[1:].ljust(22, "A"))
+    manager = await started(world, "/full", "/good", config=compacted())
+    full, good = new_log(manager, C0), new_log(manager, C1)
+    assert [log.directory.path for log in (full, good)] == ["/full/c-0", "/good/c-1"]
+    fill_log(full, rounds=20)
+    fill_log(good, rounds=10)
+    size = good.size
+    world.universe.fault = lambda machine, call, target: (
+        OSError(28, "full")
+        if target.startswith("/full") and call == "create" and target.endswith(".cleaned")
+        else None
+    )
+
+    async with running(new_cleaner(manager)):
+        await trio.sleep(60)
+
+    assert good.size < size / 2
+    assert full.failed is None
 
 
 async def test_gaps_of_a_compaction_are_no_damage_when_the_policy_is_delete_again(

@@ -104,6 +104,26 @@ async def test_a_cancelled_run_ends_its_worker(tmp_path):
     await manager.close()
 
 
+@pytest.mark.slow
+async def test_the_worker_of_a_deleted_topic_ends_and_leaves_the_new_one_alone(tmp_path):
+    manager, log = await on_disk(RealWorld(), tmp_path)
+    cleaner = new_cleaner(manager, io_max_bytes_per_second=log.size * 1.5)
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(cleaner.clean_now, log)
+            while not any(name.endswith(".cleaned") for name in log.directory.names()):
+                await trio.sleep(0.001)
+            manager.delete(log.partition)
+            new = new_log(manager)
+            fill_log(new, rounds=3)
+
+    assert not workers_with_files(tmp_path)
+    assert [name for name in new.directory.names() if name.endswith(".cleaned")] == []
+    assert not cleaner.states.set_aside
+    manager.abandon()
+
+
 def a_job(directory):
     records = [Record(timestamp=1, key=b"k%d" % (one % 9), value=bytes(50)) for one in range(90)]
     batches = [data_batch(10 * one, records[10 * one : 10 * one + 10]) for one in range(9)]

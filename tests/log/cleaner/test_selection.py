@@ -112,6 +112,70 @@ async def test_an_old_dirty_record_makes_a_log_due(autojump_clock, world, lag_ms
     assert dirty.due is (delay_ms > 0)
 
 
+async def test_the_rest_of_a_segment_that_a_full_key_map_left_is_dirty(autojump_clock, world):
+    log = log_of(world, min_cleanable_dirty_ratio=0.4)
+
+    dirty = await examine(log, 5, OLD_MS)
+
+    # As in Kafka, the segment of offsets 4 and 5 counts in both parts.
+    assert (dirty.clean_bytes, dirty.cleanable_bytes) == (6 * SIZE, 6 * SIZE)
+    assert dirty.due
+
+
+async def test_an_old_record_in_the_rest_of_a_segment_makes_a_log_due(autojump_clock, world):
+    log = log_of(world, segments=1, max_compaction_lag_ms=1000, min_cleanable_dirty_ratio=1.0)
+
+    dirty = await examine(log, 1, OLD_MS + 1001)
+
+    assert (dirty.delay_ms, dirty.due) == (1, True)
+
+
+async def test_the_end_of_the_least_lag_is_the_next_time_to_look(autojump_clock, world):
+    log = log_of(world, min_compaction_lag_ms=5000)
+
+    dirty = await examine(log, None, OLD_MS + 9000)
+
+    assert dirty.first_uncleanable_offset == 4
+    assert dirty.due_ms == OLD_MS + 5000 + 5000
+    later = await examine(log, None, dirty.due_ms)
+    assert later.first_uncleanable_offset == 6
+    assert (await examine(log, None, dirty.due_ms - 1)).first_uncleanable_offset == 4
+
+
+async def test_the_end_of_the_largest_lag_is_the_next_time_to_look(autojump_clock, world):
+    log = log_of(world, max_compaction_lag_ms=9000, min_cleanable_dirty_ratio=1.0)
+
+    dirty = await examine(log, 4, OLD_MS + 8000)
+
+    assert (dirty.due, dirty.due_ms) == (False, OLD_MS + 4000 + 9000 + 1)
+    assert not (await examine(log, 4, dirty.due_ms - 1)).due
+    later = await examine(log, 4, dirty.due_ms)
+    assert (later.due, later.due_ms) == (True, None)
+
+
+async def test_without_lags_time_makes_nothing_due(autojump_clock, world):
+    dirty = await examine(log_of(world), 6, OLD_MS)
+
+    assert (dirty.due_ms, dirty.awaited_commit) == (None, None)
+
+
+@pytest.mark.parametrize(("committed", "awaited"), [(5, 6), (8, 10), (9, 10), (10, None)])
+async def test_a_commit_that_frees_a_segment_is_waited_for(
+    autojump_clock, world, committed, awaited
+):
+    log = log_of(world)
+    log._high_watermark = committed
+
+    assert (await examine(log, None, OLD_MS)).awaited_commit == awaited
+
+
+async def test_with_an_open_transaction_the_next_commit_is_waited_for(autojump_clock, world):
+    log = log_of(world)
+    log.producers.note(produced(7, offset=1, transactional=True))
+
+    assert (await examine(log, None, OLD_MS)).awaited_commit == log.high_watermark + 1
+
+
 async def test_an_empty_log_has_nothing_to_compact(autojump_clock, world):
     log = new_log(world, cleanup_policy=COMPACT)
 

@@ -1,5 +1,7 @@
+import pytest
 import trio
 import trio.testing
+from attrs import evolve
 
 from tests.log.kit import PARTITION, new_log
 from trio_kafka.log.cleaner.states import CleaningStates
@@ -45,10 +47,79 @@ async def test_a_log_in_retention_is_left_alone(autojump_clock, world):
 async def test_a_log_that_was_set_aside_is_forgotten_when_it_is_deleted(autojump_clock, world):
     log, states = new_log(world), CleaningStates()
     states.set_aside[log] = "damage"
-    states.forget_closed()
+    states.note_change(log)
     assert not states.is_free(log)
 
     log.abandon()
-    states.forget_closed()
+    states.note_change(log)
 
     assert states.set_aside == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "ends"),
+    [
+        (lambda log: log.abandon(), True),
+        (lambda log: log.configure(evolve(log.config, cleanup_policy=frozenset({"delete"}))), True),
+        (lambda log: log.configure(evolve(log.config, retention_ms=1)), False),
+    ],
+)
+async def test_a_run_ends_when_its_log_is_no_longer_to_be_compacted(
+    autojump_clock, world, change, ends
+):
+    log, states = new_log(world, cleanup_policy=frozenset({"compact"})), CleaningStates()
+
+    reached = False
+    with states.running(log):
+        change(log)
+        await trio.sleep(1)
+        reached = True
+
+    assert reached is not ends
+
+
+async def test_a_run_over_another_log_of_the_partition_goes_on(autojump_clock, world):
+    states = CleaningStates()
+    before, after = (
+        new_log(world, "/a"),
+        new_log(world, "/b", cleanup_policy=frozenset({"compact"})),
+    )
+    assert before.partition == after.partition
+
+    with states.running(after) as claim:
+        before.abandon()
+        await trio.sleep(1)
+
+    assert claim.revoked is None
+
+
+async def test_after_a_failure_others_are_compacted_first(autojump_clock, world):
+    log, states = new_log(world), CleaningStates()
+
+    states.postpone(log, trio.current_time() + 10)
+
+    assert (states.is_ready(log), states.is_free(log)) == (False, True)
+    await trio.sleep(10)
+    assert states.is_ready(log)
+
+
+async def test_the_cleaners_hear_of_the_end_of_a_pause(autojump_clock, world):
+    ends, states = [], CleaningStates()
+    states.on_free = lambda: ends.append(trio.current_time())
+
+    async with states.paused(PARTITION):
+        async with states.paused(PARTITION):
+            pass
+        assert ends == []
+
+    assert len(ends) == 1
+
+
+async def test_retention_keeps_runs_away(autojump_clock, world):
+    log, states = new_log(world), CleaningStates()
+
+    with states.retaining(log):
+        assert not states.is_free(log)
+        assert states.is_usable(log)
+
+    assert states.is_free(log)

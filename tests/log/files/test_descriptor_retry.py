@@ -9,6 +9,7 @@ from tests.log.managers import IDENTITY, SMALL, T0, T1, TOPIC_ID, format_directo
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.errors import NoDescriptorError
 from trio_kafka.log.files.descriptor_retry import is_exhaustion, names_in, when_free, when_free_now
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import retain_all, write_checkpoints
@@ -43,7 +44,7 @@ def test_what_says_that_no_descriptor_is_left() -> None:
     wrapped = LogDirError("/data", "EMFILE")
     wrapped.__cause__ = mine
 
-    for error in (mine, theirs, wrapped, KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE)):
+    for error in (mine, theirs, wrapped, NoDescriptorError("x.log")):
         assert is_exhaustion(error)
     for error in (OSError(5, "EIO"), LogDirError("/data", "EIO"), KafkaError(ErrorCode.NONE)):
         assert not is_exhaustion(error)

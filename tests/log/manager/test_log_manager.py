@@ -301,3 +301,17 @@ async def test_a_log_is_created_where_the_fewest_are(autojump_clock, world):
 
     assert counts == [4, 5, 0]  # a future log counts
     assert len(manager.directories[2].logs) == 3  # one must take it
+
+
+async def test_changes_of_logs_are_reported_while_they_are_watched(autojump_clock, world):
+    await format_directory(world, "/data")
+    manager = await started(world)
+    first, second = [], []
+
+    with manager.watched(first.append), manager.watched(second.append):
+        log = manager.create(T0, TOPIC_ID, SMALL)
+        manager.delete(T0)
+    manager.create(T0, TOPIC_ID, SMALL)
+
+    assert first == second == [log, log]
+    assert log.closed

@@ -52,3 +52,90 @@ async def test_what_was_marked_deleted_before_a_start_is_removed_after_it(autoju
 
     assert manager.logs == ()
     assert f"t-0.{'a' * 32}-delete" not in root.names()
+
+
+async def deleted_log(world):
+    """A manager with one deleted log and one that is served, and the name of the deleted one."""
+    root = await format_directory(world, "/data")
+    manager = await started(world)
+    served = manager.create(T1, TOPIC_ID, SMALL)
+    append(manager.create(T0, TOPIC_ID, SMALL), batch())
+    manager.delete(T0)
+    (name,) = [name for name in root.names() if name.endswith("-delete")]
+    return manager, served, root, name
+
+
+async def test_a_deleted_log_that_an_operator_has_removed_leaves_its_disk_online(
+    autojump_clock, world
+):
+    manager, served, root, name = await deleted_log(world)
+    folder = root.directory(name)
+    for file in folder.names():
+        await folder.unlink(file)
+    await root.unlink(name)
+
+    await trio.sleep(61)
+    assert await manager.removal.remove_due() is None
+
+    assert manager.directories[0].offline is None
+    append(served, batch())
+
+
+async def test_files_that_vanish_during_the_removal_leave_the_disk_online(autojump_clock, world):
+    manager, _, _, name = await deleted_log(world)
+    removed = []
+
+    def fault(machine, call, target):
+        if call == "unlink" and name in target and not removed:
+            removed.append(target)
+            return OSError(2, "gone")
+        return None
+
+    world.universe.fault = fault
+    await trio.sleep(61)
+    await manager.removal.remove_due()
+
+    assert removed
+    assert manager.directories[0].offline is None
+
+
+async def test_a_file_that_appears_during_the_removal_is_removed_too(autojump_clock, world):
+    manager, _, root, name = await deleted_log(world)
+    folder, late = root.directory(name), []
+
+    def fault(machine, call, target):
+        if call == "unlink" and target.endswith(".log") and not late:
+            late.append(target)
+            folder.create("late.cleaned").close()
+
+    world.universe.fault = fault
+    await trio.sleep(61)
+    await manager.removal.remove_due()
+
+    assert late
+    assert name not in root.names()
+    assert manager.directories[0].offline is None
+
+
+async def test_what_an_operator_put_into_a_deleted_log_stays(autojump_clock, world, caplog):
+    manager, _, root, name = await deleted_log(world)
+    await fill(root.directory(name).directory("notes", create=True), {"today": b"x"})
+
+    await trio.sleep(61)
+    await manager.removal.remove_due()
+
+    assert root.directory(name).directory("notes").names() == ["today"]
+    assert "deleted partition not removed" in caplog.text
+    assert manager.directories[0].offline is None
+
+
+async def test_a_broken_disk_goes_offline_when_a_deleted_log_is_removed(autojump_clock, world):
+    manager, _, _, name = await deleted_log(world)
+    world.universe.fault = lambda machine, call, target: (
+        OSError(5, "broken") if call == "unlink" and name in target else None
+    )
+
+    await trio.sleep(61)
+    await manager.removal.remove_due()
+
+    assert manager.directories[0].offline is not None

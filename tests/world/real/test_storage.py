@@ -4,8 +4,11 @@ import errno
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
+import trio
+import trio.testing
 
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import storage
@@ -190,3 +193,41 @@ async def test_a_sync_of_many_files_holds_a_few_of_them_open(root, monkeypatch):
     assert max(most) == 16
     assert len(most) == 50
     assert all(directory.names() == ["name"] for directory, _ in inside)
+
+
+@pytest.mark.parametrize("call", ["unlink", "create_slow"])
+async def test_a_call_that_waits_for_a_thread_changes_no_other_directory_of_the_name(
+    root, tmp_path, call
+):
+    before = root.directory("a", create=True)
+    before.create("kept").close()
+    name = {"unlink": "kept", "create_slow": "new"}[call]
+    go_on = threading.Event()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(root._volume.run, go_on.wait)  # takes the only thread
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(getattr(before, call), name)
+        await trio.testing.wait_all_tasks_blocked()
+        root.move(before, "b")
+        after = root.directory("a", create=True)
+        after.create("kept").close()
+        go_on.set()
+
+    assert after.names() == ["kept"]
+    assert before.names() == ([] if call == "unlink" else ["kept", "new"])
+
+
+async def test_without_a_free_descriptor_files_are_removed_by_their_path(
+    root, tmp_path, monkeypatch
+):
+    root.create("a").close()
+
+    def exhausted(*_):
+        raise OSError(errno.EMFILE, "no descriptor")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", exhausted)
+        await root.unlink("a")
+
+    assert root.names() == []

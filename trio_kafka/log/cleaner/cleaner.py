@@ -1,22 +1,21 @@
 """Cleaning of one log: from its dirty part to the compacted segments in their place.
 
-A run that is disturbed leaves the log as it was: by a truncation, a deletion, a pause, a worker
-process that was killed, a full disk. The next run begins again.
+A run that is disturbed leaves the log as it was: by a truncation, a deletion, a pause, another
+policy, a worker process that was killed, a full disk. The next run begins again.
 """
 
-import errno
-import logging
 from typing import Final
 
 import trio
 
 from trio_kafka.attributes import frozen
-from trio_kafka.errors import LogDirError
+from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.cleaner.job import (
     CLEANED,
     Cleaned,
     CleanedGroup,
+    CleaningError,
     CleaningJob,
     CleaningRules,
     LastRecord,
@@ -27,7 +26,7 @@ from trio_kafka.log.cleaner.selection import DirtyLog
 from trio_kafka.log.cleaner.settings import CleanerSettings
 from trio_kafka.log.cleaner.swap import SupersededError, remove_new_files, swap_in
 from trio_kafka.log.durability.sync import sync
-from trio_kafka.log.files.descriptor_retry import is_exhaustion
+from trio_kafka.log.errors import DiskFullError, typed_errors
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
@@ -37,7 +36,6 @@ from trio_kafka.scheduling.chunked_work import in_slices
 from trio_kafka.world.world import WorkerLostError
 
 _PRODUCERS: Final = 1000  # handled at a time: 0.5 ms
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _CLEAN_UP_S: Final = 30.0
 _logger: Final = get_logger(__name__)
 
@@ -122,49 +120,41 @@ async def _aborted(log: Log) -> tuple[AbortedTransaction, ...]:
 
 async def clean_log(
     dirty: DirtyLog, directory: LogDirectory, settings: CleanerSettings, progress: Progress
-) -> Cleaned | None:
-    """Compact a log. None: the run was disturbed, and is repeated later.
+) -> Cleaned:
+    """Compact a log.
 
-    Raises CleaningError for damage, LogDirError.
+    Raises CleaningError for damage, and LogDirError: then the disk is broken, and its directory
+    offline. The other errors leave the log as it was, or compacted up to some segment; the run may
+    be repeated: SupersededError if the log was closed or has changed, DiskFullError, KafkaError,
+    WorkerLostError.
     """
     log = dirty.log
     # A worker process may outlive this broker, so its names are those of one run.
     suffix = f".{log.world.random_bytes(8).hex()}{CLEANED}"
     generation = log.writer.generation
     try:
-        planned = await plan(dirty, settings, suffix)
-        await _make_durable(log, directory, planned.end_offset)
-        cleaned = await run_job(
-            log.world, log.directory, planned.job, settings.bytes_per_second, progress
-        )
-        for group in cleaned.groups:
-            if not group.unchanged:
-                old, end = planned.replaced_by(group), planned.end_of(group)
-                await swap_in(log, planned.job, group, old, end)
-                generation += 1
-        await directory.write_cleaned(log, cleaned.end_offset)
-    except LogDirError:
+        with typed_errors():
+            planned = await plan(dirty, settings, suffix)
+            await _make_durable(log, directory, planned.end_offset)
+            cleaned = await run_job(
+                log.world, log.directory, planned.job, settings.bytes_per_second, progress
+            )
+            for group in cleaned.groups:
+                if not group.unchanged:
+                    await trio.lowlevel.checkpoint()  # a revoked run ends before its next swap
+                    old, end = planned.replaced_by(group), planned.end_of(group)
+                    await swap_in(log, planned.job, group, old, end)
+                    generation += 1
+            await directory.write_cleaned(log, cleaned.end_offset)
+    except (CleaningError, WorkerLostError, KafkaError, OSError) as error:
+        if log.writer.generation != generation:  # what was read is of no use, nor is its error
+            raise SupersededError(str(error)) from error
+        if isinstance(error, OSError) and not isinstance(error, DiskFullError):
+            log.fail(error)
         raise
-    except Exception as error:
-        changed = log.writer.generation != generation or isinstance(error, SupersededError)
-        if not changed and not _passes(error):
-            if isinstance(error, OSError):
-                log.fail(error)
-            raise
-        level = logging.INFO if changed else logging.WARNING
-        partition = str(log.partition)
-        _logger.log(level, "cleaning abandoned", partition=partition, reason=str(error))
-        return None
     finally:
         await _clean_up(log, suffix)
     return cleaned
-
-
-def _passes(error: Exception) -> bool:
-    """Return whether a run that failed may succeed later, as the log is not damaged."""
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return True
-    return isinstance(error, WorkerLostError) or is_exhaustion(error)
 
 
 async def _make_durable(log: Log, directory: LogDirectory, end_offset: int) -> None:

@@ -1,99 +1,60 @@
 """The log cleaner of a broker: `log.cleaner.threads` tasks that compact the dirtiest log first.
 
 Each task takes the dirtiest log that is due and compacts it; then it removes the segments of
-compacted logs that retention no longer keeps. Without a log that is due it pauses for
-`log.cleaner.backoff.ms`, and up to five minutes while no log changes, so that an idle broker
-sleeps. A log that cannot be compacted is set aside, and the others go on. A change of settings
-cancels the runs, which begin again.
+compacted logs that retention no longer keeps. Without a log that is due it sleeps until a log
+changes or the earliest time comes at which one may be due (`alarm`). A log that cannot be compacted
+is set aside, and the others go on (`attempt`). A change of settings cancels the runs, which begin
+again.
 Source: Kafka's LogCleaner.
 """
 
-from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final, NoReturn, TypeVar
+from typing import Final, NoReturn
 
 import trio
-from attrs import evolve, field
+from attrs import evolve
 
-from trio_kafka.attributes import define
-from trio_kafka.errors import InvariantError, LogDirError
+from trio_kafka.errors import InvariantError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.cleaner.alarm import Alarm
+from trio_kafka.log.cleaner.attempt import Failure, attempt
 from trio_kafka.log.cleaner.cleaner import clean_log
-from trio_kafka.log.cleaner.job import Cleaned, CleaningStats
+from trio_kafka.log.cleaner.cleaner_thread import CleanerThread
+from trio_kafka.log.cleaner.job import Cleaned
+from trio_kafka.log.cleaner.look import Look, examine_one, look_at
 from trio_kafka.log.cleaner.runner import Progress
-from trio_kafka.log.cleaner.selection import DirtyLog, examine
+from trio_kafka.log.cleaner.selection import DirtyLog
 from trio_kafka.log.cleaner.settings import CleanerSettings
 from trio_kafka.log.cleaner.states import CleaningStates
-from trio_kafka.log.files.descriptor_retry import is_exhaustion
 from trio_kafka.log.log import Log
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
-from trio_kafka.log.retention import retain
+from trio_kafka.log.retention import next_expiry_ms, retain
 from trio_kafka.log.rolling import roll
 
-T = TypeVar("T")
-_LONGEST_PAUSE_S: Final = 300.0  # while nothing changes
-_MOST_DOUBLINGS: Final = 20
+_SHORTEST_RETRY_S: Final = 1.0
 _logger: Final = get_logger(__name__)
-
-
-@define(eq=False)
-class Cleaner:
-    """One task of the cleaner, and what its last run did.
-
-    dirty, progress: of the run in progress. stats, took_s: of the last run. delay_ms: longest delay
-    behind `max.compaction.lag.ms` before it.
-    """
-
-    number: int
-    dirty: DirtyLog | None = field(default=None, init=False)
-    progress: Progress = field(factory=Progress, init=False)
-    stats: CleaningStats | None = field(default=None, init=False)
-    took_s: float = field(default=0.0, init=False)
-    delay_ms: int = field(default=0, init=False)
-    runs: int = field(default=0, init=False)
-    since: float = field(default=0.0, init=False)
-    failed: bool = field(default=False, init=False)
-    # Rounds without a change of any log, and the state of all logs after the last one.
-    idle: int = field(default=0, init=False)
-    seen: tuple[int, ...] = field(default=(), init=False)
-
-    def figures(self) -> Figures:
-        """Return figures for the tree."""
-        dirty, progress = self.dirty, self.progress
-        return {
-            "partition": str(dirty.log.partition) if dirty else None,
-            "bytes": dirty.total_bytes if dirty else 0,
-            "moved": progress.moved if dirty else 0,
-            "offset": progress.offset if dirty else 0,
-            "phase": ("keys" if progress.indexing else "records") if dirty else None,
-            "worker": dirty.log.world.has_processes if dirty else False,
-            "running_s": trio.current_time() - self.since if dirty else 0.0,
-            "throttled_s": progress.throttled_s,
-            "runs": self.runs,
-            "last_took_s": self.took_s,
-            "failed": self.failed,
-        }
 
 
 class LogCleaner:
     """Compaction of all logs of a broker.
 
     states: of the logs. dirtiest_ratio: of the dirtiest log when one was last looked for.
-    last_looked: when that was, monotonic seconds. moved_bytes: read and written by finished runs.
+    moved_bytes: read and written by finished runs.
     """
 
     def __init__(self, logs: LogManager, settings: CleanerSettings, node: Node) -> None:
         self.settings = settings
         self.states = CleaningStates()
-        self.cleaners: list[Cleaner] = []
+        self.cleaners: list[CleanerThread] = []
         self.dirtiest_ratio = 0.0
-        self.last_looked = trio.current_time()
         self.moved_bytes = 0
         self._logs = logs
+        self._alarm = Alarm()
+        self.states.on_free = self._alarm.ring
+        self._last_looked = trio.current_time()
         self._changed = trio.Event()
-        self._delay_ms = 0
         self._node = node.add("log-cleaner", "part", self.figures)
 
     def figures(self) -> Figures:
@@ -102,10 +63,16 @@ class LogCleaner:
         return {
             "enabled": self.settings.enabled,
             "threads": len(self.cleaners),
+            "sleeping": self._alarm.sleepers,
             "dirtiest_ratio": self.dirtiest_ratio,
             "uncleanable": len(aside),
             "reasons": "; ".join(f"{log.partition}: {why}" for log, why in aside.items()) or None,
         }
+
+    @property
+    def overdue_s(self) -> float:
+        """Seconds since a task has looked at the logs; 0 while one sleeps, as nothing changes."""
+        return 0.0 if self._alarm.sleepers else trio.current_time() - self._last_looked
 
     def uncleanable(self, directory: LogDirectory) -> tuple[int, int]:
         """Return the number of logs that are set aside in a directory, and their dirty bytes."""
@@ -124,156 +91,121 @@ class LogCleaner:
             self.settings = settings
             self._changed.set()
 
+    # Tasks
+
     async def run(
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
         """Compact logs until cancelled; started at once."""
-        task_status.started()
-        while True:
-            self._changed = trio.Event()
-            threads = self.settings.threads if self.settings.enabled else 0
-            self.cleaners = [Cleaner(number) for number in range(threads)]
-            async with trio.open_nursery() as nursery:
-                for cleaner in self.cleaners:
-                    name = f"kafka-log-cleaner-thread-{cleaner.number}"
-                    nursery.start_soon(self._run_cleaner, cleaner, name=name)
-                await self._changed.wait()
-                nursery.cancel_scope.cancel()
+        with self._logs.watched(self._note_change):
+            task_status.started()
+            while True:
+                self._changed = trio.Event()
+                threads = self.settings.threads if self.settings.enabled else 0
+                self.cleaners = [CleanerThread(number) for number in range(threads)]
+                async with trio.open_nursery() as nursery:
+                    for cleaner in self.cleaners:
+                        name = f"kafka-log-cleaner-thread-{cleaner.number}"
+                        nursery.start_soon(self._run_cleaner, cleaner, name=name)
+                    await self._changed.wait()
+                    nursery.cancel_scope.cancel()
 
-    async def _run_cleaner(self, cleaner: Cleaner) -> None:
+    def _note_change(self, log: Log) -> None:
+        self.states.note_change(log)
+        if log.config.compacts and not log.closed:
+            self._alarm.ring()
+
+    async def _run_cleaner(self, cleaner: CleanerThread) -> None:
         """Compact one log after the other. A failure ends this task, and is counted."""
         with self._node.child(f"cleaner-{cleaner.number}", "task", cleaner.figures):
             try:
                 while True:
-                    found = await self._clean_dirtiest(cleaner)
-                    await self.apply_all_retention()
-                    self.states.forget_closed()
-                    if not found:
-                        await trio.sleep(self._pause_s(cleaner))
+                    await self._run_once(cleaner)
             except InvariantError:
                 raise
             except Exception:
                 cleaner.failed = True
                 _logger.exception("cleaner stopped", cleaner=cleaner.number)
 
-    def _pause_s(self, cleaner: Cleaner) -> float:
-        """Return the pause of a cleaner that found nothing to do: longer while nothing changes."""
-        seen = self._state()
-        cleaner.idle = min(cleaner.idle + 1, _MOST_DOUBLINGS) if seen == cleaner.seen else 0
-        cleaner.seen = seen
-        backoff_s = self.settings.backoff_ms / 1000
-        return min(backoff_s * float(1 << cleaner.idle), max(backoff_s, _LONGEST_PAUSE_S))
+    async def _run_once(self, cleaner: CleanerThread) -> None:
+        """Compact the dirtiest log; without one, wait until there may be one."""
+        change, began = self._alarm.next_change(), trio.current_time()
+        self._last_looked = began
+        look = await look_at(self._logs, self.states)
+        self.dirtiest_ratio, cleaner.delay_ms = look.ratio, look.delay_ms
+        if look.chosen is not None:
+            await self._clean(cleaner, look.chosen)
+        await self.apply_all_retention(look)
+        if look.chosen is None:
+            earliest = began + self.settings.backoff_ms / 1000
+            await self._alarm.wait(change, earliest=earliest, in_s=self._pause_s(look))
 
-    def _state(self) -> tuple[int, ...]:
-        """Return what a change of any compacted log changes."""
-        count = end = start = committed = configs = 0
-        for log in self._logs.logs:
-            if log.config.compacts:
-                count += 1
-                end += log.end_offset
-                start += log.start_offset
-                committed += log.high_watermark
-                configs += id(log.config)
-        return count, end, start, committed, configs
+    def _pause_s(self, look: Look) -> float | None:
+        """Return how long nothing will be due, unless a log changes; None: without a limit."""
+        pauses = []
+        if look.due_ms is not None:
+            pauses.append(max((look.due_ms - self._logs.now_ms()) / 1000, 0.0))
+        if look.retry:
+            pauses.append(self._retry_s)
+        return min(pauses, default=None)
 
-    # Selection
-
-    async def _clean_dirtiest(self, cleaner: Cleaner) -> bool:
-        """Compact the dirtiest log that is due. False: none is, or its run has failed."""
-        dirty = await self._find_dirtiest()
-        cleaner.delay_ms = self._delay_ms
-        if dirty is None:
-            return False
-        return await self._clean(cleaner, dirty) is not None
-
-    async def _find_dirtiest(self) -> DirtyLog | None:
-        """Find the dirtiest log that is due; None: none is."""
-        await trio.lowlevel.checkpoint()
-        self.last_looked = trio.current_time()
-        most, delay_ms, chosen = 0.0, 0, None
-        for log in self._logs.logs:
-            if not log.config.compacts or not self.states.is_free(log):
-                continue
-            dirty = await self._guard(log, partial(self._examine, log))
-            if dirty is None or not dirty.total_bytes:
-                continue
-            most, delay_ms = max(most, dirty.ratio), max(delay_ms, dirty.delay_ms)
-            if dirty.due and (chosen is None or dirty.ratio > chosen.ratio):
-                chosen = dirty
-        self.dirtiest_ratio, self._delay_ms = most, delay_ms
-        # Another task may have taken it while this one looked at others.
-        return chosen if chosen is not None and self.states.is_free(chosen.log) else None
-
-    async def _examine(self, log: Log, *, ignore_lag: bool = False) -> DirtyLog | None:
-        directory = self._logs.directory_of(log.partition)
-        if directory is None:
-            await trio.lowlevel.checkpoint()
-            return None
-        cleaned = directory.cleaned(log.partition)
-        dirty = await examine(log, cleaned, log.now_ms(), ignore_lag=ignore_lag)
-        if dirty.reset:
-            await directory.write_cleaned(log, dirty.first_dirty_offset)
-        return dirty
-
-    async def _guard(self, log: Log, call: Callable[[], Awaitable[T]]) -> T | None:
-        """Await `call`; set the log aside if it fails. None: it failed."""
-        try:
-            return await call()
-        except InvariantError:
-            raise
-        except LogDirError:
-            return None  # its directory is offline
-        except Exception as error:
-            if log.closed or is_exhaustion(error):
-                return None
-            self.states.set_aside[log] = reason = f"{type(error).__name__}: {error}"
-            partition = str(log.partition)
-            _logger.exception(
-                "partition set aside as uncleanable", partition=partition, reason=reason
-            )
-            return None
+    @property
+    def _retry_s(self) -> float:
+        return max(self.settings.backoff_ms / 1000, _SHORTEST_RETRY_S)
 
     # Work
 
-    async def _clean(self, cleaner: Cleaner, dirty: DirtyLog) -> Cleaned | None:
+    async def _clean(self, cleaner: CleanerThread, dirty: DirtyLog) -> Cleaned | Failure:
+        """Compact a log. Failure.PASSING also for a run that was cancelled.
+
+        After such a failure other logs go first.
+        """
         log = dirty.log
         directory = self._logs.directory_of(log.partition)
         if directory is None:
             await trio.lowlevel.checkpoint()
-            return None
+            return Failure.FINAL
         cleaner.dirty, cleaner.since, cleaner.progress = dirty, trio.current_time(), Progress()
-        settings, progress = self.settings, cleaner.progress
-        cleaned: Cleaned | None = None
+        cleaned: Cleaned | Failure = Failure.PASSING
         try:
             with self.states.running(log):
-                cleaned = await self._guard(
-                    log, lambda: clean_log(dirty, directory, settings, progress)
-                )
+                call = partial(clean_log, dirty, directory, self.settings, cleaner.progress)
+                cleaned = await attempt(self.states, log, directory, call)
         finally:
             cleaner.took_s, cleaner.dirty = trio.current_time() - cleaner.since, None
-        if cleaned is not None:
+            if cleaned is Failure.PASSING:
+                self.states.postpone(log, trio.current_time() + self._retry_s)
+        if isinstance(cleaned, Cleaned):
             cleaner.runs += 1
             cleaner.stats = stats = cleaned.stats
             self.moved_bytes += stats.map_bytes_read + stats.bytes_read + stats.bytes_written
             _tell(dirty, cleaned, cleaner.took_s)
         return cleaned
 
-    async def apply_all_retention(self) -> None:
-        """Remove segments of compacted logs: by retention, and below their start offsets."""
+    async def apply_all_retention(self, look: Look | None = None) -> None:
+        """Remove segments of compacted logs: by retention, and below their start offsets.
+
+        look: notes when the next segment expires.
+        """
         await trio.lowlevel.checkpoint()
+        look = look or Look()
         for log in self._logs.logs:
             if log.config.compacts and self.states.is_free(log):
-                await self.apply_retention(log)
+                look.see_expiry(log, await self.apply_retention(log))
 
-    async def apply_retention(self, log: Log) -> None:
-        """Remove the segments of a compacted log that retention no longer keeps."""
+    async def apply_retention(self, log: Log) -> int | Failure | None:
+        """Remove the segments of a compacted log that retention no longer keeps.
+
+        Return the wall time at which the next one expires, in milliseconds; None: it never does.
+        Failure.PASSING also if other work has claimed the log, or revoked this one's claim.
+        """
         directory = self._logs.directory_of(log.partition)
-        if directory is None or log.writer.claim:
+        if directory is None or not self.states.is_free(log):
             await trio.lowlevel.checkpoint()
-            return
-        write = directory.write_start_offsets
-        with log.writer.claimed("retention"):
-            await self._guard(log, lambda: retain(log, log.now_ms(), write))
+            return Failure.PASSING
+        with self.states.retaining(log):
+            return await attempt(self.states, log, directory, partial(_retain, log, directory))
+        return Failure.PASSING
 
     async def clean_now(self, log: Log) -> Cleaned | None:
         """Roll a log and compact all that is committed, as if it had never been compacted.
@@ -286,10 +218,20 @@ class LogCleaner:
             return None
         async with log.writer.turn("roll"):
             roll(log)
-        dirty = await self._guard(log, lambda: self._examine(log, ignore_lag=True))
-        if dirty is None or not dirty.total_bytes or not self.states.is_free(log):
+        dirty = await examine_one(self._logs, self.states, log, ignore_lag=True)
+        if not isinstance(dirty, DirtyLog):
             return None
-        return await self._clean(Cleaner(-1), evolve(dirty, first_dirty_offset=log.start_offset))
+        if not dirty.total_bytes or not self.states.is_free(log):
+            return None
+        whole = evolve(dirty, first_dirty_offset=log.start_offset)
+        cleaned = await self._clean(CleanerThread(-1), whole)
+        return cleaned if isinstance(cleaned, Cleaned) else None
+
+
+async def _retain(log: Log, directory: LogDirectory) -> int | None:
+    """Remove old segments; return when the next one expires."""
+    await retain(log, log.now_ms(), directory.write_start_offsets)
+    return await next_expiry_ms(log)
 
 
 def _tell(dirty: DirtyLog, cleaned: Cleaned, took_s: float) -> None:

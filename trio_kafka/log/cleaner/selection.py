@@ -32,9 +32,12 @@ class DirtyLog:
     first_dirty_offset: end of the last run. first_uncleanable_offset: base offset of the first
     segment that must stay as it is.
     reset: the checkpoint contradicts the log, which is dirty from its start.
-    clean_bytes: of the segments below the dirty part. cleanable_bytes: of the dirty segments that
-    can be compacted.
+    clean_bytes: of the segments that begin below the dirty part. cleanable_bytes: of the segments
+    with a dirty offset that can be compacted.
     delay_ms: how long a dirty record has been older than `max.compaction.lag.ms`; 0: none is.
+    due_ms: wall time, in milliseconds, at which a lag ends: more can be compacted then, or the log
+    is due. None: time alone changes nothing.
+    awaited_commit: high watermark at which more can be compacted; None: commits change nothing.
     """
 
     log: Log
@@ -44,6 +47,8 @@ class DirtyLog:
     clean_bytes: int
     cleanable_bytes: int
     delay_ms: int
+    due_ms: int | None
+    awaited_commit: int | None
 
     @property
     def total_bytes(self) -> int:
@@ -73,15 +78,10 @@ async def examine(
     await trio.lowlevel.checkpoint()
     first, reset = _first_dirty(log, cleaned)
     least_ms = 0 if ignore_lag else log.config.min_compaction_lag_ms
-    until = await _first_uncleanable(log, first, now_ms - least_ms if least_ms > 0 else None)
-    clean = cleanable = 0
-    for segment in log.segments:
-        if segment.base_offset >= until:
-            break
-        if segment.base_offset < first:
-            clean += segment.size
-        else:
-            cleanable += segment.size
+    stable_end = _stable_end(log)
+    until, least_due_ms = await _first_uncleanable(log, first, stable_end, now_ms, least_ms)
+    most_due_ms = await _most_due_ms(log, first)
+    clean, cleanable = _sizes(log, first, until)
     return DirtyLog(
         log=log,
         first_dirty_offset=first,
@@ -89,8 +89,29 @@ async def examine(
         reset=reset,
         clean_bytes=clean,
         cleanable_bytes=cleanable,
-        delay_ms=await _delay_ms(log, first, now_ms),
+        delay_ms=max(now_ms - most_due_ms + 1, 0),
+        due_ms=min(
+            (due for due in (least_due_ms, most_due_ms) if now_ms < due < MAX_LONG), default=None
+        ),
+        awaited_commit=_awaited_commit(log, stable_end),
     )
+
+
+def _sizes(log: Log, first_dirty: int, until: int) -> tuple[int, int]:
+    """Return the bytes of the clean segments, and of the dirty ones below `until`.
+
+    The segment that holds `first_dirty` counts in both unless it begins there: a full key map left
+    its rest dirty. Source: Kafka's LogToClean, CleanerUtils.calculateCleanableBytes.
+    """
+    clean = cleanable = 0
+    for number, segment in enumerate(log.segments):
+        if segment.base_offset >= until:
+            break
+        if segment.base_offset < first_dirty:
+            clean += segment.size
+        if log.segments.end_of(number, log.end_offset) > first_dirty:
+            cleanable += segment.size
+    return clean, cleanable
 
 
 def _first_dirty(log: Log, cleaned: int | None) -> tuple[int, bool]:
@@ -111,30 +132,50 @@ def _first_dirty(log: Log, cleaned: int | None) -> tuple[int, bool]:
     return start, True
 
 
-async def _first_uncleanable(log: Log, first_dirty: int, newest_ms: int | None) -> int:
-    """Return the base offset of the first segment that must stay as it is.
-
-    newest_ms: no segment with a later record is compacted; None: no bound.
-    """
+def _stable_end(log: Log) -> int:
+    """Return the base offset of the segment in which the last stable offset lies."""
     stable = log.segments.at(log.segments.floor(log.last_stable_offset))
     until = log.segments.active.base_offset
-    if stable is not None:
-        until = min(until, stable.base_offset)
-    if newest_ms is not None:
+    return until if stable is None else min(until, stable.base_offset)
+
+
+def _awaited_commit(log: Log, stable_end: int) -> int | None:
+    """Return the next high watermark at which `_stable_end` may grow.
+
+    An open transaction holds it back too. Its marker is committed before it counts as ended.
+    """
+    if stable_end == log.segments.active.base_offset:
+        return None
+    end = log.segments.end_of(log.segments.floor(stable_end), log.end_offset)
+    return max(end, log.high_watermark + 1)
+
+
+async def _first_uncleanable(
+    log: Log, first_dirty: int, stable_end: int, now_ms: int, least_ms: int
+) -> tuple[int, int]:
+    """Return the base offset of the first segment that must stay as it is, and when it need not.
+
+    The second is the wall time at which its last record is `least_ms` old, MAX_LONG: no lag holds
+    it back.
+    """
+    if least_ms > 0:
         for segment in _dirty_segments(log, first_dirty):
-            if segment.base_offset >= until:
+            if segment.base_offset >= stable_end:
                 break
             await perform_in_threads(log, segment.load_timestamps)
-            if segment.max_timestamp > newest_ms:
-                return segment.base_offset
-    return until
+            if segment.max_timestamp > now_ms - least_ms:
+                return segment.base_offset, segment.max_timestamp + least_ms
+    return stable_end, MAX_LONG
 
 
-async def _delay_ms(log: Log, first_dirty: int, now_ms: int) -> int:
-    """Return how long the oldest dirty segment has been older than `max.compaction.lag.ms`."""
+async def _most_due_ms(log: Log, first_dirty: int) -> int:
+    """Return the wall time from which the oldest dirty segment is older than the largest lag.
+
+    MAX_LONG: `max.compaction.lag.ms` is not set, or no dirty record has a time.
+    """
     most_ms = log.config.max_compaction_lag_ms
     if most_ms >= MAX_LONG:
-        return 0
+        return MAX_LONG
     oldest = MAX_LONG
     for segment in _dirty_segments(log, first_dirty):
         if segment.rolling_timestamp is None and segment.size:
@@ -142,7 +183,7 @@ async def _delay_ms(log: Log, first_dirty: int, now_ms: int) -> int:
         time = segment.rolling_timestamp
         if time is not None and time > 0:
             oldest = min(oldest, time)
-    return max(now_ms - most_ms - oldest, 0)
+    return min(oldest + most_ms + 1, MAX_LONG)
 
 
 def _dirty_segments(log: Log, first_dirty: int) -> list[Segment]:

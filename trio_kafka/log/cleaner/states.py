@@ -1,12 +1,14 @@
-"""States of logs for the cleaner: being compacted, paused, set aside as uncleanable.
+"""States of logs for the cleaner: at work, paused, set aside as uncleanable.
 
-A log that is paused is not compacted; a run in progress is cancelled. A log whose run failed for
-damage is set aside until the broker starts again, or the partition is deleted or moved.
-Source: Kafka's LogCleanerManager.
+A run is a claim of a log, never of a partition or a path. The log revokes it when it is closed or
+its policy changes, a pause revokes it too: the run is cancelled, after a swap in progress.
+A log whose run found damage is set aside until the broker starts again, or the partition is deleted
+or moved.
+Source: Kafka's LogCleanerManager; LogManager.asyncDelete and updateTopicConfig abort the run.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import trio
@@ -14,43 +16,64 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.log.log import Log
+from trio_kafka.log.writer import Claim
 from trio_kafka.model import TopicPartition
 
 
 @define(eq=False)
-class _Run:
-    scope: trio.CancelScope = field(factory=trio.CancelScope)
-    ended: trio.Event = field(factory=trio.Event)
-
-
-@define(eq=False)
 class CleaningStates:
-    """States of all logs. set_aside: reasons of logs that cannot be compacted."""
+    """States of all logs. set_aside: reasons of logs that cannot be compacted.
 
+    on_free: called when a pause has ended.
+    """
+
+    on_free: Callable[[], None] = field(default=lambda: None, init=False)
     set_aside: dict[Log, str] = field(factory=dict, init=False)
-    _runs: dict[Log, _Run] = field(factory=dict, init=False)
+    _runs: dict[Log, Claim] = field(factory=dict, init=False)
+    _postponed: dict[Log, float] = field(factory=dict, init=False)
     _paused: Counter[TopicPartition] = field(factory=Counter, init=False)
 
     def is_free(self, log: Log) -> bool:
-        """Return whether a run may begin."""
+        """Return whether the log may be worked on."""
+        return self.is_usable(log) and log.writer.claim is None
+
+    def is_ready(self, log: Log) -> bool:
+        """Return whether the next run may be one over this log."""
+        return self.is_free(log) and not self._is_postponed(log)
+
+    def is_usable(self, log: Log) -> bool:
+        """Return whether the log may be worked on as soon as no other work claims it."""
         return not (
-            log.closed
-            or log.failed
-            or log.writer.claim
-            or log in self.set_aside
-            or log.partition in self._paused
+            log.closed or log.failed or log in self.set_aside or log.partition in self._paused
         )
 
+    def postpone(self, log: Log, until: float) -> None:
+        """Let no run begin before `until`, monotonic seconds, so that other logs are compacted."""
+        if not log.closed:
+            self._postponed[log] = until
+
+    def _is_postponed(self, log: Log) -> bool:
+        until = self._postponed.get(log)
+        if until is not None and until <= trio.current_time():
+            del self._postponed[log]
+            until = None
+        return until is not None
+
     @contextmanager
-    def running(self, log: Log) -> Iterator[trio.CancelScope]:
-        """Mark a log as being compacted for the block, which ends when the run is cancelled."""
-        run = self._runs[log] = _Run()
-        try:
-            with log.writer.claimed("cleaning"), run.scope as scope:
-                yield scope
-        finally:
-            del self._runs[log]
-            run.ended.set()
+    def running(self, log: Log) -> Iterator[Claim]:
+        """Claim a log that is compacted in the block, which ends when the claim is revoked."""
+        with log.writer.claimed("cleaning") as claim:
+            self._runs[log] = claim
+            try:
+                yield claim
+            finally:
+                del self._runs[log]
+
+    @contextmanager
+    def retaining(self, log: Log) -> Iterator[Claim]:
+        """Claim a log of which old segments are removed in the block."""
+        with log.writer.claimed("retention") as claim:
+            yield claim
 
     @asynccontextmanager
     async def paused(self, partition: TopicPartition) -> AsyncIterator[None]:
@@ -66,16 +89,18 @@ class CleaningStates:
             self._paused[partition] -= 1
             if not self._paused[partition]:
                 del self._paused[partition]
+                self.on_free()
 
     async def cancel(self, partition: TopicPartition) -> None:
         """Cancel the run of a partition, and wait for its end. A swap is completed first."""
         await trio.lowlevel.checkpoint()
         for log, run in tuple(self._runs.items()):
             if log.partition == partition:
-                run.scope.cancel()
+                run.revoke("the partition is paused")
                 await run.ended.wait()
 
-    def forget_closed(self) -> None:
-        """Forget logs that were deleted."""
-        for log in [log for log in self.set_aside if log.closed]:
-            del self.set_aside[log]
+    def note_change(self, log: Log) -> None:
+        """Forget a log that was closed."""
+        if log.closed:
+            self.set_aside.pop(log, None)
+            self._postponed.pop(log, None)

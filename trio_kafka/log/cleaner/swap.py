@@ -20,6 +20,7 @@ import trio
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.batch_scan import walk
 from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob
+from trio_kafka.log.errors import DiskFullError, typed_errors
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names, when_free_now
 from trio_kafka.log.files.names import (
     DELETED,
@@ -63,16 +64,19 @@ async def swap_in(
 
     old: the replaced segments, as they were when the run began. end_offset: where they end.
     Shielded, as a log with half a swap is useless; after LONGEST_S the log fails.
-    Raises SupersededError if the log has changed meanwhile; the log is as before.
+    Raises SupersededError if the log has changed meanwhile, DiskFullError; the log is as before.
     """
     with trio.CancelScope(shield=True, deadline=trio.current_time() + LONGEST_S) as scope:
         try:
-            await sync_new_files(log, job, group)
+            with typed_errors():
+                await sync_new_files(log, job, group)
             async with log.writer.turn("swap"):
                 _check(log, old, end_offset)
                 log.compacted_until = max(log.compacted_until, end_offset)
                 await _swap(log, job, group, old)
             await _remove_old(log, old)
+        except DiskFullError:
+            raise
         except OSError as error:
             if log.closed and log.failed is None:
                 raise SupersededError(f"{log.partition} was deleted") from error
@@ -86,6 +90,8 @@ def _check(log: Log, old: Sequence[Segment], end_offset: int) -> None:
     if log.failed is not None:
         raise LogDirError(log.failed.path, str(log.failed))
     _check_open(log)
+    if not log.config.compacts:
+        raise SupersededError(f"{log.partition}: the cleanup policy was changed during the run")
     if not log.segments.has(old):
         raise SupersededError(f"{log.partition}: segments were cut or removed during the run")
     if log.recovery_point < end_offset:

@@ -5,18 +5,18 @@ A process without free descriptors has no broken disk: small files, names and lo
     waits for their answer.
 """
 
-import errno
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 import trio
 
-from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.errors import LogDirError
 from trio_kafka.introspect.log import get_logger
+from trio_kafka.log.errors import NoDescriptorError
+from trio_kafka.world.descriptors import is_exhausted
 from trio_kafka.world.protocols import Directory
 
 T = TypeVar("T")
-EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE})
 FIRST_WAIT_S: Final = 0.01
 LONGEST_WAIT_S: Final = 1.0
 _logger: Final = get_logger(__name__)
@@ -26,9 +26,9 @@ def is_exhaustion(error: BaseException | None) -> bool:
     """Return whether an error, or the cause of a LogDirError, is a lack of descriptors."""
     if isinstance(error, LogDirError):
         error = error.__cause__
-    if isinstance(error, KafkaError):
-        return error.code is ErrorCode.REPLICA_NOT_AVAILABLE
-    return isinstance(error, OSError) and error.errno in EXHAUSTED
+    if isinstance(error, OSError):
+        return is_exhausted(error)
+    return isinstance(error, NoDescriptorError)
 
 
 async def when_free(call: Callable[[], Awaitable[T]]) -> T:
@@ -40,7 +40,7 @@ async def when_free(call: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await call()
-        except (OSError, KafkaError, LogDirError) as error:
+        except (OSError, NoDescriptorError, LogDirError) as error:
             if not is_exhaustion(error):
                 raise
             if wait_s == FIRST_WAIT_S:

@@ -21,9 +21,9 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
+from trio_kafka.log.errors import NoDescriptorError
 from trio_kafka.log.files.operations import CreateFile, FileWork, OpenFile, run_now
 from trio_kafka.world.descriptors import Descriptors, is_exhausted
 from trio_kafka.world.protocols import Buffer, Directory, File
@@ -152,7 +152,7 @@ class OpenFiles:
         return closed > 0
 
     def get(self, owner: object, directory: Directory, name: str) -> File:
-        """Return the file of `owner`, opened if necessary. O(1). OSError, KafkaError as `open`."""
+        """Return the file of `owner`, opened if necessary. O(1). Errors as `open`."""
         file = self._files.get(owner)
         if file is None:
             file = self.open(directory, name)
@@ -185,7 +185,7 @@ class OpenFiles:
     def open(self, directory: Directory, name: str) -> File:
         """Open a file for the caller, outside of the budget.
 
-        Raises OSError; KafkaError(REPLICA_NOT_AVAILABLE) without a free descriptor.
+        Raises OSError, NoDescriptorError.
         """
         return run_now(self._obtain(OpenFile(directory, name)))
 
@@ -232,7 +232,7 @@ class OpenFiles:
         return file
 
     def _make_room(self, name: str) -> None:
-        """Close idle files if one more would use the reserve. KafkaError as `open`."""
+        """Close idle files if one more would use the reserve. NoDescriptorError."""
         descriptors = self._descriptors
         if descriptors.limit is None or self.may_use_reserve:
             return
@@ -246,10 +246,9 @@ class OpenFiles:
         ):
             raise self._exhausted(name, "the rest of the descriptors is reserved")
 
-    def _exhausted(self, name: str, reason: str) -> KafkaError:
+    def _exhausted(self, name: str, reason: str) -> NoDescriptorError:
         open_now = len(self._files) + len(self._growing)
-        found = f"{name}: {reason}, {open_now} files of logs are open"
-        return KafkaError(ErrorCode.REPLICA_NOT_AVAILABLE, found)
+        return NoDescriptorError(f"{name}: {reason}, {open_now} files of logs are open")
 
     def _evict(self, count: int) -> None:
         """Close up to `count` files, the least recently used first."""
@@ -271,5 +270,5 @@ async def _sync(segment: Growing) -> None:
     """
     try:
         await segment.sync_file()
-    except (OSError, KafkaError) as error:
+    except (OSError, NoDescriptorError) as error:
         _logger.warning("segment not synced", reason=str(error))

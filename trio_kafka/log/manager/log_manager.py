@@ -70,6 +70,7 @@ class LogManager:
         self._paths = paths
         self._on_offline = on_offline
         self._logs: dict[TopicPartition, Log] = {}
+        self._watchers: list[Callable[[Log], None]] = []
         self._syncing = SyncQueue()
         self.node = node.add("log-manager", "part", self.figures)
         self.node.add("open-files", "file", self.files.figures)
@@ -271,8 +272,26 @@ class LogManager:
         """Serve a log of `directory` that was created or loaded."""
         directory.add(log)
         log.wants_sync = self._syncing.ask
+        log.on_change = self._note_change
         self._logs[log.partition] = log
         self._nodes[log.partition] = self.node.add(str(log.partition), "log", log.figures)
+        self._note_change(log)
+
+    @contextmanager
+    def watched(self, on_change: Callable[[Log], None]) -> Iterator[None]:
+        """Call `on_change(log)` for every `Log.on_change` in the block, and for every new log.
+
+        on_change: never waits or raises; the change has been made.
+        """
+        self._watchers.append(on_change)
+        try:
+            yield
+        finally:
+            self._watchers.remove(on_change)
+
+    def _note_change(self, log: Log) -> None:
+        for on_change in self._watchers:
+            on_change(log)
 
     def delete(self, partition: TopicPartition) -> None:
         """Stop serving a log. Its files are removed after file.delete.delay.ms; leases stay valid.

@@ -1,17 +1,31 @@
 """Delayed removal of the directories of deleted logs.
 
+What an operator has removed already is gone, and what an operator has put there stays: neither says
+anything about the disk. Any other error takes the log directory offline.
 Source: file.delete.delay.ms.
 """
 
+import errno
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
 
 import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import World
+
+_ATTEMPTS: Final = (
+    3  # files that appear meanwhile: a killed worker process may take a moment to end
+)
+# A name that is of another kind than the broker has left it, or a directory that is not empty.
+_CHANGED_BY_OTHERS: Final = frozenset({errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST})
+_logger: Final = get_logger(__name__)
 
 
 @frozen
@@ -55,13 +69,32 @@ class Removal:
 
 
 async def _remove(directory: LogDirectory, name: str) -> None:
-    """Remove a directory with its files. An error takes the log directory offline."""
+    """Remove a directory with its files. An error of the disk takes the log directory offline."""
     try:
         # The new name first: half a directory must not look like a partition.
         await sync_names(directory.root)
-        folder = directory.root.directory(name)
-        for file in await names_in(folder):
-            await folder.unlink(file)
-        await directory.root.unlink(name)
+        with suppress(FileNotFoundError):
+            await _remove_tree(directory.root, name)
     except OSError as error:
-        directory.fail(error)
+        if error.errno not in _CHANGED_BY_OTHERS:
+            directory.fail(error)
+            return
+        # The next start tries again.
+        path = f"{directory.path}/{name}"
+        _logger.warning("deleted partition not removed", path=path, reason=str(error))
+
+
+async def _remove_tree(root: Directory, name: str) -> None:
+    """Remove a directory and its files. FileNotFoundError: it is gone already; OSError."""
+    folder = root.directory(name)
+    for attempt in range(1, _ATTEMPTS + 1):
+        for file in await names_in(folder):
+            with suppress(FileNotFoundError):
+                await folder.unlink(file)
+        try:
+            await root.unlink(name)
+        except OSError as error:
+            if error.errno not in _CHANGED_BY_OTHERS or attempt == _ATTEMPTS:
+                raise
+        else:
+            return

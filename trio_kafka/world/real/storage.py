@@ -4,17 +4,20 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import trio
 
+from trio_kafka.world.descriptors import is_exhausted
 from trio_kafka.world.protocols import Buffer, Directory, Space, check_name
 from trio_kafka.world.real.file import RealFile
 from trio_kafka.world.real.volume import Volume
 
 _FILE: Final = os.O_RDWR | os.O_CLOEXEC
 _NEW: Final = _FILE | os.O_CREAT | os.O_EXCL
+_DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _MODE: Final = 0o644
 _TOGETHER: Final = 16  # files that `sync_together` holds open
 
@@ -107,12 +110,35 @@ class RealDirectory:
         self, name: str, content: Buffer = b"", *, replace: bool = False
     ) -> RealFile:
         flags = _FILE | os.O_CREAT | os.O_TRUNC if replace else _NEW
-        with trio.CancelScope(shield=True):  # or the descriptor would be lost
-            fd = await self._volume.opened_slow(_create_whole, self._at(name), flags, content)
+        # Shielded, or the descriptor would be lost.
+        with trio.CancelScope(shield=True), self._held(name) as (path, held):
+            fd = await self._volume.opened_slow(_create_whole, path, flags, content, held)
         return self._take(fd, len(content))
 
     async def unlink(self, name: str) -> None:
-        await self._volume.run(_remove, self._at(name))
+        with self._held(name) as (path, held):
+            await self._volume.run(_remove, path, held)
+
+    @contextmanager
+    def _held(self, name: str) -> Iterator[tuple[str, int | None]]:
+        """Hold this directory for a call in a thread; give the path of a file, and what it is
+        relative to.
+
+        Until the thread begins, this directory may be renamed, and another one have its name: a
+        file of a new log would be removed. Without a free descriptor the whole path must do.
+        """
+        path = self._at(name)
+        try:
+            held = self._volume.opened(os.open, self.path, _DIRECTORY)
+        except OSError as error:
+            if not is_exhausted(error):
+                raise
+            yield path, None
+            return
+        try:
+            yield name, held
+        finally:
+            os.close(held)
 
     async def sync(self) -> None:
         with trio.CancelScope(shield=True):
@@ -134,9 +160,9 @@ def _make(path: str) -> bool:
     return True
 
 
-def _create_whole(path: str, flags: int, content: Buffer) -> int:
-    """Create a file with content; return its descriptor."""
-    fd = os.open(path, flags, _MODE)
+def _create_whole(path: str, flags: int, content: Buffer, held: int | None = None) -> int:
+    """Create a file with content; return its descriptor. held: see `RealDirectory._held`."""
+    fd = os.open(path, flags, _MODE, dir_fd=held)
     try:
         view, done = memoryview(content), 0
         while done < len(view):
@@ -147,11 +173,12 @@ def _create_whole(path: str, flags: int, content: Buffer) -> int:
     return fd
 
 
-def _remove(path: str) -> None:
-    if os.path.isdir(path) and not os.path.islink(path):
-        os.rmdir(path)
+def _remove(path: str, held: int | None) -> None:
+    """Remove a file, or an empty directory. held: see `RealDirectory._held`."""
+    if stat.S_ISDIR(os.stat(path, dir_fd=held, follow_symlinks=False).st_mode):
+        os.rmdir(path, dir_fd=held)
     else:
-        os.unlink(path)
+        os.unlink(path, dir_fd=held)
 
 
 def sync_directory(path: str) -> None:

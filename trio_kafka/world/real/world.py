@@ -16,6 +16,7 @@ from trio_kafka.world.descriptors import Descriptors
 from trio_kafka.world.protocols import Child, Directory
 from trio_kafka.world.real.background_thread import yielding
 from trio_kafka.world.real.clock import MachineClock
+from trio_kafka.world.real.held_directory import Identity, held_directory, identity_of
 from trio_kafka.world.real.network import RealNetwork
 from trio_kafka.world.real.storage import RealDirectory, make_directories
 from trio_kafka.world.real.volume import Volume
@@ -85,10 +86,11 @@ class RealWorld:
     ) -> T:
         import trio_parallel  # noqa: PLC0415 - takes 30 ms, and imports multiprocessing
 
+        identity = identity_of(path)
         with self.clock.working():
             try:
                 done: T = await trio_parallel.run_sync(
-                    partial(_run_job, job, path, *args), kill_on_cancel=True
+                    partial(_run_job, job, path, identity, *args), kill_on_cancel=True
                 )
             except trio_parallel.BrokenWorkerError as error:
                 raise WorkerLostError(f"the worker process for {path} has ended") from error
@@ -120,15 +122,19 @@ def _yield_and_call(call: Callable[..., T], *args: Any) -> T:
         return call(*args)
 
 
-def _run_job(job: Callable[..., Generator[float | None, None, T]], path: str, *args: Any) -> T:
+def _run_job(
+    job: Callable[..., Generator[float | None, None, T]], path: str, identity: Identity, *args: Any
+) -> T:
     """Run a job to its end in a worker process, where reads may block."""
-    steps = job(RealDirectory(Volume(MachineClock(), 1, blocking=True), path), *args)
-    started = time.monotonic()
-    while True:
-        try:
-            due_s = next(steps)
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        if due_s is not None:
-            time.sleep(max(started + due_s - time.monotonic(), 0.0))
+    volume = Volume(MachineClock(), 1, blocking=True)
+    with held_directory(volume, path, identity) as directory:
+        steps = job(directory, *args)
+        started = time.monotonic()
+        while True:
+            try:
+                due_s = next(steps)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            if due_s is not None:
+                time.sleep(max(started + due_s - time.monotonic(), 0.0))

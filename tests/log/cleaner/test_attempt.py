@@ -1,0 +1,118 @@
+"""What each kind of failure says about the log, and about its disk."""
+
+import pytest
+import trio
+
+from tests.log.cleaner.logs import managed, new_log
+from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
+from trio_kafka.log.batch_scan import CutBatchError
+from trio_kafka.log.cleaner.attempt import Failure, attempt
+from trio_kafka.log.cleaner.job import CleaningError
+from trio_kafka.log.cleaner.states import CleaningStates
+from trio_kafka.log.cleaner.swap import SupersededError
+from trio_kafka.log.errors import LogClosedError, NoDescriptorError
+from trio_kafka.world.world import WorkerLostError
+
+
+async def attempted(world, error, *, closed=False):
+    """Attempt what raises `error`. Return the result, the log, its directory and the states."""
+    manager = await managed(world)
+    log, states = new_log(manager), CleaningStates()
+    (directory,) = manager.directories
+
+    async def fail():
+        await trio.lowlevel.checkpoint()
+        if closed:
+            log.abandon()
+        raise error
+
+    return await attempt(states, log, directory, fail), log, directory, states
+
+
+async def test_the_result_of_an_attempt_is_returned(autojump_clock, world):
+    manager = await managed(world)
+    log = new_log(manager)
+
+    async def succeed():
+        await trio.lowlevel.checkpoint()
+        return 5
+
+    assert await attempt(CleaningStates(), log, manager.directories[0], succeed) == 5
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "no space"),
+        OSError(122, "no quota"),
+        OSError(24, "no descriptor"),
+        NoDescriptorError("x.log"),
+        WorkerLostError("killed"),
+        SupersededError("cut"),
+        KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "cut meanwhile"),
+    ],
+)
+async def test_what_passes_leaves_log_and_disk_alone(autojump_clock, world, error, caplog):
+    failure, log, directory, states = await attempted(world, error)
+
+    assert failure is Failure.PASSING
+    assert not states.set_aside
+    assert (log.failed, directory.offline) == (None, None)
+    assert "cleaning abandoned" in caplog.text or isinstance(error, SupersededError)
+
+
+@pytest.mark.parametrize("number", [5, 30, 13])
+async def test_an_error_of_the_disk_takes_its_directory_offline(autojump_clock, world, number):
+    failure, log, directory, states = await attempted(world, OSError(number, "broken"))
+
+    assert failure is Failure.FINAL
+    assert directory.offline is not None
+    assert log.failed is not None
+    assert not states.set_aside
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CleaningError("/data/c-0/0.log", 7, "damage"),
+        CutBatchError(7, 99),
+        KafkaError(ErrorCode.CORRUPT_MESSAGE, "damage"),
+        ZeroDivisionError("a bug"),
+    ],
+)
+async def test_damage_and_a_bug_set_the_log_aside(autojump_clock, world, error, caplog):
+    failure, log, directory, states = await attempted(world, error)
+
+    assert failure is Failure.FINAL
+    assert type(error).__name__ in states.set_aside[log]
+    assert (log.failed, directory.offline) == (None, None)
+    assert "partition set aside as uncleanable" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error", [LogClosedError("c-0 is closed"), LogDirError("/data", "offline")]
+)
+async def test_a_log_that_is_gone_is_no_reason_for_anything(autojump_clock, world, error):
+    failure, _, directory, states = await attempted(world, error)
+
+    assert failure is Failure.FINAL
+    assert (states.set_aside, directory.offline) == ({}, None)
+
+
+@pytest.mark.parametrize("error", [CleaningError("x", 0, "damage"), WorkerLostError("killed")])
+async def test_a_log_that_was_deleted_meanwhile_is_never_set_aside(autojump_clock, world, error):
+    failure, _, _, states = await attempted(world, error, closed=True)
+
+    assert failure is Failure.FINAL
+    assert not states.set_aside
+
+
+async def test_a_broken_invariant_is_raised(autojump_clock, world):
+    manager = await managed(world)
+
+    async def fail():
+        await trio.lowlevel.checkpoint()
+        raise InvariantError("broken")
+
+    with pytest.raises(InvariantError):
+        await attempt(CleaningStates(), new_log(manager), manager.directories[0], fail)
