@@ -49,6 +49,9 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
 )
 from trio_kafka.coordinators.groups.consumer.values import DescribedGroup as DescribedConsumerGroup
 from trio_kafka.coordinators.groups.consumer.values import (
+    DescribedMember as DescribedConsumerMember,
+)
+from trio_kafka.coordinators.groups.consumer.values import (
     DescribedTopic,
     HeartbeatAnswer,
     OwnedTopic,
@@ -169,6 +172,7 @@ __all__ = [
     "Deletion",
     "Described",
     "DescribedConsumerGroup",
+    "DescribedConsumerMember",
     "DescribedLog",
     "DescribedMember",
     "DescribedTopic",

@@ -2,7 +2,9 @@
 
 Waits, parked, until the offsets it read are committed. A partition without an offset has -1, and so
 has every partition of a group that does not exist. From version 8 on it asks for several groups at
-once, from version 10 on topics are named by id. With `require_stable` a partition whose offset an
+once, from version 10 on topics are named by id. A group, topic or partition that is named twice is
+answered once, at the place of its first occurrence: the answer is never larger than what is asked
+for and stored. With `require_stable` a partition whose offset an
 open transaction may still change gets UNSTABLE_OFFSET_COMMIT.
 Source: KIP-447, KIP-709, KIP-848, KIP-516.
 
@@ -49,8 +51,10 @@ GROUPS_SINCE: Final = 8
 IDS_SINCE: Final = 10
 STEP: Final = 50  # topics in one step
 MANY: Final = 200  # partitions in one step
+PARTITIONS: Final = 1000  # numbers of partitions in one step
 NO_OFFSET: Final = -1
 Told = list[FetchedTopic] | KafkaError
+_TopicsByKey = dict[tuple[str, bytes], dict[int, None]]
 
 
 def say_error(
@@ -82,8 +86,54 @@ def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
         context.authorize(Operation.DESCRIBE, group=request.group_id)
     groups = _groups(request, context.version)
     steps = _fetch(groups, request, context)
-    count = len(groups) + sum(len(group.topics or ()) for group in groups)
-    return _through(steps) if count > MANY else whole(steps)
+    return _through(steps) if _is_large(groups) else whole(steps)
+
+
+def _is_large(groups: Sequence[OffsetFetchRequestGroup]) -> bool:
+    """Return whether a request names more than MANY groups, topics and partitions."""
+    count = len(groups)
+    for group in groups:
+        count += len(group.topics or ())
+        if count > MANY:
+            return True
+        for topic in group.topics or ():
+            count += len(topic.partition_indexes)
+    return count > MANY
+
+
+def _distinct(groups: Sequence[OffsetFetchRequestGroup]) -> Steps[list[OffsetFetchRequestGroup]]:
+    """Return the groups without repetitions; all that is asked of a group is asked for at once."""
+    topics: dict[str, _TopicsByKey | None] = {}
+    first: dict[str, OffsetFetchRequestGroup] = {}
+    for group in groups:
+        first.setdefault(group.group_id, group)
+        if group.topics is None or topics.setdefault(group.group_id, {}) is None:
+            topics[group.group_id] = None
+            yield
+            continue
+        named = topics[group.group_id] or {}
+        topics[group.group_id] = named
+        for topic in group.topics:
+            numbers = named.setdefault((topic.name, topic.topic_id), {})
+            for some in in_slices(topic.partition_indexes, PARTITIONS):
+                numbers.update(dict.fromkeys(some))
+                yield
+        yield
+    return [
+        OffsetFetchRequestGroup(
+            group_id, first[group_id].member_id, first[group_id].member_epoch, _topics(named)
+        )
+        for group_id, named in topics.items()
+    ]
+
+
+def _topics(named: "_TopicsByKey | None") -> list[OffsetFetchRequestTopics] | None:
+    if named is None:
+        return None
+    return [
+        OffsetFetchRequestTopics(name, topic_id, list(numbers))
+        for (name, topic_id), numbers in named.items()
+    ]
 
 
 def _groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
@@ -109,7 +159,7 @@ def _fetch(
     groups: Sequence[OffsetFetchRequestGroup], request: OffsetFetchRequest, context: Context
 ) -> Steps[Any]:
     plans: list[_Plan] = []
-    for group in groups:
+    for group in (yield from _distinct(groups)):
         plan = _Plan(group)
         yield from plan.look(context)
         plans.append(plan)

@@ -1,9 +1,9 @@
 """DescribeConfigs (key 32): describe settings of topics, brokers and groups, with their sources.
 
 Never waits. Many resources are described in steps, from the metadata of the moment it began. A
-resource that is named twice is described once. The resource "" of type BROKER holds the dynamic
-settings of all brokers; BROKER_LOGGER holds the log levels of this process. Secrets are never
-told. An unknown type of resource makes the whole request invalid.
+resource that is named twice is described once, with all settings that were asked for. The resource
+"" of type BROKER holds the dynamic settings of all brokers; BROKER_LOGGER holds the log levels of
+this process. Secrets are never told. An unknown type of resource makes the whole request invalid.
 Source: KIP-133, KIP-226 (synonyms), KIP-412, KIP-569 (types and documentation).
 
 Needs DESCRIBE_CONFIGS on each topic or group; on the cluster for all other types.
@@ -67,14 +67,20 @@ def describe_configs(
 def _distinct(
     resources: list[DescribeConfigsResource],
 ) -> Steps[dict[object, DescribeConfigsResource]]:
-    """Return the resources without repetitions."""
-    found: dict[object, DescribeConfigsResource] = {}
+    """Return the resources without repetitions, each with the settings of all of them."""
+    named: dict[tuple[int, str], dict[str, None] | None] = {}  # None: all settings
     for some in in_slices(resources, SLICE):
         for one in some:
-            keys = tuple(one.configuration_keys or ())
-            found[one.resource_type, one.resource_name, keys] = one
+            key = one.resource_type, one.resource_name
+            if not one.configuration_keys:
+                named[key] = None
+            elif (settings := named.setdefault(key, {})) is not None:
+                settings.update(dict.fromkeys(one.configuration_keys))
         yield
-    return found
+    return {
+        key: DescribeConfigsResource(*key, None if settings is None else list(settings))
+        for key, settings in named.items()
+    }
 
 
 def _describe_many(

@@ -1,6 +1,7 @@
 """DescribeProducers (key 61): list the producers that the log of a partition knows.
 
-Never waits. Any replica answers, not only the leader. A producer is listed from its first batch
+Never waits. Any replica answers, not only the leader. A partition that is named twice is described
+once. A producer is listed from its first batch
 with an id until it has been silent for `producer.id.expiration.ms`. Its state is read when it is
 written to the response. Source: KIP-664.
 
@@ -18,6 +19,7 @@ from trio_kafka.plugin import (
     active_producers,
     api,
     check_topic_name,
+    in_slices,
     lazily,
 )
 from trio_kafka.protocol.messages.k61_describe_producers import (
@@ -29,19 +31,26 @@ from trio_kafka.protocol.messages.k61_describe_producers import (
 )
 
 NO_TRANSACTION: Final = -1
+STEP: Final = 1000  # partitions in one step
 
 
 @api(DescribeProducersRequest)
 def describe_producers(
     request: DescribeProducersRequest, context: Context
 ) -> Steps[DescribeProducersResponse]:
-    response = DescribeProducersResponse()
+    named: dict[str, dict[int, None]] = {}
     for topic in request.topics:
+        for some in in_slices(topic.partition_indexes, STEP):
+            named.setdefault(topic.name, {}).update(dict.fromkeys(some))
+            yield
+        named.setdefault(topic.name, {})
         yield
-        row = TopicResponse(topic.name)
+    response = DescribeProducersResponse()
+    for name, numbers in named.items():
+        row = TopicResponse(name)
         response.topics.append(row)
-        for number in topic.partition_indexes:
-            row.partitions.append(_partition(topic.name, number, context))
+        for number in numbers:
+            row.partitions.append(_partition(name, number, context))
             yield
     return response
 

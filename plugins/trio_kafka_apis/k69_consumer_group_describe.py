@@ -15,11 +15,13 @@ from trio_kafka.plugin import (
     ALLOW_ALL,
     Context,
     DescribedConsumerGroup,
+    DescribedConsumerMember,
     DescribedTopic,
     ErrorCode,
     KafkaError,
     Operation,
     api,
+    lazily,
     rows_of,
 )
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
@@ -81,24 +83,25 @@ def _group(told: DescribedConsumerGroup) -> DescribedGroup:
         group_epoch=told.epoch,
         assignment_epoch=told.assignment_epoch,
         assignor_name=told.assignor,
-        members=[
-            Member(
-                member_id=one.member_id,
-                instance_id=one.instance_id,
-                rack_id=one.rack_id,
-                member_epoch=one.epoch,
-                client_id=one.client_id,
-                client_host=one.client_host,
-                subscribed_topic_names=list(one.topics),
-                subscribed_topic_regex=one.regex,
-                assignment=_assignment(one.assigned),
-                target_assignment=_assignment(one.target),
-                member_type=CLASSIC if one.classic else CONSUMER,
-            )
-            for one in told.members
-        ],
+        members=lazily(told.members, _member),
+    )
+
+
+def _member(one: DescribedConsumerMember) -> Member:
+    return Member(
+        member_id=one.member_id,
+        instance_id=one.instance_id,
+        rack_id=one.rack_id,
+        member_epoch=one.epoch,
+        client_id=one.client_id,
+        client_host=one.client_host,
+        subscribed_topic_names=list(one.topics),
+        subscribed_topic_regex=one.regex,
+        assignment=_assignment(one.assigned),
+        target_assignment=_assignment(one.target),
+        member_type=CLASSIC if one.classic else CONSUMER,
     )
 
 
 def _assignment(topics: Sequence[DescribedTopic]) -> DescribedAssignment:
-    return DescribedAssignment([DescribedTopicPartitions(*topic) for topic in topics])
+    return DescribedAssignment(rows_of(topics, lambda topic: DescribedTopicPartitions(*topic)))

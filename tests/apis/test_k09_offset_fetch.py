@@ -174,3 +174,58 @@ async def test_many_partitions_are_committed_and_told(
     codes = [one.error_code for one in answer.topics[0].partitions]
     assert codes == [0] * count + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert [offset for offset, *_ in told(found).values()] == list(range(count))
+
+
+async def test_a_group_that_is_named_again_is_answered_once_with_all_that_was_asked(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        for name in ("t", "u"):
+            await served.create_topic(name, 3)
+        await served.serve_groups("g", "h")
+        await commit(served, "g", "t", 0, 7)
+        await commit(served, "g", "u", 1, 8)
+        asked = [
+            OffsetFetchRequestGroup(
+                "g", topics=[OffsetFetchRequestTopics("t", partition_indexes=[0, 2, 0])]
+            ),
+            OffsetFetchRequestGroup("h", topics=None),
+            OffsetFetchRequestGroup(
+                "g", topics=[OffsetFetchRequestTopics("u", partition_indexes=[1])]
+            ),
+            OffsetFetchRequestGroup(
+                "g", topics=[OffsetFetchRequestTopics("t", partition_indexes=[2, 1])]
+            ),
+            OffsetFetchRequestGroup(
+                "h", topics=[OffsetFetchRequestTopics("u", partition_indexes=[1])]
+            ),
+        ]
+        answer = await served.ask(OffsetFetchRequest(groups=asked * 100), 9)
+
+    assert [
+        (
+            group.group_id,
+            [
+                (
+                    topic.name,
+                    [(one.partition_index, one.committed_offset) for one in topic.partitions],
+                )
+                for topic in group.topics
+            ],
+        )
+        for group in answer.groups
+    ] == [("g", [("t", [(0, 7), (2, -1), (1, -1)]), ("u", [(1, 8)])]), ("h", [])]
+
+
+async def test_a_partition_that_is_named_again_is_answered_once(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t", 2)
+        await served.serve_groups("g")
+        await commit(served, "g", "t", 1, 7)
+        answer = await served.ask(asking(7, *[1] * 5000, 0), 7)
+
+    (topic,) = answer.topics
+    assert [(one.partition_index, one.committed_offset) for one in topic.partitions] == [
+        (1, 7),
+        (0, -1),
+    ]

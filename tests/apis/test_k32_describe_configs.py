@@ -285,7 +285,23 @@ async def test_a_resource_that_is_named_again_is_described_once(
         keys = DescribeConfigsResource(TOPIC, "t", ["retention.ms"])
         results = (await served.ask(DescribeConfigsRequest([*twice, keys, keys]), 4)).results
 
-    assert [len(one.configs) > 1 for one in results] == [True, False]
+    (result,) = results
+    assert len(result.configs) > 1
+
+
+async def test_a_resource_that_is_named_again_has_the_settings_of_all_its_places(
+    autojump_clock: MockClock,
+) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        resources = [
+            DescribeConfigsResource(TOPIC, "t", [name, f"unknown-{number}"])
+            for number, name in enumerate(["retention.ms", "cleanup.policy", "retention.ms"])
+        ]
+        results = (await served.ask(DescribeConfigsRequest(resources), 4)).results
+
+    (result,) = results
+    assert {one.name for one in result.configs} == {"retention.ms", "cleanup.policy"}
 
 
 async def test_each_resource_is_answered_for_itself_in_the_order_of_the_request(

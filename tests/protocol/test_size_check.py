@@ -1,7 +1,12 @@
 """What is too large for one go is known before it is written."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
+from tests.attacks.test_large_requests import apis
+from trio_kafka.protocol.fields import FIXED, Field
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponse,
     MetadataResponsePartition,
@@ -14,7 +19,7 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
-from trio_kafka.protocol.schema import array, data, int32, string
+from trio_kafka.protocol.schema import array, data, fields_of, int32, string
 from trio_kafka.protocol.size_check import MANY, size_check
 
 
@@ -58,3 +63,33 @@ def offsets(size: int) -> OffsetFetchResponse:
 )
 def test_items_of_arrays_are_counted_as_deep_as_messages_grow(message: object, large: bool) -> None:
     assert size_check(type(message))(message) is large
+
+
+def fillings(cls: type[Any], items: Any) -> Iterator[Any]:
+    """Messages of which one array, at any depth, is `items`; arrays above it have one item."""
+    for field in fields_of(cls):
+        if field.kind != "array" or field.of is None or field.of.kind in FIXED:
+            continue
+        yield filled(cls, field, items)
+        if field.of.struct is not None:
+            for part in fillings(field.of.struct, items):
+                yield filled(cls, field, [part])
+
+
+def filled(cls: type[Any], field: Field, items: Any) -> Any:
+    message = cls()
+    setattr(message, field.name, items)
+    return message
+
+
+@pytest.mark.parametrize("response", [api.response for api in apis()])
+def test_many_items_in_any_array_of_a_response_make_it_large(response: type[Any]) -> None:
+    is_large = size_check(response)
+
+    assert not is_large(response())
+    for message in fillings(response, [response()] * (MANY + 1)):
+        assert is_large(message), message
+    for message in fillings(response, (response(),)):  # made while it is written
+        assert is_large(message), message
+    for message in fillings(response, [response()] * 0):
+        assert not is_large(message), message

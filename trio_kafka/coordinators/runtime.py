@@ -8,7 +8,7 @@ failed load, too. One task loads, another performs steps. Not specific to groups
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
@@ -92,7 +92,7 @@ M = TypeVar("M", bound=ShardMachine)
 @frozen(kw_only=True)
 class CoordinatorDependencies:
     """Parts that shards are built with. buffer: bytes of one read while loading. codec: of written
-    batches. batching: when a batch is written. random_bytes: source of ids.
+    batches. batching: when a batch is written. random_bytes: source of ids. run_in_thread: World's.
     """
 
     broker: NodeId
@@ -100,6 +100,7 @@ class CoordinatorDependencies:
     timers: Timers
     clock: Clock
     random_bytes: Callable[[int], bytes]
+    run_in_thread: Callable[..., Awaitable[Any]]
     buffer: int
     codec: Codec = Codec.NONE
     batching: Batching = field(factory=Batching)

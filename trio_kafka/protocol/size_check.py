@@ -1,11 +1,10 @@
 """Size check that tells if a message is too large to be encoded at once.
 
-Counts array items of structs and strings two levels deep, and three levels deep where the items
-carry error codes, because those messages grow. A lazy array (not a list) counts as large: its items
-are created while it is written.
+Counts the items of all arrays of structs and strings, at any depth. A lazy array (not a list)
+counts as large: its items are created while it is written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from trio_kafka.protocol.fields import FIXED
@@ -19,52 +18,33 @@ def size_check(cls: type[Any]) -> Callable[[Any], bool]:
 
     The function is generated, because it runs on every response: 0.1 µs for a small one.
     """
-    lines = ["def is_large(message):", " n = 0"]
-    for name, inner in _arrays(cls):
-        lines += [
-            f" items = message.{name}",
-            " if items:",
-            "  n += len(items)",
-            f"  if n > {MANY} or type(items) is not list:",
-            "   return True",
-        ]
-        for one, innermost in inner:
-            lines.append(f"  for item in items: n += len(item.{one} or ())")
-            if innermost:
-                counts = " + ".join(f"len(each.{name} or ())" for name in innermost)
-                lines += [
-                    f"  for item in items if n <= {MANY} else ():",
-                    f"   if type(item.{one}) is list:",
-                    f"    for each in item.{one}: n += {counts}",
-                ]
-    lines.append(f" return n > {MANY}")
+    lines = ["def is_large(message):", " n = 0", *_counting(cls, "message", 1), " return False"]
     names: dict[str, Any] = {}
     exec("\n".join(lines), names)  # noqa: S102 - generated from declared tables only
     is_large: Callable[[Any], bool] = names["is_large"]
     return is_large
 
 
-def _arrays(cls: type[Any]) -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """Return a struct's arrays of structs and strings, two levels down."""
-    return [
-        (name, [(inner, _arrays_with_errors(one)) for inner, one in _own_arrays(part)])
-        for name, part in _own_arrays(cls)
-    ]
-
-
-def _arrays_with_errors(cls: type[Any] | None) -> list[str]:
-    """Return a struct's arrays whose items carry an error code."""
-    return [
-        name
-        for name, part in _own_arrays(cls)
-        if part and any(field.name == "error_code" for field in fields_of(part))
-    ]
-
-
-def _own_arrays(cls: type[Any] | None) -> list[tuple[str, type[Any] | None]]:
-    """Return a struct's own arrays of structs and strings, each with its struct class."""
-    return [
-        (field.name, field.of.struct)
-        for field in (() if cls is None else fields_of(cls))
-        if field.kind == "array" and field.of is not None and field.of.kind not in FIXED
-    ]
+def _counting(cls: type[Any], owner: str, depth: int) -> Iterator[str]:
+    """Yield the lines that count the arrays of one struct, and of the structs in it."""
+    indent = " " * depth
+    for field in fields_of(cls):
+        if field.kind == "struct" and field.struct is not None:
+            inner = f"part{depth}"
+            lines = list(_counting(field.struct, inner, depth + 1))
+            if lines:
+                yield f"{indent}{inner} = {owner}.{field.name}"
+                yield f"{indent}if {inner} is not None:"
+                yield from lines
+        elif field.kind == "array" and field.of is not None and field.of.kind not in FIXED:
+            items, item = f"items{depth}", f"item{depth}"
+            yield f"{indent}{items} = {owner}.{field.name}"
+            yield f"{indent}if {items}:"
+            yield f"{indent} n += len({items})"
+            yield f"{indent} if n > {MANY} or type({items}) is not list:"
+            yield f"{indent}  return True"
+            if field.of.struct is not None:
+                lines = list(_counting(field.of.struct, item, depth + 2))
+                if lines:
+                    yield f"{indent} for {item} in {items}:"
+                    yield from lines

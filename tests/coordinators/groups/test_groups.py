@@ -2,9 +2,11 @@
 
 import gc
 import weakref
+from functools import partial
 
 import pytest
 
+from tests.coordinators.groups.consumer.kit import WaitingSearches
 from tests.coordinators.groups.test_commits import simple
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, TimerKey
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups
@@ -139,7 +141,8 @@ def test_as_many_groups_as_can_be_shown_have_nodes() -> None:
 
 
 def test_a_machine_that_is_closed_waits_for_no_collector() -> None:
-    groups = Groups([ClassicGroups, ConsumerGroups], simple=simple)
+    consumer_groups = partial(ConsumerGroups, searches=WaitingSearches())
+    groups = Groups([ClassicGroups, consumer_groups], simple=simple)
     groups.known("g")
     known = weakref.ref(groups), weakref.ref(groups.submachines[-1])
     gc.collect()

@@ -8,7 +8,7 @@ from attrs import Factory, define
 from trio.testing import MockClock
 
 from tests.apis.kit import broker
-from tests.coordinators.groups.consumer.kit import Scene, refusal
+from tests.coordinators.groups.consumer.kit import Scene, WaitingSearches, refusal
 from trio_kafka.coordinators.groups.classic.values import (
     Beating,
     GroupProtocol,
@@ -165,7 +165,7 @@ def service(level: int, *protocols: str) -> ConsumerService:
     image = MetadataImage(features={"group.version": level})
     settings = GroupSettings(protocols=protocols, consumer_assignors=("range",))
     coordinator: Any = Coordinator(Scene({"a": 1}), Runtime(image), settings)
-    made = ConsumerService(coordinator, lambda size: b"\xff" * size)
+    made = ConsumerService(coordinator, lambda size: b"\xff" * size, WaitingSearches())
     made.follow(image)
     return made
 

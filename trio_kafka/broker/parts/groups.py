@@ -27,6 +27,7 @@ def make_groups(
         timers=context.timers,
         clock=context.world.clock,
         random_bytes=context.world.random_bytes,
+        run_in_thread=context.world.run_in_thread,
         buffer=context.config.offsets_load_buffer_size,
         codec=Codec(context.config.offsets_topic_compression_codec),
         batching=Batching(context.config.group_coordinator_append_linger_ms, context.deferred),

@@ -20,6 +20,7 @@ from trio_kafka.coordinators.groups.administration import (
     list_groups,
 )
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
+from trio_kafka.coordinators.groups.consumer.regex_search import Search
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.java_compat import partition_of
 from trio_kafka.coordinators.groups.services import ClassicService, ConsumerService, OffsetsService
@@ -29,6 +30,7 @@ from trio_kafka.coordinators.groups.settings import (
     own_group_settings,
 )
 from trio_kafka.coordinators.groups.submitter import Submitter
+from trio_kafka.coordinators.groups.topic_searches import TopicSearches
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.coordinators.runtime import CoordinatorDependencies, ShardRuntime
 from trio_kafka.coordinators.shard import Shard
@@ -46,7 +48,8 @@ class GroupCoordinator:
     """Coordinates the groups whose partitions are led here.
 
     runtime: the shards. submitter: of their events. classic, consumer: requests of members, by
-    protocol. offsets: requests for offsets. own_settings: of groups with settings of their own.
+    protocol. offsets: requests for offsets. searches: of topics, by regular expression.
+    own_settings: of groups with settings of their own.
     """
 
     def __init__(
@@ -68,7 +71,16 @@ class GroupCoordinator:
         )
         self.classic = ClassicService(self.submitter)
         self.offsets = OffsetsService(self.submitter)
-        self.consumer = ConsumerService(self.submitter, dependencies.random_bytes)
+        self.searches = TopicSearches(
+            dependencies.run_in_thread,
+            dependencies.clock.elapsed,
+            node,
+            self._search_ended,
+        )
+        self.consumer = ConsumerService(self.submitter, dependencies.random_bytes, self.searches)
+
+    def _search_ended(self, search: Search) -> None:
+        self.consumer.search_ended(search)
 
     def _groups(self) -> Groups:
         return Groups(
@@ -186,7 +198,9 @@ class GroupCoordinator:
         self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> NoReturn:
         """Load and serve, until cancelled."""
-        await self.runtime.run(task_status=task_status)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.searches.run, name="topic searches")
+            await self.runtime.run(task_status=task_status)
 
     def stop(self) -> None:
         """Stop serving. Pending requests are answered with NOT_COORDINATOR."""

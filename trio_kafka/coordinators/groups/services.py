@@ -20,6 +20,7 @@ from trio_kafka.coordinators.groups.classic import requests
 from trio_kafka.coordinators.groups.classic import values as classic
 from trio_kafka.coordinators.groups.consumer import values as consumer
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
+from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
 from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -145,8 +146,13 @@ class ConsumerService:
     `group.version` and `group.coordinator.rebalance.protocols`.
     """
 
-    def __init__(self, groups: Submitter, random_bytes: Callable[[int], bytes]) -> None:
-        """random_bytes: source of ids for members that have none."""
+    def __init__(
+        self, groups: Submitter, random_bytes: Callable[[int], bytes], searches: Searches
+    ) -> None:
+        """random_bytes: source of ids for members that have none. searches: run the searches for
+        regular expressions.
+        """
+        self._searches = searches
         self.assignors = Assignors(groups.settings.consumer_assignors)
         self._groups = groups
         self._random_bytes = random_bytes
@@ -154,7 +160,9 @@ class ConsumerService:
 
     def submachine(self, groups: Groups) -> "ConsumerGroups":
         """Return the submachine of a new shard."""
-        made: ConsumerGroups = _machine("submachine").ConsumerGroups(groups, self.assignors)
+        made: ConsumerGroups = _machine("submachine").ConsumerGroups(
+            groups, self._searches, self.assignors
+        )
         return made
 
     def follow(self, image: MetadataImage) -> None:
@@ -177,6 +185,10 @@ class ConsumerService:
             asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
         event = partial(_machine("heartbeat").heartbeat, asked)
         return self._groups.submit("ConsumerGroupHeartbeat", asked.group_id, event, make)
+
+    def search_ended(self, search: Search) -> None:
+        """Pass a search for regular expressions that has ended to the shard of its group."""
+        self._groups.apply(search.group_id, partial(_machine("topic_regexes").ended, search))
 
     def describe(
         self,

@@ -5,12 +5,13 @@ Many events of one request are submitted in steps.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from math import inf
 from types import GeneratorType
 from typing import Any, Final, TypeVar
 
-from trio_kafka.coordinators.groups.groups import Event, Groups
+from trio_kafka.coordinators.groups.groups import Change, Event, Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply, joint_reply, value_or_raise
 from trio_kafka.coordinators.shard import Shard
@@ -69,6 +70,11 @@ class Submitter:
         if answer is not NOT_YET:
             return value_or_raise(make, answer)
         return self._joint(wait, [reply], lambda answers: value_or_raise(make, answers[0]))
+
+    def apply(self, group_id: str, change: Change) -> None:
+        """Submit an event that has no answer; ignored if the group is led elsewhere by now."""
+        with suppress(KafkaError):
+            self._shard_of(group_id).apply(change)
 
     def submit_told(self, wait: str, group_id: str, event: Event, make: Callable[[Any], T]) -> Any:
         """Submit an event; errors are passed to `make` like any answer."""

@@ -1,20 +1,24 @@
 """A machine with consumer groups, topics for it, and what members say."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pytest
+from attrs import field
 
 from tests.metadata.kit import replay_all
+from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.classic.submachine import ClassicGroups, simple_group
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.heartbeat import heartbeat
+from trio_kafka.coordinators.groups.consumer.regex_search import Search, matching
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
+from trio_kafka.coordinators.groups.consumer.topic_regexes import ended
 from trio_kafka.coordinators.groups.consumer.values import (
     Heartbeat,
     HeartbeatAnswer,
@@ -32,6 +36,7 @@ from trio_kafka.protocol.stored.metadata.topics import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from trio_kafka.scheduling.chunked_work import whole
 from trio_kafka.testing.machines import MachineDriver
 
 GROUP = "g"
@@ -56,6 +61,41 @@ def refusal(code: ErrorCode, message: str | None = None) -> Iterator[None]:
         assert caught.value.message == message
 
 
+@define(eq=False)
+class WaitingSearches:
+    """Searches for regular expressions that wait until a test runs them.
+
+    too_slow: expressions that are rejected. full: no further search is taken.
+    """
+
+    waiting: list[Search] = field(factory=list)
+    too_slow: dict[str, KafkaError] = field(factory=dict)
+    full: bool = False
+
+    def submit(self, search: Search) -> bool:
+        if not self.full:
+            self.waiting.append(search)
+        return not self.full
+
+    def rejection_of(self, regex: str) -> KafkaError | None:
+        return self.too_slow.get(regex)
+
+    def run_next(self) -> Search:
+        """Run the search that waits longest, without its event."""
+        search = self.waiting.pop(0)
+        may_describe = search.may_describe or bool
+        for regex in search.regexes:
+            names: Iterable[str] = ()
+            try:
+                if (error := self.rejection_of(regex)) is not None:
+                    raise error
+                names = whole(matching(regex, search.topics, None)).names
+            except KafkaError as error:
+                search.rejected[regex] = error
+            search.matches[regex] = frozenset(filter(may_describe, names))
+        return search
+
+
 class Scene:
     """One shard, its metadata, and members by name; `owned` is what each thinks that it owns.
 
@@ -69,6 +109,7 @@ class Scene:
             settings.setdefault("consumer_assignment_interval_ms", 0)
         self.settings = GroupSettings(**settings)
         self.assignors = Assignors(self.settings.consumer_assignors)
+        self.searches = WaitingSearches()
         self.image = MetadataImage()
         self.lives: dict[str, int] = {}
         self.epochs: dict[str, int] = {}
@@ -78,7 +119,7 @@ class Scene:
 
     def _machine(self) -> Groups:
         return Groups(
-            [ClassicGroups, lambda groups: ConsumerGroups(groups, self.assignors)],
+            [ClassicGroups, lambda groups: ConsumerGroups(groups, self.searches, self.assignors)],
             simple=simple_group,
             settings=self.settings,
             image=self.image,
@@ -152,8 +193,14 @@ class Scene:
         return self.beat(member, owned=self.owns(member))
 
     def wait(self, ms: int) -> None:
-        """Time goes by, and nobody says anything."""
+        """Let time pass; searches for regular expressions that started are run."""
         self.driver.advance(ms)
+        while self.searches.waiting:
+            self.end_search()
+
+    def end_search(self) -> None:
+        """Run the search that waits longest."""
+        self.driver.apply(partial(ended, self.searches.run_next()))
 
     def owns(self, member: str) -> list[OwnedTopic]:
         return [

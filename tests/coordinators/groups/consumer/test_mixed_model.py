@@ -221,8 +221,8 @@ class Story:
     def _live(self, ms: int) -> None:
         for _ in range(ms // 2_000):
             self._all_act()
-            self.scene.driver.advance(2_000)
-        self.scene.driver.advance(ms % 2_000)
+            self.scene.wait(2_000)
+        self.scene.wait(ms % 2_000)
 
     def check(self) -> None:
         """No partition has two owners, as far as the group knows."""

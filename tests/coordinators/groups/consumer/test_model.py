@@ -94,12 +94,12 @@ class Story:
     def _wait(self, ms: int) -> None:
         """Who is alive keeps its session; members that do not give back are fenced."""
         for _ in range(ms // 4_000):
-            self.scene.driver.advance(4_000)
+            self.scene.wait(4_000)
             for consumer in self.consumers:
                 if consumer.epoch:
                     consumer.beat()
                     self.check()
-        self.scene.driver.advance(ms % 4_000)
+        self.scene.wait(ms % 4_000)
 
     @property
     def group(self) -> ConsumerGroup | None:
@@ -136,7 +136,7 @@ class Story:
                     consumer.give_back()
                     consumer.beat()
                     self.check()
-            self.scene.driver.advance(4_000)
+            self.scene.wait(4_000)
 
     def check_end(self) -> None:
         """All that somebody wants is read, by one who wants it; nobody waits for anything."""
@@ -202,11 +202,11 @@ def test_nothing_is_read_twice_and_in_the_end_all_is_read(
     for event in events:
         story.happen(event)
     # Who died is forgotten, static members that left have not come back in time.
-    story.scene.driver.advance(1)
+    story.scene.wait(1)
     for _ in range(12):
         for consumer in story.consumers:
             consumer.beat()
-        story.scene.driver.advance(4_000)
+        story.scene.wait(4_000)
     story.settle()
 
     story.check_end()

@@ -1,40 +1,39 @@
-"""Regular expressions in RE2's syntax, searched for slice by slice."""
+"""Matches of an expression with topic names, with what is known from an earlier search."""
 
-import pytest
+from typing import Any
 
-from trio_kafka.coordinators.groups.consumer.regex_search import Search, compiled
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.coordinators.groups.consumer.regex_search import Matches, matching
+from trio_kafka.scheduling.chunked_work import whole
+
+
+def topics(*names: str) -> dict[str, Any]:
+    return dict.fromkeys(names, object())
 
 
 def test_an_expression_matches_whole_names() -> None:
-    pattern = compiled("a.*|b")
+    matches = whole(matching("a.*|b", topics("a", "ab", "b", "ba", "bb"), None))
 
-    assert [name for name in ("a", "ab", "b", "ba", "bb") if pattern.fullmatch(name)] == [
-        "a",
-        "ab",
-        "b",
-    ]
+    assert matches.names == {"a", "ab", "b"}
 
 
-def test_what_is_no_expression_of_re2_is_refused() -> None:
-    with pytest.raises(
-        KafkaError, match="SubscribedTopicRegex `\\(\\?=a\\)` is not a valid"
-    ) as error:
-        compiled("(?=a)")
-
-    assert error.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
+def test_each_name_is_a_step() -> None:
+    assert len(list(matching("a", topics("a", "b", "c"), None))) == 1 + 3
 
 
-@pytest.mark.parametrize(("expressions", "slices"), [(1, 3), (5, 11), (600, 1001)])
-def test_a_slice_is_so_many_topics_times_expressions(expressions: int, slices: int) -> None:
-    regexes = [f"t{number}" for number in range(expressions)]
-    names = [f"t{number}" for number in range(1000)]
-    found: dict[str, list[str]] = {regex: [] for regex in regexes}
-    search = Search("g", iter(names), 1, 0, {one: compiled(one) for one in regexes}, found)
+def test_names_of_an_earlier_search_are_not_matched_again() -> None:
+    before = topics("a1", "a2", "gone")
+    known = Matches(before, frozenset({"a2", "gone"}))  # not what the expression matches
 
-    count = 1
-    while search.go_on():
-        count += 1
+    matches = whole(matching("a.*", topics("a1", "a2", "a3", "b"), known))
 
-    assert count == slices
-    assert found == {regex: [regex] for regex in regexes}
+    assert matches.names == {"a2", "a3"}
+
+
+def test_topics_that_have_not_changed_are_not_searched_again() -> None:
+    names = topics("a")
+    known = whole(matching("a", names, None))
+
+    steps = matching("a", names, known)
+
+    assert list(steps) == []
+    assert whole(matching("a", names, known)) is known

@@ -5,7 +5,7 @@ import pytest
 from tests.coordinators.groups.consumer.classic import Member
 from tests.coordinators.groups.consumer.kit import GROUP, Scene, refusal
 from trio_kafka.coordinators.groups.consumer import topic_regexes
-from trio_kafka.coordinators.groups.consumer.topic_regexes import compiled
+from trio_kafka.coordinators.groups.consumer.regex_pattern import compiled, rejection
 from trio_kafka.coordinators.groups.consumer.transition import REGEX
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.stored.groups.consumer import ConsumerGroupRegularExpressionKey
@@ -186,21 +186,70 @@ def test_who_gives_its_expression_up_keeps_what_it_names() -> None:
     assert found(scene) == {}
 
 
-def test_a_look_is_in_slices_and_of_one_image() -> None:
+def test_a_search_sees_the_topics_of_one_image() -> None:
     scene = Scene({f"t{number:04}": 1 for number in range(1200)})
     scene.join("m1", regex="t.*")
-    ticks = 0
+    scene.driver.advance(0)
+    scene.create(tooLate=1, t0000=2)
 
-    while (REGEX, GROUP) in scene.due:
-        effects = scene.submachine.timer((REGEX, GROUP), scene.driver.now_ms)
-        ticks += 1
-        scene.driver._due.pop((REGEX, GROUP))
-        scene.driver.apply(lambda _groups, _now_ms, effects=effects: effects)
-        if ticks == 1:
-            scene.create(tooLate=1, t0000=2)
+    scene.end_search()
 
-    assert ticks == 4
     assert len(found(scene)["t.*"]) == 1200
+
+
+def test_a_search_that_a_reloaded_shard_has_forgotten_changes_nothing() -> None:
+    scene = Scene({"a": 1})
+    scene.join("m1", regex="a")
+    scene.driver.advance(0)
+    scene.state.searches.clear()
+
+    scene.end_search()
+
+    assert looks(scene) == 0
+
+
+def test_a_failed_search_is_repeated_with_the_next_heartbeat() -> None:
+    scene = Scene({"a": 1})
+    scene.join("m1", regex="a")
+    scene.driver.advance(0)
+    scene.searches.waiting[0].failed = True
+    scene.end_search()
+    assert found(scene) == {}
+
+    scene.beat("m1")
+    scene.wait(0)
+
+    assert found(scene) == {"a": ["a"]}
+
+
+def test_a_search_that_is_one_too_many_starts_with_a_later_heartbeat() -> None:
+    scene = Scene({"a": 1})
+    scene.searches.full = True
+    scene.join("m1", regex="a")
+    scene.wait(0)
+    assert found(scene) == {}
+    scene.searches.full = False
+
+    scene.beat("m1")
+    scene.wait(0)
+
+    assert found(scene) == {"a": ["a"]}
+
+
+def test_members_whose_expression_takes_too_long_are_told_so_and_match_nothing() -> None:
+    scene = Scene({"a": 1})
+    scene.searches.too_slow["a"] = rejection("a", "matching takes longer than 5 s")
+    with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
+        scene.join("m1", regex="a")
+    del scene.searches.too_slow["a"]
+    scene.join("m1", regex="a")
+    scene.driver.advance(0)
+    scene.searches.too_slow["a"] = rejection("a", "matching takes longer than 5 s")
+    scene.end_search()
+
+    assert found(scene) == {"a": []}
+    with refusal(ErrorCode.INVALID_REGULAR_EXPRESSION):
+        scene.beat("m1")
 
 
 def test_an_expression_that_nobody_wants_any_more_is_not_written_down() -> None:

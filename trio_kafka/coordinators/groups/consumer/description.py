@@ -16,17 +16,21 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.metadata.image import MetadataImage
 from trio_kafka.scheduling.chunked_work import Steps
 
-_A_STEP = 100  # members
+_A_STEP = 500  # members, and topics in their assignments
 
 
 def describe(groups: Groups, group_id: str, ticket: Ticket, now_ms: int) -> Steps[Effects]:
     """Describe a group; answer with DescribedGroup. Raises KafkaError(GROUP_ID_NOT_FOUND)."""
     state = ConsumerShardState.of(groups)
     group = state.existing(group_id)
-    members = []
-    for number, member in enumerate(group.by_id.values(), 1):
-        members.append(_member(group, member, state.image))
-        if number % _A_STEP == 0:
+    members: list[DescribedMember] = []
+    size = 0
+    for member in tuple(group.by_id.values()):
+        described_member = _member(group, member, state.image)
+        members.append(described_member)
+        size += 1 + len(described_member.assigned) + len(described_member.target)
+        if size >= _A_STEP:
+            size = 0
             yield
     described = DescribedGroup(
         group_id=group_id,

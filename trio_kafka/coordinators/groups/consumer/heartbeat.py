@@ -65,6 +65,8 @@ def heartbeat(
     check_room(transition, asked.member_id, asked.instance_id)
     before = _subscribed(transition, asked)
     after = before.heard(asked)
+    if after.regex:
+        topic_regexes.check(transition, after.regex)
     if after is not before or transition.effects.records or not _is_assigned(transition):
         return _change(transition, asked, before, after, ticket)
     group = transition.group

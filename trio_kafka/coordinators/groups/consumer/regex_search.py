@@ -1,54 +1,74 @@
-"""Search of all topic names for the regular expressions of a group, in RE2's syntax."""
+"""Search of all topic names for the regular expressions of a group.
 
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any, Final
+The shell (`topic_searches`) takes the steps of a search in a thread. What an expression matched is
+known by the topics that were searched, so later searches look only at new names.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
 
 from attrs import field
 
-from trio_kafka.attributes import define
-from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.attributes import define, frozen
+from trio_kafka.coordinators.groups.consumer.regex_pattern import compiled
+from trio_kafka.errors import KafkaError
+from trio_kafka.scheduling.chunked_work import Steps
 
-_SLICE: Final = 500  # topics times expressions in one slice: about 0.9 ms
+TopicsByName: TypeAlias = Mapping[str, Any]
 
 
-def compiled(regex: str) -> Any:
-    """Return the compiled expression. Raises KafkaError(INVALID_REGULAR_EXPRESSION)."""
-    import re2  # noqa: PLC0415 - 3 ms, only for regular expressions
+@frozen
+class Matches:
+    """Names that an expression matches, of the topics that were searched."""
 
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(regex, options)
-    except re2.error as error:
-        text = error.args[0] if error.args else error
-        reason = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
-        raise KafkaError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}.",
-        ) from error
+    topics: TopicsByName
+    names: frozenset[str]
 
 
 @define(eq=False)
 class Search:
     """A search through all topics of one image, for all expressions of a group.
 
-    may_describe: the topics that the member that caused it may describe; None stands for all.
+    topics, version: of the image. began_ms: wall time. may_describe: the topics that the member
+    that caused it may describe; None stands for all.
+    matches, rejected: names and errors by expression, filled by the shell. failed: by a bug.
     """
 
     group_id: str
-    names: Iterator[str]
+    topics: TopicsByName
     version: int
     began_ms: int
-    patterns: dict[str, Any]
-    found: dict[str, list[str]] = field(factory=dict)
+    regexes: tuple[str, ...]
     may_describe: Callable[[str], bool] | None = None
+    matches: dict[str, frozenset[str]] = field(factory=dict, init=False)
+    rejected: dict[str, KafkaError] = field(factory=dict, init=False)
+    failed: bool = field(default=False, init=False)
 
-    def go_on(self) -> bool:
-        """Search some more topics; return True if there are more."""
-        names = list(islice(self.names, max(_SLICE // (len(self.patterns) or 1), 1)))
-        may_describe = self.may_describe
-        for regex, pattern in self.patterns.items():
-            matched = filter(pattern.fullmatch, names)
-            self.found[regex] += matched if may_describe is None else filter(may_describe, matched)
-        return bool(names)
+
+class Searches(Protocol):
+    """Shell that runs searches."""
+
+    def submit(self, search: Search) -> bool:
+        """Start a search, whose end is an event of its group's shard. False: too many run."""
+
+    def rejection_of(self, regex: str) -> KafkaError | None:
+        """Return the error of an expression that took too long."""
+
+
+def matching(regex: str, topics: TopicsByName, known: Matches | None) -> Steps[Matches]:
+    """Match an expression with the topics, one name in a step.
+
+    known: matches of an earlier search, whose names are not matched again.
+    Raises KafkaError(INVALID_REGULAR_EXPRESSION).
+    """
+    if known is not None and known.topics is topics:
+        return known
+    fullmatch = compiled(regex).fullmatch
+    yield
+    names: set[str] = set()
+    searched, matched = ({}, frozenset[str]()) if known is None else (known.topics, known.names)
+    for name in topics:
+        if (name in matched) if name in searched else fullmatch(name):
+            names.add(name)
+        yield
+    return Matches(topics, frozenset(names))

@@ -8,7 +8,7 @@ from trio_kafka.attributes import define
 from trio_kafka.coordinators.effects import TimerKey
 from trio_kafka.coordinators.groups.consumer.assignors.registry import Assignors
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
-from trio_kafka.coordinators.groups.consumer.regex_search import Search
+from trio_kafka.coordinators.groups.consumer.regex_search import Search, Searches
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.settings import GroupSettings
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -22,11 +22,13 @@ class ConsumerShardState:
 
     hashes: of the topics that groups read, until a topic changes. new_topics_version: offset of the
     first image with the newest topic. searches: regular expression searches under way, by group.
+    run_searches: what runs them.
     joining, revoking: timers of members that were told to join again, and of members that must
     revoke partitions, with their epoch.
     """
 
     groups: Groups
+    run_searches: Searches
     assignors: Assignors = field(factory=Assignors)
     hashes: dict[str, int] = field(factory=dict)
     new_topics_version: int = 0

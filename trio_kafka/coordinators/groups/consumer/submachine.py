@@ -13,6 +13,7 @@ from trio_kafka.coordinators.groups.consumer.classic_adapter import ClassicMembe
 from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.leaving import fence
 from trio_kafka.coordinators.groups.consumer.member import MemberState
+from trio_kafka.coordinators.groups.consumer.regex_search import Searches
 from trio_kafka.coordinators.groups.consumer.replay import replays
 from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.transition import (
@@ -40,8 +41,11 @@ class ConsumerGroups:
 
     group_type: Final[GroupType] = "consumer"
 
-    def __init__(self, groups: Groups, assignors: Assignors | None = None) -> None:
-        self.state = ConsumerShardState(groups, assignors or Assignors())
+    def __init__(
+        self, groups: Groups, searches: Searches, assignors: Assignors | None = None
+    ) -> None:
+        """searches: run the searches for regular expressions."""
+        self.state = ConsumerShardState(groups, searches, assignors or Assignors())
         self.state.new_topics_version = groups.image.offset
         self.classic_adapter = ClassicMemberAdapter(self.state)
         self.replays = replays(self.state)
@@ -93,7 +97,7 @@ class ConsumerGroups:
             return Effects()  # deleted, converted or never written
         transition = Transition.begin(state, group, now_ms)
         if key[0] == REGEX:
-            return topic_regexes.go_on(transition)
+            return topic_regexes.start(transition)
         member_id = str(key[2])
         if key[0] == REBALANCE:
             member = group.by_id.get(member_id)

@@ -1,21 +1,26 @@
 """Subscriptions by regular expression, in RE2's syntax; they match whole topic names.
 
-Topics are searched in slices, between other events of the shard: when a member sends a new
-expression, when topics were created, and periodically. All expressions of a group are searched at
-once, so that it is assigned once. Source: TopicRegexResolver, maybeUpdateRegularExpressions.
+Topics are searched beside the shard (`topic_searches`): when a member sends a new expression, when
+topics were created, and periodically. The end of a search is an event. All expressions of a group
+are searched at once, so that it is assigned once. An expression that took too long is rejected: it
+matches nothing, and its members get the error with their next heartbeat.
+Source: TopicRegexResolver, maybeUpdateRegularExpressions.
 """
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.coordinators.effects import Effects
 from trio_kafka.coordinators.groups.consumer import records
+from trio_kafka.coordinators.groups.consumer.group import ConsumerGroup
 from trio_kafka.coordinators.groups.consumer.member import Member
-from trio_kafka.coordinators.groups.consumer.regex_search import Search, compiled
+from trio_kafka.coordinators.groups.consumer.regex_pattern import compiled, shown
+from trio_kafka.coordinators.groups.consumer.regex_search import Search
+from trio_kafka.coordinators.groups.consumer.shard_state import ConsumerShardState
 from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
-from trio_kafka.errors import KafkaError
+from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.scheduling.chunked_work import Steps
 
@@ -57,6 +62,13 @@ def update(
     return change
 
 
+def check(transition: Transition, regex: str) -> None:
+    """Raise KafkaError(INVALID_REGULAR_EXPRESSION) for an expression that took too long."""
+    error = transition.state.run_searches.rejection_of(regex)
+    if error is not None:
+        raise error
+
+
 def is_due(transition: Transition, regexes: Iterable[str], *, is_new: bool = False) -> bool:
     """Return whether topics must be searched for these expressions, one of which may be new."""
     subscriptions, now_ms = transition.group.subscriptions, transition.now_ms
@@ -86,44 +98,47 @@ def _search_if_due(
     if not regexes or not is_due(transition, regexes, is_new=is_new):
         return
     group_id, image = transition.group.group_id, transition.state.image
-    patterns: dict[str, Any] = {}
-    for regex in regexes:
-        try:
-            patterns[regex] = compiled(regex)
-        except KafkaError as error:  # accepted by the broker that wrote it
-            _logger.warning(
-                "regular expression rejected", group=group_id, regex=regex, reason=str(error)
-            )
     transition.state.searches[group_id] = Search(
-        group_id,
-        iter(image.topics),
-        image.offset,
-        transition.now_ms,
-        patterns,
-        {regex: [] for regex in regexes},
-        may_describe,
+        group_id, image.topics, image.offset, transition.now_ms, tuple(regexes), may_describe
     )
     transition.effects.set_timer((REGEX, group_id), 0)
 
 
-def go_on(transition: Transition) -> Effects | Steps[Effects]:
-    """Search the next slice of topics; after the last one, store the matches."""
-    group_id = transition.group.group_id
-    search = transition.state.searches.get(group_id)
-    if search is None:
-        return transition.effects
-    if search.go_on():
-        return transition.effects.set_timer((REGEX, group_id), 0)
-    del transition.state.searches[group_id]
-    return _take(transition, search)
+def start(transition: Transition) -> Effects:
+    """Start the search that is due, when the records of its event are written."""
+    state, group_id = transition.state, transition.group.group_id
+    search = state.searches.get(group_id)
+    if search is not None and not state.run_searches.submit(search):
+        del state.searches[group_id]
+        _logger.warning("search postponed: too many run", group=group_id)
+    return transition.effects
+
+
+def ended(search: Search, groups: Groups, now_ms: int) -> Effects | Steps[Effects]:
+    """Take the matches of a search, unless its shard was loaded again or its group is gone."""
+    state = ConsumerShardState.of(groups)
+    group = groups.by_id.get(search.group_id)
+    if state.searches.get(search.group_id) is not search:
+        return Effects()
+    del state.searches[search.group_id]
+    if not isinstance(group, ConsumerGroup) or search.failed:
+        return Effects()
+    return _take(Transition.begin(state, group, now_ms), search)
 
 
 def _take(transition: Transition, search: Search) -> Steps[Effects]:
     group = transition.group
     subscriptions = group.subscriptions
+    for regex, error in search.rejected.items():
+        _logger.warning(
+            "regular expression rejected",
+            group=group.group_id,
+            regex=shown(regex),
+            reason=str(error),
+        )
     found = {
-        regex: Resolved(frozenset(topics), search.version, search.began_ms)
-        for regex, topics in search.found.items()
+        regex: Resolved(names, search.version, search.began_ms)
+        for regex, names in search.matches.items()
         if regex in subscriptions.regexes  # a member still has it
     }
     changed = {
@@ -140,7 +155,11 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
     metadata_hash = yield from transition.metadata_hash(subscriptions.topics_if_resolved(changed))
     if changed or metadata_hash != group.metadata_hash:
         transition.refreshed(transition.bump(metadata_hash))
-    _logger.info("regular expressions resolved", group=group.group_id, regexes=sorted(found))
+    _logger.info(
+        "regular expressions resolved",
+        group=group.group_id,
+        regexes=[shown(regex) for regex in sorted(found)],
+    )
     return transition.effects
 
 

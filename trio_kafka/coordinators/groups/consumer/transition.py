@@ -21,7 +21,7 @@ SESSION: Final = "consumer-session"  # a member sends no heartbeat
 REBALANCE: Final = "consumer-rebalance"  # a member does not revoke
 JOIN: Final = "consumer-join"  # a classic member does not join again
 SYNC: Final = "consumer-sync"  # a classic member joins and does not sync
-REGEX: Final = "consumer-regex"  # next slice of a regular expression search
+REGEX: Final = "consumer-regex"  # a search for regular expressions may start
 _REFRESH_MS: Final = 2**31 - 1  # topics are refreshed when they change; this is the fallback
 _logger: Final = get_logger(__name__)
 
