@@ -107,7 +107,7 @@ class Subject:
         self.state = whole(decode(encode(self.state)))
 
     def forget(self, silent_since: int) -> None:
-        self.state.expire(silent_since)
+        whole(self.state.expire(silent_since))
 
 
 producers = st.integers(0, 2)

@@ -6,6 +6,7 @@ from tests.log.kit import produced
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.producer_state import ProducerState
 from trio_kafka.records.header import NO_SEQUENCE
+from trio_kafka.scheduling.chunked_work import whole
 
 LAST = (1 << 31) - 1
 
@@ -120,9 +121,9 @@ def test_producers_are_forgotten_by_time_but_not_within_a_transaction():
     note(state, 0, timestamp=100)
     state.note(produced(2, offset=1, timestamp=100, transactional=True))
 
-    state.expire(99)
+    whole(state.expire(99))
     assert len(state) == 2
-    state.expire(100)
+    whole(state.expire(100))
 
     assert [producer.producer_id for producer in state] == [2]
 

@@ -25,11 +25,22 @@ async def test_a_segment_is_begun_when_the_next_batch_would_not_fit(autojump_clo
 
 async def test_a_segment_is_begun_when_the_first_record_is_too_old(autojump_clock, world):
     log = new_log(world, segment_ms=1000, message_timestamp_before_max_ms=1 << 62)
-    append(log, batch(timestamp=log.now_ms() - 2000))
-    append(log, batch(timestamp=log.now_ms() - 1000))
-    append(log, batch(timestamp=log.now_ms() - 999))
+    now = log.now_ms()
+    append(log, batch(timestamp=now - 2000))
+    await trio.sleep(0.1)
+    append(log, batch(timestamp=now - 1000))
+    append(log, batch(timestamp=now - 999))
 
     assert [segment.base_offset for segment in log.segments] == [0, 2]
+
+
+async def test_segments_of_a_millisecond_are_not_begun_by_each_batch(autojump_clock, world):
+    log = new_log(world, segment_ms=1)
+    for _ in range(100):
+        append(log, batch(timestamp=log.now_ms()))
+        await trio.sleep(0.01)
+
+    assert 9 <= len(log.segments) <= 11
 
 
 async def test_a_segment_without_times_is_as_old_as_it_was_seen(autojump_clock, world):

@@ -181,8 +181,18 @@ async def test_jitter_lets_a_segment_roll_earlier(autojump_clock, world):
     config = LogConfig(segment_ms=1000)
     later = batch(timestamp=1000)
 
-    assert not segment.should_roll(config, 0, 0, later, headers(later))
-    assert segment.should_roll(config, 101, 0, later, headers(later))
+    assert not segment.should_roll(config, 0, 100, later, headers(later))
+    assert segment.should_roll(config, 101, 100, later, headers(later))
+
+
+@pytest.mark.parametrize(("now_ms", "rolls"), [(0, False), (99, False), (100, True), (-1, True)])
+async def test_a_segment_of_less_than_a_tenth_of_a_second_does_not_roll_by_age(
+    autojump_clock, world, now_ms, rolls
+):
+    segment = filled(world, count=1)
+    later = batch(timestamp=1 << 40)
+
+    assert segment.should_roll(LogConfig(segment_ms=1), 0, now_ms, later, headers(later)) is rolls
 
 
 async def test_a_segment_under_other_names_is_read_and_renamed(autojump_clock, world):

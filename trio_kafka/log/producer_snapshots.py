@@ -118,7 +118,8 @@ async def load_producers(
             await directory.unlink(name)
             continue
         if silent_since is not None:
-            producers.expire(silent_since)
+            for _ in producers.expire(silent_since):
+                await trio.lowlevel.checkpoint()
         break
     producers.loads_at = begin
     if begin >= end_offset:

@@ -14,10 +14,14 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.log.producer_rows import ENTRY, TOGETHER, ProducerRows
 from trio_kafka.records.header import NO_EPOCH, NO_SEQUENCE, BatchHeader
+from trio_kafka.scheduling.chunked_work import Steps, in_slices
 
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 _REMEMBERED: Final = 5
+_EXPIRED: Final = 1000  # producers in a step: 0.5 ms if all are forgotten
+NO_OFFSET: Final = -1
 
 
 class ProducedBatch(NamedTuple):
@@ -38,7 +42,8 @@ class ProducedBatch(NamedTuple):
 class Producer:
     """State of one producer id.
 
-    transaction_first_offset: start of its open transaction, if there is one.
+    transaction_first_offset: start of its open transaction, if there is one. row: see
+        `ProducerRows`.
     """
 
     producer_id: int
@@ -47,10 +52,31 @@ class Producer:
     timestamp: int = -1
     coordinator_epoch: int = -1
     transaction_first_offset: int | None = None
+    row: int = field(default=-1, init=False, eq=False, repr=False)
 
     @property
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    def pack_into(self, content: bytearray, position: int) -> None:
+        """Write its entry of a snapshot."""
+        first = self.transaction_first_offset
+        if self.batches:
+            _, last_sequence, last_offset, offset_delta, _ = self.batches[-1]
+        else:
+            last_sequence, last_offset, offset_delta = NO_SEQUENCE, NO_OFFSET, 0
+        ENTRY.pack_into(
+            content,
+            position,
+            self.producer_id,
+            self.epoch,
+            last_sequence,
+            last_offset,
+            offset_delta,
+            self.timestamp,
+            self.coordinator_epoch,
+            NO_OFFSET if first is None else first,
+        )
 
 
 @define(eq=False)
@@ -66,6 +92,8 @@ class ProducerState:
     _open: dict[int, int] = field(factory=dict, init=False)  # first offsets of open transactions
     # First offset and marker's offset of transactions that ended above the high watermark.
     _ended: list[tuple[int, int]] = field(factory=list, init=False)
+    _rows: ProducerRows | None = field(default=None, init=False)
+    _changed: dict[int, None] = field(factory=dict, init=False)  # ids whose rows are not current
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -144,6 +172,9 @@ class ProducerState:
     def _producer_of(self, header: BatchHeader) -> Producer:
         """Return the producer of an appended batch. Another epoch restarts its sequences."""
         producer_id = header.producer_id
+        if len(self._changed) >= TOGETHER:
+            self._pack()
+        self._changed[producer_id] = None
         producer = self._producers.get(producer_id)
         if producer is None:
             producer = self._producers[producer_id] = Producer(producer_id=producer_id)
@@ -170,19 +201,49 @@ class ProducerState:
 
     def restore(self, producer: Producer) -> None:
         """Add a producer from a snapshot."""
+        if len(self._changed) >= TOGETHER:
+            self._pack()
+        known = self._producers.get(producer.producer_id)
+        if known is not None:
+            self._forget(known)
+        self._changed[producer.producer_id] = None
         self._producers[producer.producer_id] = producer
         if producer.transaction_first_offset is not None:
             self._open[producer.producer_id] = producer.transaction_first_offset
 
-    def expire(self, before: int) -> None:
-        """Forget producers silent since `before`, except those with an open transaction."""
-        gone = [
-            producer.producer_id
-            for producer in self._producers.values()
-            if producer.timestamp <= before and producer.transaction_first_offset is None
-        ]
-        for producer_id in gone:
-            del self._producers[producer_id]
+    def expire(self, before: int) -> Steps[None]:
+        """Forget producers silent since `before`, except those with an open transaction.
+
+        Batches may be noted between two steps.
+        """
+        for some in in_slices(tuple(self._producers.values()), _EXPIRED):
+            for producer in some:
+                if producer.timestamp > before or producer.transaction_first_offset is not None:
+                    continue
+                if self._producers.get(producer.producer_id) is producer:
+                    self._forget(producer)
+            yield
+
+    def _forget(self, producer: Producer) -> None:
+        del self._producers[producer.producer_id]
+        self._changed.pop(producer.producer_id, None)
+        if self._rows is not None:
+            self._rows.remove(producer)
+
+    def rows(self) -> bytearray:
+        """Return the entries of a snapshot, one for each producer; valid until the next change.
+
+        Packs the few rows that are not current.
+        """
+        return self._pack().content
+
+    def _pack(self) -> ProducerRows:
+        if self._rows is None:
+            self._rows = ProducerRows()
+        for producer_id in self._changed:
+            self._rows.put(self._producers[producer_id])
+        self._changed.clear()
+        return self._rows
 
     def clear(self) -> None:
         """Forget all producers."""
@@ -190,3 +251,5 @@ class ProducerState:
         self._producers.clear()
         self._open.clear()
         self._ended.clear()
+        self._rows = None
+        self._changed.clear()

@@ -30,6 +30,7 @@ from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory
 
 LAST_RELATIVE: Final = (1 << 31) - 1
+YOUNGEST_MS: Final = 100  # a younger segment is not rolled for its age
 _RECENT: Final = 128
 _REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
@@ -178,7 +179,7 @@ class Segment(SegmentFile):
     ) -> bool:
         """Return whether a new segment must begin before these batches.
 
-        Reasons are size, age, full indexes and offsets out of reach.
+        Reasons are size, age (not below `YOUNGEST_MS`), full indexes and offsets out of reach.
         """
         last = headers[-1]
         file = self._file
@@ -197,12 +198,20 @@ class Segment(SegmentFile):
                 waited = largest - first
             else:
                 waited = now_ms - self.created_ms
-            if waited > config.segment_ms - jitter_ms:
+            if waited > config.segment_ms - jitter_ms and not self._is_young(now_ms):
                 return True
         if self._since_index <= config.index_interval_bytes:
             return False  # no entry is due: an append that needs one finds the index full
         limit = config.segment_index_bytes
         return self.offsets.is_full(limit) or self.times.is_full(limit)
+
+    def _is_young(self, now_ms: int) -> bool:
+        """Return whether no roll by age is due, whatever the clients' times say.
+
+        A client may set `segment.ms` to 1, or send times that are far apart: each of its batches
+        would make four files, one of them with a row for each producer.
+        """
+        return 0 <= now_ms - self.created_ms < YOUNGEST_MS
 
     def find(self, offset: int) -> FileWork[Spot | None]:
         """Find the first batch that ends with `offset` or later; None: there is none in this

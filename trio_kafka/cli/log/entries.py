@@ -20,7 +20,7 @@ from trio_kafka.log.index import offset as offset_index
 from trio_kafka.log.index import time as time_index
 from trio_kafka.log.index import transaction as transaction_index
 from trio_kafka.log.manager import meta_properties
-from trio_kafka.log.producer_snapshot_format import ENTRY as PRODUCER
+from trio_kafka.log.producer_rows import ENTRY as PRODUCER
 from trio_kafka.log.producer_snapshot_format import HEAD as PRODUCERS_HEAD
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.quorum_state import read_quorum_state

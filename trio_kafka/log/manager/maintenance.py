@@ -99,6 +99,5 @@ async def forget_producers(logs: LogManager, silent_ms: int) -> None:
     """
     await trio.lowlevel.checkpoint()
     for log in logs.logs:
-        if len(log.producers):
-            log.producers.expire(logs.now_ms() - silent_ms)
+        for _ in log.producers.expire(logs.now_ms() - silent_ms):
             await trio.lowlevel.checkpoint()
