@@ -5,7 +5,9 @@ from tests.log.kit import PARTITION, append, batch, decompression, new_log, offs
 from trio_kafka.errors import InvariantError, KafkaError, LogDirError
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.durability.sync import close, sync
+from trio_kafka.log.files.operations import ReadBytes
 from trio_kafka.log.log import Log
+from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
 from trio_kafka.log.timestamp_search import largest_timestamp
@@ -294,3 +296,24 @@ async def test_a_segment_grows_again_when_the_one_behind_it_goes_with_its_first_
     await sync(log)
 
     assert offsets(await read_all(log)) == list(range(last + 1))
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+async def test_a_search_over_the_begin_or_the_end_of_a_cut_is_made_again(
+    autojump_clock, filled_log, is_cut
+):
+    """is_cut: the search begins amid the cut and ends after it; else it ends amid the cut."""
+    log, searches = filled_log, []
+
+    def search():
+        searches.append(log.end_offset)
+        while (log.writer.blocked_by is not None) == is_cut and len(searches) == 1:
+            yield ReadBytes(log.segments.first.file, 0, 1, 1 << 20)  # takes time
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(truncate_to, log, 2)
+        while (log.writer.blocked_by is not None) != is_cut:
+            await trio.sleep(0.00001)
+        await perform_in_threads(log, search)
+
+    assert len(searches) > 1

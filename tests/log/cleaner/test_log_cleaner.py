@@ -573,4 +573,25 @@ async def test_a_compacted_segment_without_timestamps_is_as_old_as_those_it_repl
 
     await new_cleaner(manager).clean_now(log)
 
-    assert log.segments.first.modified_ms() <= newest
+    assert log.size < 1000
+    assert all(one.modified_ms() <= newest for one in log.segments if one.sealed)
+
+
+async def test_gaps_of_a_run_that_a_change_of_policy_ends_are_no_damage(
+    autojump_clock, world, caplog
+):
+    manager = await managed(world)
+    log = new_log(manager)
+    fill_log(log, rounds=30)
+
+    def fault(machine, call, target):
+        del machine
+        if call == "unlink" and target.endswith(".log.deleted"):  # amid a swap
+            log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))
+
+    world.universe.fault = fault
+    assert await new_cleaner(manager).clean_now(log) is None
+    await all_pairs(log)
+
+    assert not manager.directories[0].cleaned(C0)
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]

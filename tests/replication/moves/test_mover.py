@@ -359,3 +359,22 @@ async def test_a_start_that_overtakes_the_copy_is_followed(
     assert on.mover.state == "done"
     assert on.partition.log.start_offset == 7
     assert [one.offset for one in await read_all(on.partition.log)] == list(range(7, 15))
+
+
+async def test_appends_are_blocked_until_the_new_name_is_durable(world, autojump_clock) -> None:
+    on = await stage(world)
+    write(on.partition)
+    blocked = []
+
+    def fault(machine, call, target):
+        del machine
+        if call == "sync_directory" and target == on.mover.directory.path:
+            blocked.append(
+                (on.partition.log is on.mover.future, on.partition.log.writer.blocked_by)
+            )
+
+    world.universe.fault = fault
+    await on.mover.run()
+
+    assert (True, "move") in blocked
+    assert on.partition.log.writer.blocked_by is None

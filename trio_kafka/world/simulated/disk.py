@@ -37,7 +37,7 @@ class FileNode:
 
     cold: position from which it is not in the page cache; None: all of it is.
     reserved: size for the next one that opens it; 0: its own.
-    modified_s: wall time of the last write or cut; 1970 for a file that was never written to.
+    modified_s: wall time of the creation, or of the last write or cut.
     """
 
     data: bytearray = field(factory=bytearray)

@@ -58,6 +58,9 @@ class SimulatedDirectory:
             raise _error(errno.ENOENT, path)
         return self._node.names[name]
 
+    def _new_file(self) -> FileNode:
+        return FileNode(modified_s=self._world.wall())
+
     def names(self) -> list[str]:
         self._world.call("names", self.path)
         return sorted(self._node.names)
@@ -71,7 +74,7 @@ class SimulatedDirectory:
         self._world.call("create", path)
         if name in self._node.names:
             raise _error(errno.EEXIST, path)
-        node = FileNode()
+        node = self._new_file()
         self._node.change(Link(name, node))
         return SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
 
@@ -116,7 +119,7 @@ class SimulatedDirectory:
         if path in locks:
             raise _error(errno.EAGAIN, path)
         if name not in self._node.names:
-            self._node.change(Link(name, FileNode()))
+            self._node.change(Link(name, self._new_file()))
         token = locks[path] = object()
 
         def unlock() -> None:
@@ -153,7 +156,7 @@ class SimulatedDirectory:
         if node is not None and not replace:
             raise _error(errno.EEXIST, path)
         if node is None:
-            node = FileNode()
+            node = self._new_file()
             self._node.change(Link(name, node))
         file = SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
         file.fill(bytes(content))
@@ -195,7 +198,7 @@ class SimulatedDirectory:
         if name in self._node.names:
             self._node.change(Unlink(name))
         if there is None:
-            there = SimulatedFile(self._world, FileNode(), path, self._writes)
+            there = SimulatedFile(self._world, self._new_file(), path, self._writes)
             await self._world.call_in_thread("append", path, content)
             there.fill(content)
         self._node.change(Link(name, there.node))
