@@ -286,3 +286,24 @@ async def test_aborted_transactions_of_other_segments_are_not_listed(world, auto
     assert [[one.first_offset for one in read.aborted] for read in reads] == [[0], [3], [6]]
     for one in reads:
         one.release()
+
+
+async def test_a_consumer_gets_an_error_at_a_batch_that_no_client_can_read(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+    for _ in range(3):
+        append(partition, batch(2), acks=1)
+    log = partition.log
+    roll(log)
+    partition.follower_fetched(2, 6)
+    log.segments.first.unreadable = {2: "offsets 2 to 3: the records end early"}
+
+    assert content(look(partition, want(0))) == log.size
+    for offset in (2, 3):
+        for isolation in (UNCOMMITTED, Isolation.READ_COMMITTED):
+            with pytest.raises(KafkaError, match="offsets 2 to 3") as caught:
+                look(partition, want(offset), isolation=isolation)
+            assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert content(look(partition, want(4))) == log.size // 3
+    # A follower copies the batch as it is.
+    followed = look(partition, want(2), isolation=Isolation.LOG_END)
+    assert content(followed) == log.size * 2 // 3

@@ -5,7 +5,7 @@ that reads at the end of the log need no index.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -32,6 +32,7 @@ from trio_kafka.world.protocols import Buffer, Directory
 LAST_RELATIVE: Final = (1 << 31) - 1
 YOUNGEST_MS: Final = 100  # a younger segment is not rolled for its age
 _RECENT: Final = 128
+_ALL_READABLE: Final[Mapping[int, str]] = {}
 _REBUILT_INTERVAL: Final = 4096  # bytes between two entries, the default of index.interval.bytes
 
 
@@ -56,6 +57,7 @@ class Segment(SegmentFile):
         a sealed segment after `load_timestamps`.
     rolling_timestamp: timestamp of the first append, None while empty.
     created_ms: when this process first saw the segment.
+    unreadable: reasons of batches whose records a cleaning run could not read, by base offset.
     """
 
     created_ms: int = field(default=0, kw_only=True)
@@ -66,6 +68,7 @@ class Segment(SegmentFile):
     max_timestamp_offset: int = field(init=False)
     timestamps_known: bool = field(init=False)
     rolling_timestamp: int | None = field(default=None, init=False)
+    unreadable: Mapping[int, str] = field(default=_ALL_READABLE, init=False)
     _since_index: int = field(default=0, init=False)
     _index_rebuilt: bool = field(default=False, init=False)
     # Last offset, base offset and position of the last batches.
@@ -398,6 +401,7 @@ class Segment(SegmentFile):
     def grow_again(self) -> FileWork[None]:
         """Make a sealed segment the active one, with its indexes in memory."""
         self.hold()
+        self.unreadable = _ALL_READABLE  # their offsets may be given to other batches
         try:
             yield from self.offsets.entries.grow()
             yield from self.times.entries.grow()

@@ -40,6 +40,7 @@ class Isolation(IntEnum):
 # A lookup of an enum's member costs a call.
 _UNCOMMITTED: Final = Isolation.READ_UNCOMMITTED
 _COMMITTED: Final = Isolation.READ_COMMITTED
+_CONSUMERS: Final = frozenset({_UNCOMMITTED, _COMMITTED})
 _BY_LEVEL: Final = {0: _UNCOMMITTED, 1: _COMMITTED}
 
 
@@ -183,6 +184,10 @@ def _searching(
     found = yield from find_slice(log, offset, max_bytes, end, at_least_one, with_aborted=committed)
     if found is not None:
         answer.aborted = found.aborted
+        reason = found.segment.unreadable.get(found.first_offset)
+        if reason is not None and isolation in _CONSUMERS:
+            # Otherwise a client that cannot parse the batch waits for ever without an error.
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"unreadable batch at {reason}")
     return answer, found
 
 

@@ -14,6 +14,7 @@ from trio_kafka.log.cleaner.job import (
     SealedFile,
     in_worker,
 )
+from trio_kafka.log.cleaner.rebuilding import rebuilt
 from trio_kafka.log.files.names import LOG, TRANSACTION_INDEX, offset_file
 from trio_kafka.log.index.transaction import ENTRY, AbortedTransaction
 from trio_kafka.model import TopicPartition
@@ -29,6 +30,7 @@ from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import ControlType, control_record
 from trio_kafka.records.header import (
     CONTROL,
+    HEADER_SIZE,
     LOG_APPEND_TIME,
     TRANSACTIONAL,
     BatchHeader,
@@ -203,6 +205,15 @@ def marker_batch(base_offset: int, producer: ProducerFields, *, commit: bool, ti
 def header_of(batch: bytes) -> BatchHeader:
     ((_, header),) = iterate_headers(batch)
     return header
+
+
+def malformed(batch: bytes, at: int = -1, byte: int = 3) -> bytes:
+    """A batch with one false byte in its records, and the checksum of that."""
+    header = header_of(batch)
+    content = bytearray(batch[HEADER_SIZE:])
+    content[at] = byte
+    fields = {"count": header.count, "max_timestamp": header.max_timestamp}
+    return rebuilt(header, bytes(content), **fields)[1]
 
 
 @define(kw_only=True)

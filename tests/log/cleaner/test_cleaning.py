@@ -17,6 +17,8 @@ from tests.log.cleaner.kit import (
     cleaned_batches,
     cleaned_transactions,
     data_batch,
+    header_of,
+    malformed,
     marker_batch,
     new_directory,
     rules,
@@ -41,7 +43,7 @@ from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.records.batch import ProducerFields, Record, iterate_headers
 from trio_kafka.records.columnar.key_table import SLOT_BYTES
 from trio_kafka.records.compression import Codec
-from trio_kafka.records.header import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL
+from trio_kafka.records.header import CONTROL, HEADER_SIZE, LOG_APPEND_TIME, TRANSACTIONAL
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.in_memory import MemoryDisk
 from trio_kafka.world.protocols import Directory
@@ -283,13 +285,115 @@ def test_a_small_key_map_needs_more_runs(columnar: bool, buffer_bytes: int) -> N
 
 
 @pytest.mark.parametrize("columnar", PATHS)
-def test_a_batch_with_too_many_keys_for_the_map_is_reported(columnar: bool) -> None:
+def test_a_batch_with_more_keys_than_the_map_is_compacted_in_several_runs(columnar: bool) -> None:
+    """Keys 0 to 299 twice, in one batch each, with room for a part of them."""
     directory = new_directory()
-    segments = {0: [keyed(0, *range(200))]}
-    job = small_job(directory, segments, 200, columnar=columnar, dedupe_buffer_bytes=2000)
+    batches = [keyed(0, *range(300)), keyed(300, *range(300))]
+    ends, first_dirty = [], 0
+    while first_dirty < 600:
+        assert len(ends) < 40
+        job = small_job(
+            directory,
+            {0: batches},
+            600,
+            first_dirty_offset=first_dirty,
+            columnar=columnar,
+            dedupe_buffer_bytes=60 * (SLOT_BYTES if columnar else BYTES_PER_KEY),
+        )
+        done = run(directory, job)
+        assert done.end_offset > first_dirty
+        first_dirty = done.end_offset
+        ends.append(first_dirty)
+        batches = cleaned_batches(directory, job, done)
+
+    assert len(ends) > 1
+    records = [record for batch in batches for record in seen(batch).records]
+    assert [record[0] for record in records] == list(range(300, 600))
+
+
+def test_a_map_without_room_for_a_key_is_reported() -> None:
+    directory = new_directory()
+    job = small_job(directory, {0: [keyed(0, 1)]}, 1, dedupe_buffer_bytes=30)
 
     with pytest.raises(CleaningError, match=r"log\.cleaner\.dedupe\.buffer\.size"):
         run(directory, job)
+
+
+@pytest.mark.parametrize("columnar", PATHS)
+@pytest.mark.parametrize("dirty", [0, 6])
+def test_a_malformed_batch_goes_after_the_time_of_a_tombstone(columnar: bool, dirty: int) -> None:
+    directory = new_directory()
+    bad = malformed(keyed(2, 1, 2))
+    batches = [keyed(0, 1, 2), bad, keyed(4, 1, 3), keyed(6, 1)]
+    stages = []
+    for now_ms in (1000, 1999, 2000):
+        job = small_job(
+            directory,
+            {0: batches},
+            7,
+            first_dirty_offset=dirty,
+            columnar=columnar,
+            now_ms=now_ms,
+            delete_retention_ms=1000,
+        )
+        done = run(directory, job)
+        assert done.end_offset == 7
+        assert done.stats.unreadable_batches == 1
+        batches = cleaned_batches(directory, job, done)
+        offsets = [header_of(batch).base_offset for batch in batches]
+        stages.append((offsets, done.groups[0]))
+
+    (first, noticed), (second, waiting), (last, removed) = stages
+    assert (first, second, last) == ([0, 2, 4, 6], [0, 2, 4, 6], [0, 4, 6])
+    # Key 2 is only in the first batch: what cannot be read replaces nothing.
+    assert [one[0] for batch in batches for one in seen(batch).records] == [1, 5, 6]
+    for group in (noticed, waiting):
+        assert list(group.reasons) == [2]
+        assert "offsets 2 to 3" in group.reasons[2]
+    assert [one.removed for one in removed.unreadable] == [True]
+    assert removed.reasons == {}
+
+
+def test_the_records_of_a_malformed_batch_keep_their_bytes() -> None:
+    directory = new_directory()
+    bad = malformed(keyed(0, 1, 2))
+    job = small_job(directory, {0: [bad, keyed(2, 1)]}, 3)
+
+    kept = cleaned_batches(directory, job, run(directory, job))[0]
+
+    assert kept[HEADER_SIZE:] == bad[HEADER_SIZE:]
+    assert header_of(kept).delete_horizon is not None
+
+
+@pytest.mark.parametrize("columnar", PATHS)
+def test_a_batch_that_is_too_large_to_unpack_stays_and_has_no_time(
+    columnar: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trio_kafka.log.cleaner.batches.DECOMPRESSED_LIMIT", 200_000)
+    monkeypatch.setattr("trio_kafka.log.cleaner.batches._SMALL_OUTPUT", 1000)
+    directory = new_directory()
+    record = Record(key=b"1", value=bytes(300_000))
+    large = data_batch(0, [record], codec=Codec.ZSTD)
+    job = small_job(directory, {0: [large, keyed(1, 1)]}, 2, columnar=columnar)
+
+    done = run(directory, job)
+
+    assert cleaned_batches(directory, job, done)[0] == large
+    assert done.stats.unreadable_batches == 1
+    assert done.groups[0].reasons == {}
+
+
+def test_only_so_many_unreadable_batches_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trio_kafka.log.cleaner.filtering.MOST_UNREADABLE", 2)
+    directory = new_directory()
+    batches = [malformed(keyed(number, 1)) for number in range(5)]
+    job = small_job(directory, {0: batches}, 5)
+
+    done = run(directory, job)
+
+    assert len(done.groups[0].unreadable) == 2
+    assert done.stats.unreadable_batches == 5
+    assert len(cleaned_batches(directory, job, done)) == 5
 
 
 @pytest.mark.parametrize("columnar", PATHS)

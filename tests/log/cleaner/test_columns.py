@@ -1,4 +1,4 @@
-"""Properties of vectors: windows, errors of one batch among many. `test_rows` compares results."""
+"""Properties of vectors: windows, one unreadable batch among many. `test_rows` compares results."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from tests.log.cleaner.kit import data_batch, header_of, rules
 from tests.log.cleaner.test_batches import finish
 from trio_kafka.log.cleaner.batches import Batch
 from trio_kafka.log.cleaner.columns import Columns
-from trio_kafka.log.cleaner.job import CleaningError
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.records.batch import Record
 from trio_kafka.records.compression import Codec
@@ -21,32 +20,37 @@ def batches_of(count: int, **options: object) -> list[Batch]:
     return found
 
 
-def test_the_malformed_batch_among_many_is_named() -> None:
-    batches = batches_of(50)
-    batches[20] = batches[20]._replace(data=batches[20].data[:-1])
+@pytest.mark.parametrize(
+    ("number", "codec", "reason"),
+    [(20, Codec.NONE, "byte 1 of the records"), (3, Codec.ZSTD, "zstd"), (0, Codec.NONE, "byte 1")],
+)
+def test_one_unreadable_batch_among_many_is_named_and_the_others_are_compacted(
+    number: int, codec: Codec, reason: str
+) -> None:
+    batches = batches_of(50, codec=codec)
+    batches[number] = batches[number]._replace(data=batches[number].data[:-2])
     columns = Columns.make(rules(), b"", Pace())
 
-    with pytest.raises(CleaningError) as index_error:
-        finish(columns.index("p", batches, 0))
-    with pytest.raises(CleaningError) as filter_error:
-        finish(columns.filter("p", batches, 100, 0))
+    assert finish(columns.index(batches, 0)) == (50, None)
+    survivors = finish(columns.filter(batches, 100, 0))
 
-    assert index_error.value.position == filter_error.value.position == 2000
+    assert columns.keys == 49
+    assert [at for at, one in enumerate(survivors) if one.unreadable] == [number]
+    assert reason in survivors[number].unreadable
+    assert all(one.kept == 1 for one in survivors)
 
 
-def test_a_block_that_cannot_be_decompressed_is_named() -> None:
-    batches = batches_of(5, codec=Codec.ZSTD)
-    batches[3] = batches[3]._replace(data=batches[3].data[:-2])
+def test_batches_that_are_all_unreadable_stay() -> None:
+    batches = [one._replace(data=one.data[:-1]) for one in batches_of(5)]
     columns = Columns.make(rules(), b"", Pace())
 
-    with pytest.raises(CleaningError) as error:
-        finish(columns.index("p", batches, 0))
-
-    assert error.value.position == 300
+    assert finish(columns.index(batches, 0)) == (5, None)
+    assert all(one.unreadable for one in finish(columns.filter(batches, 100, 0)))
+    assert columns.keys == 0
 
 
 def test_no_batches_need_no_work() -> None:
     columns = Columns.make(rules(), b"", Pace())
 
-    assert finish(columns.index("p", [], 0)) == 0
+    assert finish(columns.index([], 0)) == (0, None)
     assert (columns.keys, columns.utilization) == (0, 0.0)

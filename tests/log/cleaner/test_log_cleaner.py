@@ -4,18 +4,20 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 
+from tests.log.cleaner.kit import malformed
 from tests.log.cleaner.logs import (
     C0,
     all_pairs,
     compacted,
     content,
     fill_log,
+    keyed,
     managed,
     new_cleaner,
     new_log,
     write,
 )
-from tests.log.kit import content_of
+from tests.log.kit import append, content_of
 from tests.log.managers import format_directory, started
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.log.files.checkpoints import CLEANER_OFFSETS
@@ -92,6 +94,51 @@ async def test_a_tombstone_leaves_after_its_time(autojump_clock, world):
 
     assert first == [(1, "b", "1"), (2, "a", None)]
     assert await all_pairs(log) == [(1, "b", "1"), (3, "c", "1")]
+
+
+async def test_a_batch_that_no_client_can_read_does_not_stop_compaction(
+    autojump_clock, world, caplog
+):
+    """Such a batch is stored while the topic is not compacted: then its records are not checked."""
+    manager = await managed(world)
+    log = new_log(manager, cleanup_policy=frozenset({"delete"}), delete_retention_ms=60_000)
+    write(log, ("k0", "before"))
+    append(log, bytearray(malformed(keyed([("k0", "bad")]))))
+    log.configure(compacted(delete_retention_ms=60_000))
+    fill_log(log)
+    cleaner, size = new_cleaner(manager), log.size
+
+    async with running(cleaner):
+        await trio.sleep(30)
+        assert log.size < size / 2
+        assert not cleaner.states.set_aside
+        segment = log.segments.first
+        assert "offsets 1 to 1" in segment.unreadable[1]
+        assert "unreadable batches found" in caplog.text
+
+        await trio.sleep(60)
+        fill_log(log)
+        await trio.sleep(30)
+
+    assert log.segments.first.unreadable == {}
+    assert await content(log) == {f"k{key}": f"7-{'x' * 20}" for key in range(5)}
+
+
+async def test_an_unreadable_batch_is_known_in_a_segment_that_was_not_replaced(
+    autojump_clock, world
+):
+    manager = await managed(world)
+    log = new_log(manager, delete_retention_ms=60_000)
+    append(log, bytearray(malformed(keyed([("k0", "bad")]))))
+    cleaner = new_cleaner(manager)
+    await cleaner.clean_now(log)
+    segment = log.segments.first
+    segment.unreadable = {}
+
+    await cleaner.clean_now(log)
+
+    assert log.segments.first is segment
+    assert list(segment.unreadable) == [0]
 
 
 async def test_a_damaged_log_is_set_aside_and_others_are_compacted(autojump_clock, world, caplog):

@@ -1,4 +1,4 @@
-"""Records one by one and as vectors: the same survivors, and the same damage."""
+"""Records one by one and as vectors: the same survivors, and the same unreadable batches."""
 
 import hypothesis
 import pytest
@@ -9,7 +9,7 @@ from tests.log.cleaner.test_batches import finish
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.batches import Batch
 from trio_kafka.log.cleaner.columns import Columns
-from trio_kafka.log.cleaner.job import CleaningError, Pause, Step
+from trio_kafka.log.cleaner.job import Pause, Step
 from trio_kafka.log.cleaner.key_map import BYTES_PER_KEY, KeyMap
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.cleaner.rows import Records, Rows
@@ -53,12 +53,9 @@ def columns() -> Columns:
 
 
 def results(strategy: Records, batches: list[Batch], start: int, last: int) -> object:
-    try:
-        count = finish(strategy.index("p", batches, start))
-        found = finish(strategy.filter("p", batches, last, 0))
-    except CleaningError as error:
-        return error.position
-    return count, strategy.keys, found
+    count = finish(strategy.index(batches, start))
+    found = finish(strategy.filter(batches, last, 0))
+    return count, strategy.keys, [one._replace(unreadable=bool(one.unreadable)) for one in found]
 
 
 @hypothesis.given(
@@ -75,7 +72,9 @@ def test_vectors_and_loops_agree(
 
 
 @hypothesis.given(found=records(), data=st.data())
-def test_malformed_records_are_damage(found: list[Record], data: st.DataObject) -> None:
+def test_a_batch_with_malformed_records_stays_and_none_of_its_keys_counts(
+    found: list[Record], data: st.DataObject
+) -> None:
     """Any byte may be false, or the end missing: what the codec refuses, both refuse."""
     encoded = bytearray(data_batch(5, found))
     for _ in range(data.draw(st.integers(1, 2))):
@@ -92,13 +91,17 @@ def test_malformed_records_are_damage(found: list[Record], data: st.DataObject) 
     except KafkaError:
         sound = False
 
-    by_rows = results(rows(), [batch], 0, 1 << 40)
+    before = [Record(offset=number, key=record.key) for number, record in enumerate(found)]
+    batches = [batch_of(data_batch(0, before)), batch]
 
-    assert (by_rows != 82) == sound
-    if sound:
-        assert by_rows == results(columns(), [batch], 0, 1 << 40)
-    else:
-        assert results(columns(), [batch], 0, 1 << 40) == 82
+    by_rows = results(rows(), batches, 0, 1 << 40)
+
+    assert by_rows == results(columns(), batches, 0, 1 << 40)
+    _, keys, (_, survivors) = by_rows
+    assert survivors.unreadable is not sound
+    if not sound:
+        assert (survivors.kept, survivors.content) == (len(found), None)
+        assert keys == len({record.key for record in found if record.key is not None})
 
 
 @pytest.mark.parametrize("make", [rows, columns])
@@ -107,8 +110,8 @@ def test_a_batch_of_many_records_is_treated_in_pieces(make) -> None:
     steps: list[Step] = []
 
     strategy = make()
-    assert finish(strategy.index("p", [batch], 0), steps) == 1
-    (found,) = finish(strategy.filter("p", [batch], 2999, 0), steps)
+    assert finish(strategy.index([batch], 0), steps) == (1, None)
+    (found,) = finish(strategy.filter([batch], 2999, 0), steps)
 
     assert (found.kept, found.tombstones) == (1000, True)
     assert all(isinstance(step, Pause) for step in steps)
@@ -120,7 +123,7 @@ def test_a_batch_of_many_records_is_treated_in_pieces(make) -> None:
 def test_the_map_is_freed_in_steps(make) -> None:
     strategy = make(50_000) if make is rows else make()
     batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(40_000)]))
-    finish(strategy.index("p", [batch], 0))
+    finish(strategy.index([batch], 0))
     steps: list[Step] = []
 
     finish(strategy.release(), steps)
@@ -136,10 +139,41 @@ def test_the_map_is_never_overfilled() -> None:
         for at in range(0, 1000, 100)
     ]
 
-    assert finish(strategy.index("p", batches, 0)) == 3
+    assert finish(strategy.index(batches, 0)) == (3, None)
     assert strategy.keys == 300
     assert strategy.utilization == 1.0
-    assert finish(strategy.index("p", batches[:1], 0)) == 0
+    assert finish(strategy.index(batches[:1], 0)) == (0, None)
+
+
+@pytest.mark.parametrize("make", [rows, columns])
+def test_a_batch_with_more_keys_than_fit_is_added_in_parts(make) -> None:
+    strategy = Rows(KeyMap(100 * BYTES_PER_KEY, 1.0), Pace())
+    if make is columns:
+        strategy = Columns.make(rules(dedupe_buffer_bytes=113 * 24, load_factor=0.9), b"", Pace())
+    batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(1000)]))
+
+    count, end = finish(strategy.index([batch], 0))
+
+    assert (count, 90 <= end <= 101, strategy.keys) == (0, True, end)
+    assert finish(strategy.index([batch], end)) == (0, None)
+
+
+def test_a_batch_that_is_malformed_behind_the_keys_that_fit_adds_none() -> None:
+    data = bytearray(data_batch(0, [Record(key=b"%d" % number) for number in range(1000)]))
+    data[-1] = 3  # headers of the last record
+    strategy = rows(100)
+
+    assert finish(strategy.index([batch_of(bytes(data))], 0)) == (1, None)
+    assert strategy.keys == 0
+
+
+def test_keys_held_beside_the_map_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trio_kafka.log.cleaner.rows.MOST_KEYS", 700)
+    batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(1000)]))
+    strategy = rows(5000)
+
+    assert finish(strategy.index([batch], 0)) == (0, 700)
+    assert strategy.keys == 700
 
 
 @pytest.mark.parametrize("make", [rows, columns])
@@ -151,9 +185,9 @@ def test_filtering_holds_a_bounded_part_of_the_records(make) -> None:
         for at in range(0, 10, 2)
     ]
     strategy = make()
-    finish(strategy.index("p", batches, 0))
+    finish(strategy.index(batches, 0))
 
-    found = finish(strategy.filter("p", batches, 10, 0))
+    found = finish(strategy.filter(batches, 10, 0))
 
     assert len(found) == 2
     assert [one.kept for one in found] == [1, 1]

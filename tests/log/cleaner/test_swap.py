@@ -9,6 +9,7 @@ from tests.log.cleaner.kit import rules
 from tests.log.cleaner.logs import (
     C0,
     all_pairs,
+    compacted,
     content,
     fill_log,
     keyed,
@@ -17,11 +18,12 @@ from tests.log.cleaner.logs import (
     new_log,
     write,
 )
-from tests.log.kit import fill, read, read_all
+from tests.log.kit import append, fill, read, read_all
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob
 from trio_kafka.log.cleaner.swap import SupersededError, swap_in
 from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.producer_snapshots import snapshots_among
 from trio_kafka.log.truncate import truncate_to
 from trio_kafka.testing.simulation import run_simulated, run_until_crash
 from trio_kafka.world.simulated.faults import PowerLoss
@@ -414,3 +416,56 @@ async def test_after_a_deletion_no_name_is_changed(autojump_clock, world, number
     assert log.closed
     assert [one for one in changes_of_names(world) if one != "sync"] == []
     assert not manager.directories[0].offline
+
+
+async def test_producer_snapshots_inside_a_new_segment_are_removed(autojump_clock, world):
+    """A start needs one at the begin of each segment, and loads the state from the last."""
+    manager = await managed(world)
+    log = new_log(manager, segment_bytes=1200)
+    log.configure(compacted(segment_bytes=400))
+    for number in range(30):
+        fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": number}
+        append(log, keyed([(f"k{number % 3}", "x" * 20)], **fields))
+    log.configure(compacted(segment_bytes=1200))  # several of them fit into a new one
+    await sync(log)
+
+    await new_cleaner(manager).clean_now(log)
+
+    bases = [segment.base_offset for segment in log.segments]
+    assert len(bases) < 10
+    assert set(snapshots_among(log.directory.names())) == set(bases[1:])
+    await manager.close()
+    again = (await managed(world, fresh=False, segment_bytes=1200)).get(C0)
+    (producer,) = again.producers
+    assert producer.batches[-1].last_offset == 29
+
+
+async def test_a_disk_that_is_full_when_the_new_files_are_synced_only_ends_the_run(
+    autojump_clock, world
+):
+    manager, log = await prepared(world)
+    values = await content(log)
+    world.universe.fault = lambda machine, call, target: (
+        OSError(28, "full") if call == "sync" and target.endswith(".cleaned") else None
+    )
+    cleaner = new_cleaner(manager)
+
+    assert await cleaner.clean_now(log) is None
+
+    world.universe.fault = lambda *_: None
+    assert (log.failed, manager.directories[0].offline) == (None, None)
+    assert not cleaner.states.set_aside
+    assert not [name for name in log.directory.names() if name.endswith(".cleaned")]
+    assert await cleaner.clean_now(log) is not None
+    assert without_tombstones(await content(log)) == without_tombstones(values)
+
+
+async def test_a_result_for_a_log_that_is_no_longer_compacted_is_discarded(autojump_clock, world):
+    _, log, job, group, old = await handmade(world)
+    pairs = await all_pairs(log)
+    log.configure(compacted(cleanup_policy=frozenset({"delete"}), retention_ms=-1))
+
+    with pytest.raises(SupersededError, match="policy"):
+        await swap_in(log, job, group, old, old[2].base_offset)
+
+    assert await all_pairs(log) == pairs

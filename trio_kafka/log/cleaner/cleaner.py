@@ -140,7 +140,9 @@ async def clean_log(
                 log.world, log.directory, planned.job, settings.bytes_per_second, progress
             )
             for group in cleaned.groups:
-                if not group.unchanged:
+                if group.unchanged:
+                    planned.replaced_by(group)[0].unreadable = group.reasons
+                else:
                     await trio.lowlevel.checkpoint()  # a revoked run ends before its next swap
                     old, end = planned.replaced_by(group), planned.end_of(group)
                     await swap_in(log, planned.job, group, old, end)

@@ -30,7 +30,7 @@ from trio_kafka.log.cleaner.job import (
 from trio_kafka.log.cleaner.key_map import KeyMap
 from trio_kafka.log.cleaner.new_segment import NewSegment
 from trio_kafka.log.cleaner.pace import Pace
-from trio_kafka.log.cleaner.rows import Records, Rows
+from trio_kafka.log.cleaner.rows import Indexed, Records, Rows
 from trio_kafka.log.cleaner.transactions import Transactions
 from trio_kafka.world.protocols import Directory
 
@@ -114,6 +114,7 @@ class _Run:
                 bytes_written=sum(one.size for one in groups),
                 messages_written=filtering.messages_written,
                 invalid_messages=filtering.invalid,
+                unreadable_batches=filtering.unreadable_batches,
             ),
         )
 
@@ -138,14 +139,14 @@ class _Run:
             try:
                 while batches := (yield from reader.next_chunk(job.first_dirty_offset)):
                     indexed = yield from self._index_chunk(reader, batches, transactions)
-                    if indexed:
-                        end = batches[indexed - 1].header.next_offset
-                    if indexed < len(batches):
+                    if indexed.batches:
+                        end = batches[indexed.batches - 1].header.next_offset
+                    if indexed.batches < len(batches):
+                        end = indexed.part_end or end
                         if end == job.first_dirty_offset:
                             raise reader.damaged(
                                 batches[0].position,
-                                f"a batch of {batches[0].header.count} records has more keys than"
-                                " log.cleaner.dedupe.buffer.size has room for",
+                                "log.cleaner.dedupe.buffer.size has no room for a key",
                             )
                         return end
             finally:
@@ -155,8 +156,8 @@ class _Run:
 
     def _index_chunk(
         self, reader: SegmentReader, batches: Sequence[Batch], transactions: Transactions
-    ) -> Work[int]:
-        """Add the keys of some batches. Return how many batches were added whole."""
+    ) -> Work[Indexed]:
+        """Add the keys of some batches. Return how many batches were added."""
         wanted: list[int] = []
         for number, batch in enumerate(batches):
             header = batch.header
@@ -172,13 +173,13 @@ class _Run:
                 wanted.append(number)
             if self._pace.due(_PLAN_US):
                 yield self._pace.pause()
-        count = yield from self._records.index(
-            reader.path, [batches[number] for number in wanted], self._job.first_dirty_offset
+        count, part_end = yield from self._records.index(
+            [batches[number] for number in wanted], self._job.first_dirty_offset
         )
         whole = len(batches) if count == len(wanted) else wanted[count]
         self._map_bytes += total(batches[:whole])
         self._map_messages += sum(batch.header.count for batch in batches[:whole])
-        return whole
+        return Indexed(whole, part_end)
 
     def _clean_group(
         self, group: Sequence[SealedFile], filtering: Filter, transactions: Transactions
@@ -186,6 +187,7 @@ class _Run:
         """Write what remains of a group of segments to a new one."""
         base_offset = group[0].base_offset
         filtering.changed = False
+        filtering.unreadable.clear()
         transactions.retained.clear()
         new = yield from NewSegment.create(self._directory, self._job, base_offset, self._pace)
         try:
@@ -203,6 +205,7 @@ class _Run:
                     [one.base_offset for one in group],
                     transactions.retained,
                     unchanged=len(group) == 1 and not filtering.changed,
+                    unreadable=filtering.unreadable,
                 )
             )
         finally:

@@ -5,6 +5,7 @@ worker process.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from attrs import field
@@ -12,9 +13,10 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.batches import Batch, unpack
-from trio_kafka.log.cleaner.job import CleaningError, CleaningRules, Work
+from trio_kafka.log.cleaner.job import CleaningRules, Work
 from trio_kafka.log.cleaner.pace import Pace
-from trio_kafka.log.cleaner.rows import MOST_HELD, Survivors, damaged
+from trio_kafka.log.cleaner.rows import MALFORMED, MOST_HELD, Indexed, Survivors, all_of
+from trio_kafka.records.header import BatchHeader
 from trio_kafka.records.record_scan import scan_records
 
 if TYPE_CHECKING:
@@ -24,13 +26,42 @@ _RECORD_US: Final = 0.5
 
 
 @define(eq=False)
+class _Window:
+    """Batches that are treated at once. blocks: decompressed records of the readable ones.
+
+    readable: their numbers. survivors: of the unreadable ones, by number.
+    """
+
+    batches: list[Batch] = field(factory=list)
+    blocks: list[bytes] = field(factory=list)
+    readable: list[int] = field(factory=list)
+    survivors: dict[int, Survivors] = field(factory=dict)
+
+    @property
+    def headers(self) -> list[BatchHeader]:
+        return [self.batches[number].header for number in self.readable]
+
+    def without_malformed(self, compaction: "Compaction") -> "_Window":
+        """Return the window with malformed batches as unreadable ones."""
+        found = _Window(self.batches, survivors=self.survivors)
+        for number, block in zip(self.readable, self.blocks, strict=True):
+            batch = self.batches[number]
+            try:
+                compaction.check(batch.header, block)
+            except ValueError as error:
+                found.survivors[number] = all_of(batch, _reason(batch, block, error))
+            else:
+                found.readable.append(number)
+                found.blocks.append(block)
+        return found
+
+
+@define(eq=False)
 class Columns:
     """Strategy with numpy, see `rows.Records`."""
 
     _compaction: "Compaction"
     _pace: Pace
-    # Decompressed records of the window that is being filled.
-    _blocks: list[bytes] = field(factory=list, init=False)
 
     @classmethod
     def make(cls, rules: CleaningRules, salt: bytes, pace: Pace) -> "Columns":
@@ -47,69 +78,79 @@ class Columns:
     def utilization(self) -> float:
         return self._compaction.utilization
 
-    def index(self, path: str, batches: Sequence[Batch], start: int) -> Work[int]:
+    def index(self, batches: Sequence[Batch], start: int) -> Work[Indexed]:
         """See `rows.Records`."""
         done = 0
         while done < len(batches):
-            window = yield from self._fill(path, batches[done:])
-            headers = [batch.header for batch in window]
+            window = yield from self._fill(batches[done:])
             try:
-                count = self._compaction.index(headers, self._blocks, start)
+                count = self._compaction.index(window.headers, window.blocks, start)
             except ValueError:
-                raise self._find_damage(path, window) from None
-            done += count
-            if count < len(window):
-                break
-            yield from self._rest(window)
-        return done
+                window = window.without_malformed(self._compaction)
+                count = self._compaction.index(window.headers, window.blocks, start)
+            if count < len(window.readable):
+                number = window.readable[count]
+                header, block = window.batches[number].header, window.blocks[count]
+                part = (
+                    None
+                    if self._compaction.keys
+                    else (self._compaction.index_part(header, block, start))
+                )
+                return Indexed(done + number, part)
+            done += len(window.batches)
+            yield from self._rest(window.batches)
+        return Indexed(done)
 
     def filter(
-        self, path: str, batches: Sequence[Batch], last_indexed: int, now_ms: int
+        self, batches: Sequence[Batch], last_indexed: int, now_ms: int
     ) -> Work[list[Survivors]]:
         """See `rows.Records`."""
-        window = yield from self._fill(path, batches)
-        headers = [batch.header for batch in window]
+        window = yield from self._fill(batches)
+        find = partial(self._compaction.filter, last_indexed=last_indexed, now_ms=now_ms)
         try:
-            found = self._compaction.filter(headers, self._blocks, last_indexed, now_ms)
+            found = find(window.headers, window.blocks)
         except ValueError:
-            raise self._find_damage(path, window) from None
-        yield from self._rest(window)
-        return [Survivors(*one) for one in found]
+            window = window.without_malformed(self._compaction)
+            found = find(window.headers, window.blocks)
+        yield from self._rest(window.batches)
+        survivors = window.survivors | {
+            number: Survivors(*one) for number, one in zip(window.readable, found, strict=True)
+        }
+        return [survivors[number] for number in range(len(window.batches))]
 
     def release(self) -> Work[None]:
         """See `rows.Records`. One array needs no steps."""
         yield self._pace.pause()
 
-    def _fill(self, path: str, batches: Sequence[Batch]) -> Work[list[Batch]]:
-        """Decompress the first batches, at least one, into `_blocks`."""
-        window: list[Batch] = []
-        self._blocks.clear()
+    def _fill(self, batches: Sequence[Batch]) -> Work[_Window]:
+        """Decompress the first batches, at least one."""
+        window = _Window()
         held = 0
-        for batch in batches:
+        for number, batch in enumerate(batches):
+            window.batches.append(batch)
             try:
                 block = yield from unpack(batch)
-            except KafkaError as error:
-                raise damaged(path, batch, error) from None
-            window.append(batch)
-            self._blocks.append(block)
+            except MALFORMED as error:
+                window.survivors[number] = all_of(batch, error)
+                continue
+            window.readable.append(number)
+            window.blocks.append(block)
             held += len(block)
             if held > MOST_HELD:
                 break
         return window
 
-    def _rest(self, window: Sequence[Batch]) -> Work[None]:
-        self._blocks.clear()
-        header = window[-1].header
-        self._pace.offset = header.next_offset
-        if self._pace.due(sum(batch.header.count for batch in window) * _RECORD_US):
+    def _rest(self, batches: Sequence[Batch]) -> Work[None]:
+        self._pace.offset = batches[-1].header.next_offset
+        if self._pace.due(sum(batch.header.count for batch in batches) * _RECORD_US):
             yield self._pace.pause()
 
-    def _find_damage(self, path: str, window: Sequence[Batch]) -> CleaningError:
-        """Return the error for the first malformed batch."""
-        for batch, block in zip(window, self._blocks, strict=True):
-            try:
-                for _ in scan_records(block, batch.header):
-                    pass
-            except KafkaError as error:
-                return damaged(path, batch, error)
-        return CleaningError(path, window[0].position, "malformed records")
+
+def _reason(batch: Batch, block: bytes, error: Exception) -> Exception:
+    """Return the error that says what is wrong in a malformed batch."""
+    try:
+        for _ in scan_records(block, batch.header):
+            pass
+    except KafkaError as found:
+        return found
+    return error

@@ -13,7 +13,14 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.cleaner.batches import Batch, unpack
-from trio_kafka.log.cleaner.job import CleaningError, CleaningRules, Compute, Work
+from trio_kafka.log.cleaner.job import (
+    MOST_UNREADABLE,
+    CleaningError,
+    CleaningRules,
+    Compute,
+    UnreadableBatch,
+    Work,
+)
 from trio_kafka.log.cleaner.new_segment import NewSegment
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.cleaner.rebuilding import STEP, emptied, horizon_after, rebuilt, shifted
@@ -49,6 +56,7 @@ class Filter:
 
     last_indexed: last offset that the key map covers. upper_bound: first uncleanable offset.
     changed: whether any batch was dropped or encoded anew; reset by the caller.
+    unreadable: first batches of the segment that stay unread; emptied by the caller.
     """
 
     _rules: CleaningRules
@@ -61,6 +69,8 @@ class Filter:
     messages_read: int = field(default=0, init=False)
     messages_written: int = field(default=0, init=False)
     invalid: int = field(default=0, init=False)
+    unreadable: list[UnreadableBatch] = field(factory=list, init=False)
+    unreadable_batches: int = field(default=0, init=False)
 
     def run(self, path: str, batches: Sequence[Batch], new: NewSegment) -> Work[None]:
         """Add what remains of some batches to the new segment. Raises CleaningError, OSError."""
@@ -91,7 +101,7 @@ class Filter:
                 continue
             if not rest:
                 found = yield from self._records.filter(
-                    path, data, self._last_indexed, self._rules.now_ms
+                    data, self._last_indexed, self._rules.now_ms
                 )
                 rest.extend(zip(data, found, strict=False))
                 del data[: len(found)]
@@ -115,7 +125,9 @@ class Filter:
         self.messages_read += header.count
         self.invalid += survivors.invalid
         self._pace.offset = header.next_offset
-        if not survivors.kept:
+        if survivors.unreadable:
+            self._note_unreadable(batch, survivors, new)
+        elif not survivors.kept:
             self._keep_empty(header, new)
         elif survivors.content is None:
             self._keep(batch, new)
@@ -165,6 +177,33 @@ class Filter:
     def _keep(self, batch: Batch, new: NewSegment) -> None:
         new.add(batch.header, batch.data)
         self.messages_written += batch.header.count
+
+    def _note_unreadable(self, batch: Batch, survivors: Survivors, new: NewSegment) -> None:
+        """Keep a batch that cannot be read; a malformed one as long as a tombstone."""
+        header, now_ms = batch.header, self._rules.now_ms
+        horizon = header.delete_horizon
+        removed = survivors.malformed and horizon is not None and horizon <= now_ms
+        self.unreadable_batches += 1
+        if len(self.unreadable) < MOST_UNREADABLE:
+            span = header.base_offset, header.last_offset
+            reason, malformed = survivors.unreadable, survivors.malformed
+            self.unreadable.append(UnreadableBatch(*span, reason, malformed, removed))
+        if removed:
+            self._keep_empty(header, new)
+        elif survivors.malformed and horizon is None:
+            new.add(
+                *rebuilt(
+                    header,
+                    batch.block,
+                    count=header.count,
+                    max_timestamp=header.max_timestamp,
+                    delete_horizon=horizon_after(now_ms, self._rules.delete_retention_ms),
+                )
+            )
+            self.changed = True
+            self.messages_written += header.count
+        else:
+            self._keep(batch, new)
 
     def _keep_empty(self, header: BatchHeader, new: NewSegment) -> None:
         """Keep the header of a batch without records if it must stay."""

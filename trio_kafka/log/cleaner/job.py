@@ -21,6 +21,7 @@ from trio_kafka.model import TopicPartition
 
 T = TypeVar("T")
 CLEANED: Final = ".cleaned"
+MOST_UNREADABLE: Final = 1000
 
 
 @frozen
@@ -100,6 +101,7 @@ class CleaningStats:
 
     map_*: of the first pass, which collects the keys. map_utilization: used part of the map's
     capacity, 0 to 1. invalid_messages: records without a key, which are removed.
+    unreadable_batches: see `UnreadableBatch`.
     """
 
     map_bytes_read: int
@@ -111,6 +113,26 @@ class CleaningStats:
     bytes_written: int
     messages_written: int
     invalid_messages: int
+    unreadable_batches: int = 0
+
+
+@frozen
+class UnreadableBatch:
+    """Batch with a valid checksum whose records the run could not read.
+
+    malformed: no client can read them either, so the batch goes after `delete.retention.ms`;
+        otherwise they exceed the broker's memory, and stay.
+    removed: its time is over.
+    """
+
+    base_offset: int
+    last_offset: int
+    reason: str
+    malformed: bool
+    removed: bool
+
+    def __str__(self) -> str:
+        return f"offsets {self.base_offset} to {self.last_offset}: {self.reason}"
 
 
 @frozen(kw_only=True)
@@ -122,6 +144,7 @@ class CleanedGroup:
         exist in any case, `.txnindex` only with `transactions` > 0. None is synced.
     max_timestamp, max_timestamp_offset: as in `Segment`; -1 and the base offset without a batch.
     unchanged: True if one segment was copied as it was. The new files may then be discarded.
+    unreadable: its first batches of this kind, MOST_UNREADABLE at most.
     """
 
     base_offset: int
@@ -131,6 +154,16 @@ class CleanedGroup:
     max_timestamp_offset: int
     transactions: int
     unchanged: bool
+    unreadable: tuple[UnreadableBatch, ...] = ()
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Reasons why no client can read a batch, by base offset."""
+        return {
+            batch.base_offset: str(batch)
+            for batch in self.unreadable
+            if batch.malformed and not batch.removed
+        }
 
 
 @frozen(kw_only=True)
@@ -143,7 +176,7 @@ class Cleaned:
 
 
 class CleaningError(Exception):
-    """Raised for a log that cannot be cleaned: damage, or a key map that is too small.
+    """Raised for a log that cannot be cleaned: damage, or a key map without room for a key.
 
     path, position: file and byte of the batch. Can be sent between processes.
     """

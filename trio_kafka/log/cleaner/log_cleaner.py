@@ -23,6 +23,7 @@ from trio_kafka.log.cleaner.cleaner import clean_log
 from trio_kafka.log.cleaner.cleaner_thread import CleanerThread
 from trio_kafka.log.cleaner.job import Cleaned
 from trio_kafka.log.cleaner.look import Look, examine_one, look_at
+from trio_kafka.log.cleaner.report import report_run
 from trio_kafka.log.cleaner.runner import Progress
 from trio_kafka.log.cleaner.selection import DirtyLog
 from trio_kafka.log.cleaner.settings import CleanerSettings
@@ -179,7 +180,7 @@ class LogCleaner:
             cleaner.runs += 1
             cleaner.stats = stats = cleaned.stats
             self.moved_bytes += stats.map_bytes_read + stats.bytes_read + stats.bytes_written
-            _tell(dirty, cleaned, cleaner.took_s)
+            report_run(dirty, cleaned, cleaner.took_s)
         return cleaned
 
     async def apply_all_retention(self, look: Look | None = None) -> None:
@@ -203,9 +204,11 @@ class LogCleaner:
         if directory is None or not self.states.is_free(log):
             await trio.lowlevel.checkpoint()
             return Failure.PASSING
+        expiry_ms: int | Failure | None = Failure.PASSING
         with self.states.retaining(log):
-            return await attempt(self.states, log, directory, partial(_retain, log, directory))
-        return Failure.PASSING
+            call = partial(_retain, log, directory)
+            expiry_ms = await attempt(self.states, log, directory, call)
+        return expiry_ms  # noqa: RET504 - a claim that is revoked ends the block before
 
     async def clean_now(self, log: Log) -> Cleaned | None:
         """Roll a log and compact all that is committed, as if it had never been compacted.
@@ -232,26 +235,3 @@ async def _retain(log: Log, directory: LogDirectory) -> int | None:
     """Remove old segments; return when the next one expires."""
     await retain(log, log.now_ms(), directory.write_start_offsets)
     return await next_expiry_ms(log)
-
-
-def _tell(dirty: DirtyLog, cleaned: Cleaned, took_s: float) -> None:
-    """Log what a run has done."""
-    stats, log = cleaned.stats, dirty.log
-    _logger.info(
-        "log compacted",
-        partition=str(log.partition),
-        dirty_from=dirty.first_dirty_offset,
-        dirty_to=cleaned.end_offset,
-        bytes_read=stats.bytes_read,
-        bytes_written=stats.bytes_written,
-        messages_read=stats.messages_read,
-        messages_written=stats.messages_written,
-        map_used_percent=round(100 * stats.map_utilization, 1),
-        took_ms=round(took_s * 1000),
-    )
-    if stats.invalid_messages:
-        _logger.warning(
-            "records without a key removed",
-            partition=str(log.partition),
-            records=stats.invalid_messages,
-        )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob, Work
+from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob, UnreadableBatch, Work
 from trio_kafka.log.cleaner.pace import Pace
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.log.files.operations import AppendBytes, CreateFile
@@ -92,6 +92,7 @@ class NewSegment:
         transactions: Sequence[AbortedTransaction],
         *,
         unchanged: bool,
+        unreadable: Sequence[UnreadableBatch] = (),
     ) -> Work[CleanedGroup]:
         """Write the rest and the indexes. OSError."""
         yield from self.flush()
@@ -111,4 +112,5 @@ class NewSegment:
             max_timestamp_offset=self._max_timestamp_offset,
             transactions=len(transactions),
             unchanged=unchanged,
+            unreadable=tuple(unreadable),
         )

@@ -107,6 +107,7 @@ async def _swap(log: Log, job: CleaningJob, group: CleanedGroup, old: Sequence[S
     """Rename and replace. The caller has a turn. OSError."""
     new = await when_free_now(lambda: _open(log, job, group))
     new.created_ms = max(segment.created_ms for segment in old)
+    new.unreadable = group.reasons
     try:
         # Retention of records without timestamps goes by this. Source: Cleaner.cleanSegments.
         new.file.set_modified_ms(max(segment.modified_ms() for segment in old))

@@ -94,6 +94,25 @@ class Compaction:
             place += 1
         return len(headers)
 
+    def index_part(self, header: BatchHeader, block: Buffer, start: int) -> int:
+        """Add as many keys of one batch as fit into an empty table.
+
+        Return the offset after the last record whose key was added. Raises ValueError.
+        """
+        parsed = _parse([header], [block])
+        if parsed is None:
+            return header.next_offset
+        keys = parsed.records.keys
+        wanted = np.flatnonzero((keys.length >= 0) & (parsed.offsets >= start))
+        some = wanted[: self._table.capacity]
+        self._table.put(*self._hash(parsed, some), parsed.offsets[some])
+        return header.next_offset if len(some) == len(wanted) else int(parsed.offsets[some[-1]]) + 1
+
+    @staticmethod
+    def check(header: BatchHeader, block: Buffer) -> None:
+        """Check the records of one batch. Raises ValueError for malformed ones."""
+        _parse([header], [block])
+
     def _hash(self, parsed: _Parsed, rows: NDArray[np.intp]) -> tuple[Words, Words]:
         keys = parsed.records.keys
         return self._hasher.hashes(parsed.data, keys.begin[rows], keys.length[rows])
