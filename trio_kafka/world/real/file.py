@@ -47,6 +47,7 @@ class RealFile:
 
     __slots__ = (
         "_broken",
+        "_descriptors",
         "_fd",
         "_leases",
         "_recent",
@@ -73,7 +74,8 @@ class RealFile:
             recent = self._recent = RecentBytes(volume.writes)
             self.try_read = partial(self._try_recent, recent)
             self.append = partial(self._append_noted, recent)
-        volume.descriptors.files += 1
+        self._descriptors = volume.descriptors
+        self._descriptors.files += 1
 
     def _append(self, buffers: Sequence[Buffer]) -> int:
         position = self.size
@@ -168,6 +170,7 @@ class RealFile:
             self._check()
         lease = RealLease(self, self._fd, end)
         self._leases[lease] = None
+        self._descriptors.leases += 1
         return lease
 
     @property
@@ -178,6 +181,7 @@ class RealFile:
         """Note the end of a lease. Idempotent."""
         if lease in self._leases:
             del self._leases[lease]
+            self._descriptors.leases -= 1
             fd, lease.key = lease.key, CLOSED
             if self._fd == -1 and not self._leases:
                 self._close(fd)
@@ -193,7 +197,7 @@ class RealFile:
             self._close(fd)
 
     def _close(self, fd: int) -> None:
-        self._volume.descriptors.files -= 1
+        self._descriptors.files -= 1
         os.close(fd)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:

@@ -40,6 +40,9 @@ class MemoryListener:
     _lot: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
     _closed: bool = field(default=False, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        self.world.descriptors.others += 1
+
     @property
     def full(self) -> bool:
         return len(self._waiting) > self._backlog
@@ -74,6 +77,7 @@ class MemoryListener:
             return
         self.world.call("close_listener", str(self.address))
         self._closed, self.key = True, CLOSED
+        self.world.descriptors.others -= 1
         self.world.listeners.pop((self.address.host, self.address.port), None)
         for socket in self._waiting:
             socket.abort()

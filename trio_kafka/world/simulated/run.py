@@ -230,6 +230,7 @@ class Machine:
             return
         self.universe.note(self.name, "crash", "power" if power else "kill")
         self.alive = False
+        self.descriptors.ended = True
         self.dark = power
         self.listeners.clear()
         for socket in list(self.sockets):

@@ -72,6 +72,7 @@ class MemorySocket:
     def __attrs_post_init__(self) -> None:
         self.key = self.world.take_key()
         self.world.sockets[self] = None
+        self.world.descriptors.sockets += 1
 
     def mask(self) -> int:
         """Return the state as a mask of a selector."""
@@ -270,6 +271,7 @@ class MemorySocket:
             self.world.sockets.pop(self, None)
             self.other.world.sockets.pop(self.other, None)
         self.world.free_key(self.key)
+        self.world.descriptors.sockets -= 1
         self.key = CLOSED
         self._changed.unpark_all()
 

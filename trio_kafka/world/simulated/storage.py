@@ -117,11 +117,14 @@ class SimulatedDirectory:
             raise _error(errno.EAGAIN, path)
         if name not in self._node.names:
             self._node.change(Link(name, FileNode()))
-        token = locks[path] = object()
+        token, descriptors = object(), self._world.descriptors
+        locks[path] = token
+        descriptors.others += 1
 
         def unlock() -> None:
             if locks.get(path) is token:
                 del locks[path]
+                descriptors.others -= 1
 
         return unlock
 
