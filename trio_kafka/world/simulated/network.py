@@ -58,7 +58,9 @@ class MemoryListener:
             raise OSError(errno.EBADF, "closed")
         if not self._waiting:
             raise BlockingIOError(errno.EAGAIN, "no connection is waiting")
-        return self._waiting.popleft()
+        socket = self._waiting.popleft()
+        socket.accept()
+        return socket
 
     async def accept(self) -> MemorySocket:
         await trio.lowlevel.checkpoint()
