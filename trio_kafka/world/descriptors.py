@@ -29,11 +29,13 @@ class Descriptors:
     files, sockets, others: open now. others: listeners, selectors and locks.
     leases: on files, held now; closed files with leases count as open.
     ended: the machine has crashed, which closed everything.
+    simulated: of a machine that ends with its test, as do its open files, locks and listeners.
     close_idle: closes up to a number of idle files, and returns how many.
     refused: number of rejected openings.
     """
 
     limit: int | None = None
+    simulated: bool = field(default=False, kw_only=True)
     files: int = field(default=0, init=False)
     sockets: int = field(default=0, init=False)
     others: int = field(default=0, init=False)
@@ -47,7 +49,17 @@ class Descriptors:
 
     def still_held(self) -> Mapping[str, int]:
         """See `held.Ledger`."""
-        return {} if self.ended else self.figures()
+        if self.ended:
+            return {}
+        if self.simulated:
+            return {"sockets": self.sockets, "leases": self.leases}
+        return self.figures()
+
+    def owned(self) -> Mapping[str, int]:
+        """Return what a broker must close before its end. Sockets may be those of clients."""
+        if self.ended:
+            return {}
+        return {"files": self.files, "others": self.others, "leases": self.leases}
 
     def figures(self) -> Mapping[str, int]:
         """Return what is open now, for the tree."""

@@ -48,7 +48,7 @@ class MemoryDisk:
     def __init__(self, root: DirectoryNode | None = None) -> None:
         self.root = DirectoryNode() if root is None else root
         self.universe = _Calm()
-        self.descriptors = Descriptors()
+        self.descriptors = Descriptors(simulated=True)
         self.locks: dict[str, object] = {}
         self.capacity: int | None = None
         self.faults = CallFaults(Random(0))
