@@ -182,9 +182,9 @@ class RealFile:
         if lease in self._leases:
             del self._leases[lease]
             self._descriptors.leases -= 1
-            fd, lease.key = lease.key, CLOSED
             if self._fd == -1 and not self._leases:
-                self._close(fd)
+                self._close(lease.key)
+            lease.key = CLOSED
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
