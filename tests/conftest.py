@@ -15,6 +15,8 @@ import pytest
 
 from trio_kafka.testing.processes import BrokerProcess, Command, broker_process, trio_kafka_command
 
+pytest_plugins = ["tests.census"]
+
 NO_SKIP = os.environ.get("CI") == "true" or bool(os.environ.get("TRIO_KAFKA_NO_SKIP"))
 LONG_TIMEOUT_S = 900.0  # of a test that has no limit of its own
 BENCHMARKS = Path(__file__).parent / "benchmarks"

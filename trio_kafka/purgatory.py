@@ -7,7 +7,7 @@ such as a partition; deadlines are `trio.current_time()`. Source: Kafka's Delaye
 """
 
 import heapq
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, Final, NoReturn, Protocol
@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn, Protocol
 import trio
 from attrs import field
 
+from trio_kafka import held
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
@@ -39,6 +40,7 @@ class Timers:
         self._scope = trio.CancelScope()
         self._dead = 0
         node.add(name, "job", self.figures)
+        held.opened(self)
 
     def at(self, deadline: float, call: Callable[[], None]) -> Timer:
         """Schedule `call`, which must not raise, for a time of `trio.current_time()`."""
@@ -65,6 +67,10 @@ class Timers:
     @property
     def waiting(self) -> int:
         return len(self._heap) - self._dead
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        return {"timers": self.waiting}
 
     def figures(self) -> Figures:
         return {
@@ -141,6 +147,7 @@ class Purgatory:
         self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
         node.add(name, "purgatory", self.figures)
+        held.opened(self)
 
     def watch(
         self,
@@ -248,6 +255,10 @@ class Purgatory:
     @property
     def waiting(self) -> int:
         return len(self._waiting)
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`. Keys that are watched without an operation belong to sessions."""
+        return {f"operations in purgatory {self.name}": len(self._waiting)}
 
     def figures(self) -> Figures:
         oldest = next(iter(self._waiting), None)

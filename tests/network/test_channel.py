@@ -93,7 +93,7 @@ async def test_room_that_was_used_is_not_passed_on() -> None:
     lane.offer(bare_request(0))
     called: list[str] = []
     first = lane.call_when_room(lambda: called.append("first"))
-    lane.call_when_room(lambda: called.append("second"))
+    second = lane.call_when_room(lambda: called.append("second"))
     lane.take_nowait()
 
     lane.offer(bare_request(1))
@@ -101,6 +101,7 @@ async def test_room_that_was_used_is_not_passed_on() -> None:
 
     assert called == ["first"]
     assert lane.waiting == 1
+    second.close()
 
 
 async def test_a_completion_wakes_an_idle_handler_though_the_channel_is_full(

@@ -42,6 +42,8 @@ async def test_bytes_and_ranges_arrive_in_order(autojump_clock: trio.testing.Moc
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"head23456tail"
     assert (out.left, out.taken) == (0, 13)
+    near.close()
+    far.close()
 
 
 async def test_a_full_socket_stops_it_and_it_goes_on_where_it_was(
@@ -58,13 +60,15 @@ async def test_a_full_socket_stops_it_and_it_goes_on_where_it_was(
     got += await drained(far)
 
     assert got == data
+    near.close()
+    far.close()
 
 
 async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()
-    near, _ = await pair(world)
+    near, far = await pair(world)
     file = world.directory("/data", create=True).create("log")
     file.append([bytes(1000)])
     out = Outgoing((), [FileRange(file.lease(1000), 0, 1000)])
@@ -72,6 +76,8 @@ async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
     assert out.flush(near, share=300) is Progress.SHARE_USED
     assert out.taken == 300
     assert out.flush(near, share=700) is Progress.DONE
+    near.close()
+    far.close()
 
 
 async def test_what_was_sent_already_is_not_sent_again(
@@ -83,13 +89,15 @@ async def test_what_was_sent_already_is_not_sent_again(
 
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"ef"
+    near.close()
+    far.close()
 
 
 async def test_a_truncated_file_is_an_error_and_its_lease_is_released(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()
-    near, _ = await pair(world)
+    near, far = await pair(world)
     file = world.directory("/data", create=True).create("log")
     file.append([bytes(1000)])
     out = Outgoing((), [FileRange(file.lease(1000), 0, 1000)])
@@ -100,6 +108,8 @@ async def test_a_truncated_file_is_an_error_and_its_lease_is_released(
     out.release()
     out.release()
     assert out.left == 0
+    near.close()
+    far.close()
 
 
 class CountedRange(FileRange):
@@ -116,7 +126,7 @@ async def test_leases_end_when_the_last_byte_is_taken_or_with_release(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world = simulated_world()
-    near, _ = await pair(world)
+    near, far = await pair(world)
     file = world.directory("/data", create=True).create("log")
     file.append([bytes(10)])
     sent, empty, kept, unsent = (CountedRange(file.lease(10), 0, n) for n in (10, 0, 10, 10))
@@ -127,3 +137,5 @@ async def test_leases_end_when_the_last_byte_is_taken_or_with_release(
     release([b"x", unsent])
 
     assert [one.released for one in (sent, empty, kept, unsent)] == [1, 1, 1, 1]
+    near.close()
+    far.close()

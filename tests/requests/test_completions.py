@@ -309,6 +309,8 @@ async def test_a_large_response_is_released_when_its_group_ends_before_it_is_wri
         await wait_all_tasks_blocked()
 
         assert all(one.released for one in leases)
+        for one in others:
+            group.limiter.give_back(one)
 
 
 async def test_steps_are_closed_when_their_task_is_cancelled(autojump_clock: MockClock) -> None:

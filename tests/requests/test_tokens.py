@@ -61,6 +61,7 @@ async def test_a_wait_that_is_cancelled_takes_no_token(autojump_clock: MockClock
     assert tokens.borrowed_tokens == 0
     with trio.fail_after(0):
         await tokens.take("next")
+    tokens.give_back("next")
 
 
 async def test_more_tokens_serve_those_who_wait_and_fewer_take_none_away(
@@ -82,6 +83,8 @@ async def test_more_tokens_serve_those_who_wait_and_fewer_take_none_away(
         assert (tokens.borrowed_tokens, tokens.waiting) == (1, 1)
         tokens.give_back(borrowed[2])
     assert (tokens.total_tokens, tokens.borrowed_tokens) == (1, 1)
+    for n in list(tokens._borrowers):
+        tokens.give_back(n)
 
 
 async def test_a_token_is_given_back_once_and_the_tree_says_who_has_it() -> None:

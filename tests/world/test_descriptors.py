@@ -4,6 +4,7 @@ import pytest
 
 from trio_kafka.world.descriptors import RESERVE, SMALLEST, Descriptors
 
+pytestmark = pytest.mark.leaves("it sets counts by hand")
 LIMIT = 256
 
 

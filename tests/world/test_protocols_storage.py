@@ -356,7 +356,7 @@ async def test_what_raises_between_pieces_leaves_nothing(worlds, clock):
         file.append_in_pieces(LARGE, between)
 
     assert file.size == 3
-    assert worlds.root.open("a").size == 3
+    assert worlds.closed_at_the_end(worlds.root.open("a")).size == 3
     assert file.append([b"4"]) == 3
 
 
@@ -388,29 +388,31 @@ async def test_a_slow_creation_makes_a_file_with_its_content(worlds, clock):
     assert file.append([b"4"]) == 3
     assert await file.read(0, buffer) == 4
     assert buffer[:4] == b"1234"
-    assert (await root.create_slow("empty")).size == 0
+    assert worlds.closed_at_the_end(await root.create_slow("empty")).size == 0
     with pytest.raises(FileExistsError):
         await root.create_slow("a", b"other")
-    assert root.open("a").size == 4
+    assert worlds.closed_at_the_end(root.open("a")).size == 4
 
 
 async def test_a_slow_creation_may_replace_what_is_there(worlds, clock):
     worlds.create("a", b"1" * 100)
     buffer = bytearray(10)
 
-    file = await worlds.root.create_slow("a", b"23", replace=True)
+    file = worlds.closed_at_the_end(await worlds.root.create_slow("a", b"23", replace=True))
     await file.sync()
 
-    assert await worlds.root.open("a").read(0, buffer) == 2
+    again = worlds.closed_at_the_end(worlds.root.open("a"))
+    assert await again.read(0, buffer) == 2
     assert buffer[:2] == b"23"
 
 
 async def test_a_cancelled_slow_creation_still_ends(worlds, clock):
     with trio.CancelScope() as scope:
         scope.cancel()
-        file = await worlds.root.create_slow("a", b"12")
+        file = worlds.closed_at_the_end(await worlds.root.create_slow("a", b"12"))
 
-    assert file.size == worlds.root.open("a").size == 2
+    again = worlds.closed_at_the_end(worlds.root.open("a"))
+    assert file.size == again.size == 2
 
 
 async def test_a_read_that_is_cancelled_before_it_begins_is_not_done(worlds, clock):

@@ -7,6 +7,7 @@ from typing import Final
 
 import trio
 
+from trio_kafka import held
 from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.errors import StartError
 from trio_kafka.broker.running_broker import RunningBroker
@@ -93,7 +94,7 @@ class Broker(AbstractAsyncContextManager[RunningBroker]):
         if config.unstable_api_versions_enable:
             registry = registry.with_unstable()
         raised: Exception | None = None
-        with ExitStack() as cleanup:
+        with held.given_back(node.name, world.descriptors), ExitStack() as cleanup:
             async with trio.open_nursery() as nursery:
                 tasks = Tasks(nursery)
                 context = BuildContext(world=world, config=config, node=node, tasks=tasks)

@@ -112,6 +112,7 @@ async def _stop_handlers(broker: RunningBroker) -> None:
     with trio.move_on_after(_REQUEST_LOG_S):
         await broker.request_log.drain()
     await broker.tasks.stop(REQUEST_LOG, PLANES, LIMITS, "auto-topic-creation")
+    broker.parts.quotas.close()
 
 
 async def _stop_plugins(broker: RunningBroker) -> None:

@@ -1,19 +1,34 @@
 """Trio's capacity limiters, with a node in the tree."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
 import trio
 
+from trio_kafka import held
+from trio_kafka.attributes import frozen
 from trio_kafka.introspect.tree import Figures, Node
 
 _NAMED: Final = 4  # borrowers that are shown
 
 
+@frozen(eq=False)
+class LimiterLedger:
+    """What is held of a limiter of Trio's. name: of what the limiter counts."""
+
+    name: str
+    limiter: trio.CapacityLimiter
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        return {f"limit {self.name}": int(self.limiter.borrowed_tokens)}
+
+
 def open_limiter(tokens: int, node: Node, name: str) -> trio.CapacityLimiter:
     """Open a limiter of `tokens` with a node under `node`, removed with that node."""
     limiter = trio.CapacityLimiter(tokens)
+    held.opened(LimiterLedger(name, limiter))
 
     def figures() -> Figures:
         now = limiter.statistics()

@@ -7,8 +7,9 @@ or if enough others are active; one that stops serving passes the lane on.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from trio_kafka import held
 from trio_kafka.attributes import define
 from trio_kafka.introspect.channels import Channel
 from trio_kafka.introspect.tree import Figures, Node
@@ -54,6 +55,7 @@ class RequestChannel:
         self._completed = self._most_completions = 0
         self._line: OrderedDict[RoomCall, None] = OrderedDict()  # waits for room
         self._is_waking = False  # a wake-up is on its way
+        held.opened(self)
 
     @property
     def idle(self) -> bool:
@@ -90,6 +92,10 @@ class RequestChannel:
     def waiting(self) -> int:
         """Number of registrations that wait for room."""
         return len(self._line)
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        return {"waits for room in the request channel": len(self._line)}
 
     def _call_first(self) -> None:
         first, _ = self._line.popitem(last=False)

@@ -6,13 +6,14 @@ task (SystemExit, an unrequested Cancelled) ends the plugin instead.
 """
 
 import weakref
-from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import trio
 from attrs import evolve
 
+from trio_kafka import held as ledgers
 from trio_kafka.attributes import define
 from trio_kafka.coordinators.groups.consumer.assignors.spec import (
     Assignor,
@@ -46,6 +47,11 @@ class InFlight:
         self._scopes: set[Cancellable] = set()
         self._later: set[weakref.ref[Any]] = set()
         self._decreased = trio.Event()
+        ledgers.opened(self)
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        return {"requests in flight of a plugin": self.count}
 
     def enter(self) -> None:
         """Count a request."""

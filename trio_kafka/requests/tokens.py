@@ -5,9 +5,11 @@ Works like trio.CapacityLimiter, first come, first served. Taking and giving bac
 """
 
 from collections import deque
+from collections.abc import Mapping
 
 import trio
 
+from trio_kafka import held
 from trio_kafka.introspect.limiter import holders
 from trio_kafka.introspect.tree import Figures, Node
 
@@ -22,6 +24,7 @@ class Tokens:
         self._borrowers: set[object] = set()
         self._waiting: deque[tuple[trio.lowlevel.Task, object]] = deque()
         node.add(name, "limiter", self._figures)
+        held.opened(self)
 
     @property
     def total_tokens(self) -> int:
@@ -77,6 +80,10 @@ class Tokens:
     def waiting(self) -> int:
         """Number of tasks that wait for a token."""
         return len(self._waiting)
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        return {"handler tokens": len(self._borrowers), "waits for tokens": len(self._waiting)}
 
     def _pass_on(self) -> None:
         """Give free tokens to waiting tasks, and wake them."""

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
+from trio_kafka import held
 from trio_kafka.quotas.rate import Rate
 
 _WINDOWS: Final = 2  # metrics.num.samples
@@ -44,6 +45,7 @@ class MemoryPool:
         self._line: OrderedDict[Taker, Callable[[], None]] = OrderedDict()
         self._since = 0.0  # the line began
         self._lately = Rate(_WINDOWS, _WINDOW_MS)
+        held.opened(self)
 
     def __len__(self) -> int:
         """Number of waiting takers."""
@@ -81,6 +83,13 @@ class MemoryPool:
             granted()
         if not self._line:
             self._measure()
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        return {
+            "bytes of request memory": self.size - self.free,
+            "waits for request memory": len(self._line),
+        }
 
     def figures(self) -> Mapping[str, float]:
         """Return figures, with the names of Kafka's beans where they exist; times in ms."""

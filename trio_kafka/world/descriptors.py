@@ -10,11 +10,12 @@ system.
 import errno
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from attrs import field
 
+from trio_kafka import held
 from trio_kafka.attributes import define
 
 RESERVE: Final = 64  # including about 15 that every process has
@@ -26,16 +27,48 @@ class Descriptors:
     """Counts of open descriptors. limit: of the process; None: unknown.
 
     files, sockets, others: open now. others: listeners, selectors and locks.
+    leases: on files, held now; closed files with leases count as open.
+    ended: the machine has crashed, which closed everything.
+    simulated: of a machine that ends with its test, as do its open files, locks and listeners.
     close_idle: closes up to a number of idle files, and returns how many.
     refused: number of rejected openings.
     """
 
     limit: int | None = None
+    simulated: bool = field(default=False, kw_only=True)
     files: int = field(default=0, init=False)
     sockets: int = field(default=0, init=False)
     others: int = field(default=0, init=False)
+    leases: int = field(default=0, init=False)
+    ended: bool = field(default=False, init=False)
     refused: int = field(default=0, init=False)
     close_idle: Callable[[int], int] = field(default=lambda _: 0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        held.opened(self)
+
+    def still_held(self) -> Mapping[str, int]:
+        """See `held.Ledger`."""
+        if self.ended:
+            return {}
+        if self.simulated:
+            return {"sockets": self.sockets, "leases": self.leases}
+        return self.figures()
+
+    def owned(self) -> Mapping[str, int]:
+        """Return what a broker must close before its end. Sockets may be those of clients."""
+        if self.ended:
+            return {}
+        return {"files": self.files, "others": self.others, "leases": self.leases}
+
+    def figures(self) -> Mapping[str, int]:
+        """Return what is open now, for the tree."""
+        return {
+            "files": self.files,
+            "sockets": self.sockets,
+            "others": self.others,
+            "leases": self.leases,
+        }
 
     @property
     def shared(self) -> int:

@@ -49,7 +49,7 @@ class MemoryDisk:
     def __init__(self, root: DirectoryNode | None = None) -> None:
         self.root = DirectoryNode() if root is None else root
         self.universe = _Calm()
-        self.descriptors = Descriptors()
+        self.descriptors = Descriptors(simulated=True)
         self.locks: dict[str, object] = {}
         self.capacity: int | None = None
         self.faults = CallFaults(Random(0))
@@ -66,11 +66,11 @@ class MemoryDisk:
 
     def crash(self) -> None:
         """End this life: each call raises Crashed, so that no clean-up acts on the files."""
-        self.alive = False
+        self.alive, self.descriptors.ended = False, True
 
     def lose_power(self, chance: Random, kept: float = 0.5) -> None:
         """Lose bytes and names that were not synced. kept: see `simulated.disk`."""
-        self.alive = False
+        self.alive, self.descriptors.ended = False, True
         self.root.lose_power(chance, kept)
 
     def directory(self, path: str, *, create: bool, blocking: bool = False) -> Directory:

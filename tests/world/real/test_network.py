@@ -153,6 +153,7 @@ async def test_connections_beyond_their_share_wait_until_one_is_closed():
         thing.close()
     assert descriptors.others == 0
     assert descriptors.sockets == descriptors.shared - descriptors.least_files - 3
+    descriptors.sockets = 0
 
 
 async def test_sockets_and_selectors_are_counted_until_they_are_closed():

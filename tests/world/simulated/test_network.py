@@ -6,6 +6,8 @@ import trio
 from trio_kafka.model import Endpoint
 from trio_kafka.testing.simulation import run_simulated
 
+pytestmark = pytest.mark.leaves("its sockets end with their machines")
+
 
 def test_a_host_is_a_machine_a_name_that_is_listened_on_or_loopback():
     async def main(universe):

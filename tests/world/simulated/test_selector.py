@@ -4,6 +4,8 @@ import pytest
 
 from trio_kafka.testing.simulation import run_simulated
 
+pytestmark = pytest.mark.leaves("its sockets end with their machines")
+
 
 async def registered(universe):
     here, there = universe.machine("here"), universe.machine("there")

@@ -6,6 +6,8 @@ import trio
 from trio_kafka.testing.simulation import run_simulated
 from trio_kafka.world.simulated import Universe
 
+pytestmark = pytest.mark.leaves("its sockets end with their machines")
+
 
 async def pair(universe, **buffers):
     here, there = universe.machine("here"), universe.machine("there")

@@ -13,6 +13,8 @@ from trio_kafka.testing.simulation import fault_on, run_simulated
 from trio_kafka.world.simulated import Universe
 from trio_kafka.world.world import Crashed
 
+pytestmark = pytest.mark.leaves("its sockets end with their machines")
+
 SCENARIO = pathlib.Path(__file__).with_name("scenario.py")
 _spec = importlib.util.spec_from_file_location("scenario", SCENARIO)
 scenario = importlib.util.module_from_spec(_spec)

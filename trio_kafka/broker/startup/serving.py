@@ -113,6 +113,7 @@ def make_parts(
 def make_data_plane(context: BuildContext, parts: Parts, dynamic: DynamicSettings) -> Plane:
     """Make the data plane; its listeners are not bound yet."""
     context.node.add("counters", "part", context.counters.figures)
+    context.node.add("descriptors", "part", context.world.descriptors.figures)
     plane, group = _make_plane(
         context,
         parts,

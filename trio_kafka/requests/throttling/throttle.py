@@ -12,8 +12,8 @@ import trio
 
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.reasons import MuteReason
-from trio_kafka.network.request import ConnectionPort, Request
-from trio_kafka.purgatory import Timers
+from trio_kafka.network.request import Request
+from trio_kafka.purgatory import Timer, Timers
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.quotas.quotas import PERCENT, Quotas
@@ -32,12 +32,17 @@ class Throttle:
     """Charges requests to their clients, and mutes connections whose client exceeds a quota.
 
     active: a quota is in force; if not, requests need not be charged.
+
+    A muted connection is unmuted by a timer, also one that has closed meanwhile: that bounds the
+    count of waiting clients. `close` cancels the timers.
     """
 
     def __init__(self, quotas: Quotas, timers: Timers) -> None:
         self.quotas = quotas
         self.active = quotas.active
         self._timers = timers
+        # Requests whose connection is muted, each with its timer and the accounts that count it.
+        self._muted: dict[Request, tuple[Timer, Accounts[Any]]] = {}
         quotas.on_toggle(self._toggled)
 
     # --- charges of handlers
@@ -125,6 +130,13 @@ class Throttle:
     def _toggled(self) -> None:
         self.active = self.quotas.active
 
+    def close(self) -> None:
+        """Cancel all timers: the planes have ended. Idempotent."""
+        while self._muted:
+            _, (timer, accounts) = self._muted.popitem()
+            self._timers.cancel(timer)
+            accounts.waiting -= 1
+
     # --- muting
 
     def _mute_longest(
@@ -145,9 +157,15 @@ class Throttle:
         accounts.waiting += 1
         request.stamps.throttled_s = wait_ms / 1000
         connection.mute(MuteReason.THROTTLED)
-        self._timers.at(
-            trio.current_time() + wait_ms / 1000, partial(_unmute, connection, accounts)
-        )
+        deadline = trio.current_time() + wait_ms / 1000
+        timer = self._timers.at(deadline, partial(self._unmute, request))
+        self._muted[request] = timer, accounts
+
+    def _unmute(self, request: Request) -> None:
+        _, accounts = self._muted.pop(request)
+        accounts.waiting -= 1
+        if not request.connection.closed:
+            request.connection.unmute(MuteReason.THROTTLED)
 
 
 _MOST_BYTES: Final = (1 << 31) - 1
@@ -158,9 +176,3 @@ def _worked_s(request: Request, now: float) -> float:
     """Return the handler's own time until now, or until the request was parked."""
     stamps = request.stamps
     return max((stamps.handled or now) - stamps.begun, 0.0)
-
-
-def _unmute(connection: ConnectionPort, accounts: Accounts[Any]) -> None:
-    accounts.waiting -= 1
-    if not connection.closed:
-        connection.unmute(MuteReason.THROTTLED)

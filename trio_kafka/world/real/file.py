@@ -48,6 +48,7 @@ class RealFile:
 
     __slots__ = (
         "_broken",
+        "_descriptors",
         "_fd",
         "_leases",
         "_recent",
@@ -74,7 +75,8 @@ class RealFile:
             recent = self._recent = RecentBytes(volume.writes)
             self.try_read = partial(self._try_recent, recent)
             self.append = partial(self._append_noted, recent)
-        volume.descriptors.files += 1
+        self._descriptors = volume.descriptors
+        self._descriptors.files += 1
 
     def _append(self, buffers: Sequence[Buffer]) -> int:
         position = self.size
@@ -177,6 +179,7 @@ class RealFile:
             self._check()
         lease = RealLease(self, self._fd, end)
         self._leases[lease] = None
+        self._descriptors.leases += 1
         return lease
 
     @property
@@ -187,9 +190,10 @@ class RealFile:
         """Note the end of a lease. Idempotent."""
         if lease in self._leases:
             del self._leases[lease]
-            fd, lease.key = lease.key, CLOSED
+            self._descriptors.leases -= 1
             if self._fd == -1 and not self._leases:
-                self._close(fd)
+                self._close(lease.key)
+            lease.key = CLOSED
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -202,7 +206,7 @@ class RealFile:
             self._close(fd)
 
     def _close(self, fd: int) -> None:
-        self._volume.descriptors.files -= 1
+        self._descriptors.files -= 1
         os.close(fd)
 
     async def read(self, position: int, buffer: bytearray | memoryview) -> int:

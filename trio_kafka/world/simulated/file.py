@@ -171,6 +171,7 @@ class SimulatedFile:
         self._check()
         lease = SimulatedLease(self, self._node, end)
         self._leases[lease] = None
+        self._world.descriptors.leases += 1
         return lease
 
     @property
@@ -181,6 +182,7 @@ class SimulatedFile:
         """Note the end of a lease. Idempotent."""
         if lease in self._leases:
             del self._leases[lease]
+            self._world.descriptors.leases -= 1
             lease.key = CLOSED
 
     def close(self) -> None:

@@ -40,6 +40,9 @@ class MemoryListener:
     _lot: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
     _closed: bool = field(default=False, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        self.world.descriptors.others += 1
+
     @property
     def full(self) -> bool:
         return len(self._waiting) > self._backlog
@@ -55,7 +58,9 @@ class MemoryListener:
             raise OSError(errno.EBADF, "closed")
         if not self._waiting:
             raise BlockingIOError(errno.EAGAIN, "no connection is waiting")
-        return self._waiting.popleft()
+        socket = self._waiting.popleft()
+        socket.accept()
+        return socket
 
     async def accept(self) -> MemorySocket:
         await trio.lowlevel.checkpoint()
@@ -74,6 +79,7 @@ class MemoryListener:
             return
         self.world.call("close_listener", str(self.address))
         self._closed, self.key = True, CLOSED
+        self.world.descriptors.others -= 1
         self.world.listeners.pop((self.address.host, self.address.port), None)
         for socket in self._waiting:
             socket.abort()

@@ -181,7 +181,7 @@ class Machine:
     alive: bool = field(default=True, init=False)
     dark: bool = field(default=False, init=False)
     capacity: int | None = field(default=None, init=False)
-    descriptors: Descriptors = field(factory=Descriptors, init=False)
+    descriptors: Descriptors = field(factory=lambda: Descriptors(simulated=True), init=False)
     listeners: dict[tuple[str, int], Any] = field(factory=dict, init=False)
     locks: dict[str, object] = field(factory=dict, init=False)
     sockets: dict[Any, None] = field(factory=dict, init=False)
@@ -233,6 +233,7 @@ class Machine:
             return
         self.universe.note(self.name, "crash", "power" if power else "kill")
         self.alive = False
+        self.descriptors.ended = True
         self.dark = power
         self.listeners.clear()
         for socket in list(self.sockets):

@@ -19,6 +19,7 @@ class MemorySelector:
         self._lot = trio.lowlevel.ParkingLot()
         self._closed = False
         self.bell = world.take_key()
+        world.descriptors.others += 2  # as many as a real one
 
     def ring(self) -> None:
         if not self._closed:
@@ -79,6 +80,7 @@ class MemorySelector:
             for socket in list(self._sockets.values()):
                 self.forget(socket)
             self._world.free_key(self.bell)
+            self._world.descriptors.others -= 2
             self._lot.unpark_all()
 
     def _check(self) -> None:

@@ -45,6 +45,8 @@ class MemorySocket:
 
     under_way: bytes towards this end. held: bytes from this end, kept back by `send_more`.
     wants_room: a send was short or refused, so an edge is due.
+    accepted: by a listener, so it counts as a descriptor. The end that dials does not: a world's
+        clients may end with it, and what a server leaves open is its own end.
     gone: this end's machine has forgotten it. lost: half-open, nothing arrives any more.
     """
 
@@ -61,6 +63,7 @@ class MemorySocket:
     wants_room: bool = field(default=False, init=False)
     gone: bool = field(default=False, init=False)
     lost: bool = field(default=False, init=False)
+    accepted: bool = field(default=False, init=False)
     closed: bool = field(default=False, init=False)
     _changed: trio.lowlevel.ParkingLot = field(factory=trio.lowlevel.ParkingLot, init=False)
     _unread: bytearray = field(factory=bytearray, init=False)
@@ -72,6 +75,11 @@ class MemorySocket:
     def __attrs_post_init__(self) -> None:
         self.key = self.world.take_key()
         self.world.sockets[self] = None
+
+    def accept(self) -> None:
+        """Count it: a listener gives it to its machine."""
+        self.accepted = True
+        self.world.descriptors.sockets += 1
 
     def mask(self) -> int:
         """Return the state as a mask of a selector."""
@@ -270,6 +278,8 @@ class MemorySocket:
             self.world.sockets.pop(self, None)
             self.other.world.sockets.pop(self.other, None)
         self.world.free_key(self.key)
+        if self.accepted:
+            self.world.descriptors.sockets -= 1
         self.key = CLOSED
         self._changed.unpark_all()
 

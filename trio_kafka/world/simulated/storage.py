@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 import trio
 from attrs import field
@@ -120,11 +121,14 @@ class SimulatedDirectory:
             raise _error(errno.EAGAIN, path)
         if name not in self._node.names:
             self._node.change(Link(name, self._new_file()))
-        token = locks[path] = object()
+        token, descriptors = object(), self._world.descriptors
+        locks[path] = token
+        descriptors.others += 1
 
         def unlock() -> None:
             if locks.get(path) is token:
                 del locks[path]
+                descriptors.others -= 1
 
         return unlock
 
@@ -159,7 +163,11 @@ class SimulatedDirectory:
             node = self._new_file()
             self._node.change(Link(name, node))
         file = SimulatedFile(self._world, node, path, self._writes, blocking=self._blocking)
-        file.fill(bytes(content))
+        try:
+            file.fill(bytes(content))
+        except BaseException:
+            file.close()
+            raise
         return file
 
     async def unlink(self, name: str) -> None:
@@ -179,30 +187,34 @@ class SimulatedDirectory:
 
     async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
         files: dict[bytes, SimulatedFile] = {}
-        with trio.CancelScope(shield=True):
+        with trio.CancelScope(shield=True), ExitStack() as stack:
             await self._world.pause(1e-4, 5e-3)
             for directory, content in inside:
-                if content and isinstance(directory, SimulatedDirectory):
-                    there = files.get(content)
-                    files[content] = await directory._put(name, content, there)  # noqa: SLF001 - same class
+                if not content or not isinstance(directory, SimulatedDirectory):
+                    continue
+                there = files.get(content)
+                if there is None:
+                    there = files[content] = SimulatedFile(
+                        self._world, self._new_file(), f"{directory.path}/{name}", self._writes
+                    )
+                    stack.callback(there.close)
+                await directory._put(name, content, there)  # noqa: SLF001 - same class
             for file in files.values():
                 await file.sync()
             for directory, _ in inside:
                 await directory.sync()
             await self.sync()
 
-    async def _put(self, name: str, content: bytes, there: SimulatedFile | None) -> SimulatedFile:
-        """Link a file with this content; there: a file that has it already."""
+    async def _put(self, name: str, content: bytes, file: SimulatedFile) -> None:
+        """Give a file a name here, and its content with the first name."""
         path = self._at(name)
         await self._world.call_in_thread("create", path)
         if name in self._node.names:
             self._node.change(Unlink(name))
-        if there is None:
-            there = SimulatedFile(self._world, self._new_file(), path, self._writes)
+        if not file.size:
             await self._world.call_in_thread("append", path, content)
-            there.fill(content)
-        self._node.change(Link(name, there.node))
-        return there
+            file.fill(content)
+        self._node.change(Link(name, file.node))
 
 
 def _check_replaced(moved: Node, replaced: Node, path: str) -> None:
