@@ -52,7 +52,6 @@ def test_a_text_of_another_type_is_refused_with_what_was_found(kind, text, messa
     assert message in str(caught.value)
 
 
-@given(st.sampled_from(sorted(BITS)), st.data())
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("start", ["1", ".1", "1.1", "1e1", "a,", "-", " 1"])
 def test_the_longest_text_of_a_client_is_read_in_an_instant(kind, start):
@@ -61,6 +60,7 @@ def test_the_longest_text_of_a_client_is_read_in_an_instant(kind, start):
         parse(kind, start * (32_000 // len(start)) + "x")
 
 
+@given(st.sampled_from(sorted(BITS)), st.data())
 def test_every_whole_number_of_a_type_comes_back(kind, data):
     limit = 1 << (BITS[kind] - 1)
     value = data.draw(st.integers(-limit, limit - 1))
