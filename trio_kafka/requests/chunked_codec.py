@@ -6,7 +6,6 @@ as long the second time.
 """
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import repeat
 from typing import Any, Final, TypeVar, cast
 
@@ -114,7 +113,6 @@ def _encoded_pieces(message: Any, version: int) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-@cache
 def _has_records(cls: type[Any]) -> bool:
     """Return whether messages of a class can hold records, whose file ranges are sent once."""
     return any(
