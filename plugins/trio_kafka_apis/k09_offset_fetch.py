@@ -294,11 +294,12 @@ class _Plan:
             return response
         if self.asked is None:
             for topic in _visible(told, context):
-                response.topics.append((yield from _row(topic)))
+                response.topics.append(_row(topic))
+                yield
             return response
         found = iter(told)
         for place in self._places:
-            response.topics.append(place or (yield from _row(next(found))))
+            response.topics.append(place or _row(next(found)))
             yield
         return response
 
@@ -316,17 +317,14 @@ def _visible(told: Iterable[FetchedTopic], context: Context) -> Iterator[Fetched
             yield topic._replace(topic_id=image.id)
 
 
-def _row(topic: FetchedTopic) -> Steps[OffsetFetchResponseTopics]:
-    row = OffsetFetchResponseTopics(topic.topic, topic.topic_id)
-    for some in in_slices(topic.partitions, MANY):
-        row.partitions += [
-            OffsetFetchResponsePartitions(
-                one.partition, one.offset, one.leader_epoch, one.metadata, one.error
-            )
-            for one in some
-        ]
-        yield
-    return row
+def _row(topic: FetchedTopic) -> OffsetFetchResponseTopics:
+    rows = rows_of(
+        topic.partitions,
+        lambda one: OffsetFetchResponsePartitions(
+            one.partition, one.offset, one.leader_epoch, one.metadata, one.error
+        ),
+    )
+    return OffsetFetchResponseTopics(topic.topic, topic.topic_id, rows)
 
 
 def _no_offset(number: int, code: ErrorCode) -> OffsetFetchResponsePartitions:

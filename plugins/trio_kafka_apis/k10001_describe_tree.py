@@ -1,7 +1,8 @@
 """DescribeTree (key 10001, ours): list the tasks and parts of this node, with current figures.
 
 Never waits, but works in slices, so the response is no snapshot of one moment. A node that leaves
-meanwhile is left out or shown as it was. If the figures of a node cannot be read, the row says so.
+meanwhile is left out or shown as it was. If the figures or the children of a node cannot be read,
+its row or a row below it says so, and the others are complete.
 The number of rows and the length of texts are bounded, because clients choose some texts. A request
 for kinds (version 1) visits every node, but reads the figures of those kinds only.
 
@@ -40,6 +41,7 @@ SLICE: Final = 16  # rows between two checkpoints: 0.1 ms with eight figures eac
 PASSED: Final = 128  # nodes passed over between two checkpoints: 0.04 ms
 KINDS: Final = 64  # kinds in one request
 LONGEST: Final = 256  # characters of a figure's text
+LONGEST_NAME: Final = 500  # characters of a name; a Node cuts it earlier
 _COUNT_SIZE: Final = 4  # bytes of an array's length
 _INT32: Final = Struct(">i").pack
 _INT16: Final = Struct(">h").pack
@@ -103,7 +105,7 @@ def walk(top: Node, max_depth: int) -> Iterator[Step]:
     Children are listed when their parent is reached. Those that have left since are skipped.
     """
     yield 0, top
-    below = [iter(top.children)] if max_depth else []
+    below = [iter(_children(top))] if max_depth else []
     while below:
         node = next(below[-1], None)
         if node is None:
@@ -112,7 +114,15 @@ def walk(top: Node, max_depth: int) -> Iterator[Step]:
             depth = len(below)
             yield depth, node
             if depth != max_depth:
-                below.append(iter(node.children))
+                below.append(iter(_children(node)))
+
+
+def _children(node: Node) -> Sequence[Node]:
+    """Return the children of a node; one that says why they cannot be listed."""
+    try:
+        return node.children
+    except Exception as error:  # noqa: BLE001 - a bug of one node must not hide the others
+        return (Node(f"children failed: {type(error).__name__}", "part", parent=node),)
 
 
 def choose(nodes: Iterator[Step], kinds: Sequence[str]) -> Iterator[Step | None]:
@@ -181,7 +191,7 @@ def _figure(value: float | str | bool | None) -> bytes:
 
 
 def _text(text: str) -> bytes:
-    data = text.encode()
+    data = text[:LONGEST_NAME].encode(errors="backslashreplace")  # names of files may be no text
     return _INT16(len(data)) + data
 
 

@@ -24,6 +24,7 @@ from trio_kafka.protocol.messages.k18_api_versions import (
 API_VERSIONS: Final = 18
 PRODUCE: Final = 0
 NO_NODE: Final = -1
+LONGEST: Final = 256  # characters of the software's name, and of its version, that are kept
 # What a name or a version of client software may be. Source: KIP-511.
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -80,15 +81,15 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
 
 def _note_software(request: ApiVersionsRequest, context: Context) -> None:
     name, version = request.client_software_name, request.client_software_version
-    software = context.connection.software
-    if software is not None and software == (name, version):
+    known = name[:LONGEST], version[:LONGEST]
+    if context.connection.software == known:
         return
     if not (SOFTWARE.fullmatch(name) and SOFTWARE.fullmatch(version)):
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
             f"client software {name!r} {version!r}: expected letters, digits, - and .",
         )
-    context.connection.software = name, version
+    context.connection.software = known
 
 
 def _check_place(request: ApiVersionsRequest, context: Context) -> None:

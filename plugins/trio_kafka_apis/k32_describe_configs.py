@@ -17,7 +17,6 @@ from trio_kafka.plugin import (
     MANY_PARTITIONS,
     ConfigResourceType,
     Context,
-    Encoded,
     ErrorCode,
     KafkaError,
     MetadataImage,
@@ -31,7 +30,6 @@ from trio_kafka.plugin import (
     describe_broker_defaults,
     describe_group,
     describe_topic,
-    encoded_in_steps,
     in_slices,
     lazily,
     logger_levels,
@@ -53,14 +51,14 @@ TYPES: Final = frozenset(ConfigResourceType) - {ConfigResourceType.UNKNOWN}
 @api(DescribeConfigsRequest, largest=MANY_PARTITIONS)
 def describe_configs(
     request: DescribeConfigsRequest, context: Context
-) -> DescribeConfigsResponse | Steps[Encoded]:
+) -> DescribeConfigsResponse | Steps[DescribeConfigsResponse]:
     for resource in request.resources:
         if resource.resource_type not in TYPES:
             found = f"unknown resource type {resource.resource_type}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, found)
     describe = partial(_describe, request=request, image=context.metadata.image, context=context)
     if len(request.resources) > 1:
-        return _describe_many(request.resources, describe, context.version)
+        return _describe_many(request.resources, describe)
     return DescribeConfigsResponse(results=[describe(one) for one in request.resources])
 
 
@@ -86,12 +84,10 @@ def _distinct(
 def _describe_many(
     resources: list[DescribeConfigsResource],
     describe: Callable[[DescribeConfigsResource], DescribeConfigsResult],
-    version: int,
-) -> Steps[Encoded]:
+) -> Steps[DescribeConfigsResponse]:
     """Return the response; a resource is described when it is written (0.5 ms for a topic)."""
     distinct = yield from _distinct(resources)
-    response = DescribeConfigsResponse(results=lazily(distinct.values(), describe))
-    return (yield from encoded_in_steps(response, version))
+    return DescribeConfigsResponse(results=lazily(distinct.values(), describe))
 
 
 def _describe(

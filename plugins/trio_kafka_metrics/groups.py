@@ -12,6 +12,7 @@ from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.coordinators.protocols import ShardState
+from trio_kafka.introspect.texts import distinct
 from trio_kafka.plugin import Kind, Steps
 from trio_kafka.requests.parts import Missing, Parts
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
@@ -76,12 +77,12 @@ def _collect_states(states: Mapping[str, Counter[str]], collected: MetricValues)
 
 
 def _read_group(machine: Groups, group: Group, end_of: EndOf, collected: MetricValues) -> None:
-    name = group.group_id
+    name = distinct(group.group_id)
     offset_sums: dict[str, int] = {}
     lag_sums: dict[str, int] = {}  # without topics of which no lag is known
     if collected.take(1):
         collected.set(MEMBERS, len(group.members()), name)
-    for one in lags(machine, name, end_of):
+    for one in lags(machine, group.group_id, end_of):
         offset_sums[one.topic] = offset_sums.get(one.topic, 0) + one.offset
         if one.lag is not None:
             lag_sums[one.topic] = lag_sums.get(one.topic, 0) + one.lag

@@ -1,6 +1,6 @@
 """DescribeTree: the live tree as rows, in slices, within bounds."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -8,15 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
+from tests.apis.kit import broker, write
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.protocol.compiler import decoder, to_bytes
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k49_alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntryData,
+    OpData,
+)
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
     DescribeTreeResponse,
     TreeFigure,
     TreeRow,
 )
+from trio_kafka.protocol.structs.cluster import EntityData
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.testing.simulation import simulated_world
@@ -416,6 +423,54 @@ async def test_a_node_whose_figures_fail_hides_no_other(autojump_clock: MockCloc
     ]
 
 
+async def test_a_node_whose_children_fail_hides_no_other(autojump_clock: MockClock) -> None:
+    def fail(parent: Node) -> Iterable[Node]:
+        raise OSError(parent.name)
+
+    root = Node("root", "broker")
+    root.add("broken", "part", transient=fail)
+    root.add("other", "part")
+
+    async with asking(root) as client:
+        answer = await ask(client)
+
+    assert [(row.depth, row.name) for row in answer.rows[1:]] == [
+        (1, "broken"),
+        (2, "children failed: OSError"),
+        (1, "other"),
+    ]
+
+
+async def test_names_of_any_length_and_kind_are_shown(autojump_clock: MockClock) -> None:
+    root = Node("root", "broker")
+    root.add("é" * 32_000, "connection")
+    root.add("file-\udcff", "file")
+    root.add("other", "part")
+
+    async with asking(root) as client:
+        answer = await ask(client)
+
+    first, second, third = (row.name for row in answer.rows[1:])
+    assert first.startswith("é" * 300)
+    assert (second, third) == ("file-\\udcff", "other")
+
+
+async def test_a_client_with_the_longest_client_id_hides_nothing(autojump_clock: MockClock) -> None:
+    async with broker() as served:
+        await served.create_topic("t")
+        rate = OpData("producer_byte_rate", 1e9, False)
+        entry = EntryData([EntityData("client-id", None)], [rate])
+        quota = AlterClientQuotasRequest(entries=[entry])
+        await served.ask(quota, 1)
+        async with served.connect() as client:
+            client.client_id = "c" * 32_000
+            await write(client, "t", b"a")
+        answer = await served.ask(DescribeTreeRequest(), 1)
+
+    names = [row.name for row in answer.rows]
+    assert any("client-id=ccc" in name for name in names)
+
+
 async def test_the_text_of_a_figure_is_cut(autojump_clock: MockClock) -> None:
     root = Node("root", "broker", lambda: {"client_id": "é" * 30000})
 
@@ -556,7 +611,7 @@ def figure_of(name: str, value: float | str | bool | None) -> TreeFigure:
 
 @given(
     st.integers(0, 1000),
-    st.text(),
+    st.text(max_size=300),
     st.dictionaries(
         st.text(), st.none() | st.booleans() | st.integers() | st.floats() | st.text(), max_size=9
     ),

@@ -105,6 +105,15 @@ async def test_the_software_of_a_client_is_noted(autojump_clock: MockClock) -> N
         assert plane.connections[0].software == ("apache-kafka-java", "4.4.0")
 
 
+async def test_a_long_name_of_software_is_kept_by_its_beginning(autojump_clock: MockClock) -> None:
+    async with asking() as (plane, client):
+        for _ in range(2):
+            answer = await client.ask(ApiVersionsRequest("n" * 30_000, "1" * 30_000), 4)
+
+            assert answer.error_code == 0
+            assert plane.connections[0].software == ("n" * 256, "1" * 256)
+
+
 @pytest.mark.parametrize(
     ("cluster", "node", "error"),
     [

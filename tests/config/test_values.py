@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +50,14 @@ def test_a_text_of_another_type_is_refused_with_what_was_found(kind, text, messa
         parse(kind, text)
 
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("start", ["1", ".1", "1.1", "1e1", "a,", "-", " 1"])
+def test_the_longest_text_of_a_client_is_read_in_an_instant(kind, start):
+    """A regular expression with a choice takes minutes for 30,000 digits and a letter."""
+    with suppress(ValueError):
+        parse(kind, start * (32_000 // len(start)) + "x")
 
 
 @given(st.sampled_from(sorted(BITS)), st.data())

@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,6 +133,20 @@ def test_events_of_other_libraries_have_no_fields():
     record = logging.LogRecord("other", logging.INFO, "f", 1, "m", (), None)
 
     assert fields_of(record) == {}
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_a_line_is_short_whatever_a_peer_sends(kind):
+    def write(log):
+        try:
+            raise ValueError("v" * 100_000)
+        except ValueError:
+            log.exception("%s", "e" * 100_000, client="c" * 32_767, topics=["t" * 249] * 5000)
+
+    text = written(kind, write)
+
+    assert len(text) < 60_000
+    assert "characters)" in text
 
 
 def test_an_event_below_the_level_writes_nothing():

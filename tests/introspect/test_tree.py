@@ -109,3 +109,13 @@ def test_children_that_pass_are_made_when_somebody_looks() -> None:
     assert [node.name for _, node in root.walk()] == ["root", "many", "kept", "a", "b"]
     child.remove()
     assert [node.name for node in child.children] == ["kept"]
+
+
+def test_a_name_that_a_client_chose_is_cut() -> None:
+    root = Node("root", "broker")
+    node = root.add("client-id=" + "c" * 32_000, "part")
+
+    assert node.name.startswith("client-id=ccc")
+    assert len(node.path) < 400
+    with root.child("c" * 32_000, "task") as child:
+        assert len(child.name) < 400

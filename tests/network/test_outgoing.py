@@ -1,5 +1,7 @@
 """Answers on their way out; leases end on every path."""
 
+from collections.abc import Iterator
+
 import pytest
 import trio
 import trio.testing
@@ -7,6 +9,7 @@ import trio.testing
 from trio_kafka.network.outgoing import Outgoing, Progress, release
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.wire.streamed import StreamedBody
 from trio_kafka.world.protocols import RangeCutError, Socket
 from trio_kafka.world.simulated import SimulatedWorld
 
@@ -78,6 +81,34 @@ async def test_a_turn_takes_a_share_of_file_bytes_and_no_more(
     assert out.flush(near, share=700) is Progress.DONE
     near.close()
     far.close()
+
+
+async def test_a_turn_makes_one_piece_of_an_answer_that_is_encoded_while_it_is_sent(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    near, far = await pair(simulated_world())
+    made: list[int] = []
+
+    def pieces() -> Iterator[bytes]:
+        for number in range(10):
+            made.append(number)
+            yield bytes([number]) * 100_000
+
+    out = Outgoing((), [b"head", StreamedBody(pieces(), 1_000_000)])
+    assert out.left == 1_000_004
+    turns = 0
+    while out.flush(near) is Progress.SHARE_USED:
+        turns += 1
+        assert len(made) == turns
+    at_rest = len(made)
+    got = await drained(far)
+    assert at_rest < 10, "the socket takes no more"
+    while out.flush(near) is not Progress.DONE:
+        got += await drained(far)
+    got += await drained(far)
+
+    assert got == b"head" + b"".join(bytes([number]) * 100_000 for number in range(10))
+    assert out.taken == 1_000_004
 
 
 async def test_what_was_sent_already_is_not_sent_again(

@@ -13,7 +13,13 @@ from trio_kafka.errors import ProtocolError
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.sending import SMALL
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.plugin import Context, Encoded, api
+from trio_kafka.plugin import Context, Encoded, api, lazily
+from trio_kafka.protocol.compiler import decoder
+from trio_kafka.protocol.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import (
@@ -74,6 +80,58 @@ async def test_a_large_answer_is_sent_before_the_next_request_is_served(
         assert len(served) == 1
         client.socket.abort()
         await trio.sleep(1)
+        assert plane.buffers_out == 0
+
+
+WIDE: Final = 50_000  # topics of an answer of 10 MB
+
+
+def wide_answer(lengths: dict[int, int], made: list[int]) -> Any:
+    """Handler of an answer that is encoded while it is sent. lengths: of names,
+    by encoding."""
+
+    @api(MetadataRequest)
+    def metadata(request: MetadataRequest, context: Context) -> MetadataResponse:
+        del request, context
+
+        def make(at: int) -> MetadataResponseTopic:
+            made.append(at)
+            return MetadataResponseTopic(name="x" * lengths[(len(made) - 1) // WIDE])
+
+        return MetadataResponse(topics=lazily(range(WIDE), make))
+
+    return metadata
+
+
+async def test_a_very_large_answer_is_made_as_the_client_takes_it(
+    autojump_clock: MockClock,
+) -> None:
+    made: list[int] = []
+    world = simulated_world()
+    async with running_plane(world, [wide_answer({0: 200, 1: 200}, made)]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(request_frame(MetadataRequest(), 12))
+        await trio.sleep(10)
+        ahead = len(made) - WIDE
+        answer = await client.receive_frame()
+
+    assert ahead < WIDE / 10, "a part of it is made for a client that reads nothing"
+    assert len(made) == 2 * WIDE
+    response, _ = decoder(MetadataResponse, 12)(answer, 5)
+    assert [len(topic.name or "") for topic in response.topics] == [200] * WIDE
+
+
+async def test_an_answer_that_changes_while_it_is_sent_ends_its_connection(
+    autojump_clock: MockClock,
+) -> None:
+    world = simulated_world()
+    async with running_plane(world, [wide_answer({0: 200, 1: 100}, [])]) as plane:
+        client = await connect(world.network, plane.endpoint)
+        await client.send(request_frame(MetadataRequest(), 12))
+        with pytest.raises((ConnectionError, EOFError)):
+            await client.receive_frame()
+
+        assert plane.closed(CloseReason.TRUNCATED) == 1
         assert plane.buffers_out == 0
 
 

@@ -1,5 +1,7 @@
 """Steps are driven by the clock, thinned out, and give what one go gives."""
 
+from collections import defaultdict
+
 import pytest
 
 from trio_kafka.protocol.compiler import to_bytes
@@ -16,6 +18,7 @@ from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponseTopic,
 )
 from trio_kafka.requests.chunked_codec import (
+    KEPT_BYTES,
     MAX_ITEMS,
     decode_in_steps,
     encode_in_steps,
@@ -24,6 +27,7 @@ from trio_kafka.requests.chunked_codec import (
 from trio_kafka.requests.lazy_arrays import lazily
 from trio_kafka.requests.replies import encoded_in_steps
 from trio_kafka.scheduling.chunked_work import Done, Steps, advance, whole
+from trio_kafka.wire.streamed import StreamedBody
 
 
 def counting(steps: int, seen: list[str]) -> Steps[str]:
@@ -119,6 +123,41 @@ def _without(message: ProduceRequest, place: object) -> ProduceRequest:
         if one.records is place:
             one.records = b"x" * 200
     return message
+
+
+def wide(count: int) -> MetadataResponse:
+    """Topics with names of 200 characters."""
+    return MetadataResponse(
+        topics=lazily(range(count), lambda at: MetadataResponseTopic(name=f"{at:0200}"))
+    )
+
+
+def test_a_very_large_answer_is_encoded_while_it_is_sent() -> None:
+    message = wide(50_000)
+    body = to_bytes(MetadataResponse(topics=list(message.topics)), 12)
+    counts: dict[int, int] = defaultdict(int)
+
+    (streamed,) = whole(encode_in_steps(message, 12, counts, streams=True))
+
+    assert isinstance(streamed, StreamedBody)
+    assert counts == {0: 50_000}
+    assert len(streamed) == len(body) > 2 * KEPT_BYTES
+    pieces = list(streamed)
+    assert b"".join(pieces) == body
+    assert max(map(len, pieces)) < 64 << 10
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_answers_that_are_not_very_large_or_have_records_are_kept(*, streams: bool) -> None:
+    count = 50_000 if not streams else 5000
+    assert all(
+        type(one) is bytes for one in whole(encode_in_steps(wide(count), 12, streams=streams))
+    )
+
+    data = [PartitionProduceData(index=at, records=b"x" * 2000) for at in range(5000)]
+    message = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=data)])
+    segments = whole(encode_in_steps(message, 9, streams=streams))
+    assert all(type(one) is bytes for one in segments)
 
 
 def test_what_cannot_be_written_is_told_as_in_one_go() -> None:

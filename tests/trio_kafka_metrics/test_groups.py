@@ -65,6 +65,21 @@ async def test_topic_that_another_broker_leads_has_offsets_and_no_sum_of_lags(
     assert not [name for name in found if name.startswith("kafka_consumergroup_lag")]
 
 
+async def test_a_long_group_id_is_a_short_label(autojump_clock: MockClock) -> None:
+    names = ["g" * 30_000 + end for end in ("1", "2")]
+    async with harness() as it:
+        await it.served.create_topic("t")
+        await it.served.serve_groups(*names)
+        for name in names:
+            await commit(it.served, name, "t", 0, 0)
+
+        found = read(read_groups, it.parts)
+
+    lags = [name for name in found if name.startswith("kafka_consumergroup_lag{")]
+    assert len(lags) == 2
+    assert max(map(len, found)) < 500
+
+
 async def test_groups_above_the_bound_of_series_are_counted_all_the_same(
     autojump_clock: MockClock,
 ) -> None:

@@ -32,7 +32,9 @@ MAX_DOUBLE: Final = float_info.max
 Value = bool | int | float | str | tuple[str, ...] | None
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
-_DOUBLE: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# Clients choose values: no two parts that follow each other may match the same text, or a long one
+# takes quadratic time.
+_DOUBLE: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _BITS: Final = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 
 

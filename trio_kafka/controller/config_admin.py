@@ -128,6 +128,7 @@ class ConfigAdmin:
             yield
         order: list[ConfigResource] = []
         found: list[KafkaError | None] = []
+        size = 0
         for one in wanted:
             error = None
             at = (one.kind, one.name)
@@ -146,7 +147,9 @@ class ConfigAdmin:
             except KafkaError as refusal:
                 error = refusal.as_value()
             found.append(error)
-            if not len(found) % _SLICE or len(one.settings) > _SLICE:
+            size += 1 + len(one.settings)
+            if size >= _SLICE:
+                size = 0
                 yield
         return order, found
 
@@ -210,7 +213,7 @@ def check_broker(name: str, broker: NodeId) -> None:
         raise _invalid(f"broker id {name!r}: expected {broker}, the id of this broker")
 
 
-_SLICE: Final = 200  # resources in one step, of about 5 µs each
+_SLICE: Final = 200  # resources and settings in one step, of about 5 µs each
 _SERVED: Final = (
     ConfigResourceType.TOPIC,
     ConfigResourceType.BROKER,

@@ -1,13 +1,16 @@
 """The tree of nodes: what runs and what waits, with figures.
 
 A part adds a node for what it runs, holds or waits for, and removes it afterwards. Names are
-Kafka's thread names where there is one. Figures are numbers and short texts, computed when asked;
-secrets never enter the tree. Adding and removing a node takes less than 1 µs, keeping it nothing.
+Kafka's thread names where there is one; a name is cut, as clients choose some. Figures are numbers
+and short texts, computed when asked; secrets never enter the tree. Adding and removing a node takes
+less than 1 µs, keeping it nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
+
+from trio_kafka.introspect.texts import LONGEST_NAME, shortened
 
 NodeKind = Literal[
     "broker",
@@ -52,7 +55,7 @@ class Node:
         transient: "Callable[[Node], Iterable[Node]] | None" = None,
     ) -> None:
         """transient: see `add`."""
-        self.name = name
+        self.name = name if len(name) <= LONGEST_NAME else shortened(name)
         self.kind = kind
         self.parent = parent
         self._figures = figures

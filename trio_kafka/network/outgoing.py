@@ -1,7 +1,7 @@
 """Outgoing answers: segments that the socket has not taken yet.
 
-A flush offers at most a share of file bytes. Leases of file ranges end when their last byte is
-sent, or with `release`.
+A flush offers at most a share of file bytes, and makes at most one piece of an answer that is
+encoded while it is sent. Leases of file ranges end when their last byte is sent, or with `release`.
 """
 
 from collections import deque
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from trio_kafka.network.request import Request
 from trio_kafka.records.file_range import FileRange
+from trio_kafka.wire.streamed import StreamedBody
 from trio_kafka.world.protocols import Socket
 
 FILE_SHARE: Final = 1 << 20  # bytes of files a flush
@@ -46,7 +47,8 @@ class Outgoing:
     def flush(self, socket: Socket, share: int = FILE_SHARE) -> Progress:
         """Offer the rest to the socket, at most `share` bytes of files.
 
-        Raises ConnectionError, and RangeCutError when a file was cut under its promised length.
+        Raises ConnectionError; RangeCutError when a file was cut under its promised length;
+        BodyChangedError.
         """
         segments = self._segments
         try:
@@ -55,28 +57,41 @@ class Outgoing:
                 if isinstance(segment, FileRange):
                     if share <= 0:
                         return Progress.SHARE_USED
-                    if segment.left:
-                        limit = min(segment.left, share)
-                        n = socket.send_file_range(segment.lease, segment.position, limit)
-                        segment.position += n
-                        segment.left -= n
-                        self.taken += n
-                        share -= n
-                    if not segment.left:
-                        segments.popleft()
-                        segment.release()
-                elif size := len(segment):
-                    n = socket.send_more(segment) if len(segments) > 1 else socket.send(segment)
-                    if n == size:
-                        self.taken += n
-                        segments.popleft()
+                    share -= self._send_range(socket, segment, share)
+                elif type(segment) is StreamedBody:
+                    if share <= 0:
+                        return Progress.SHARE_USED
+                    share = 0
+                    if piece := segment.next_piece():
+                        segments.appendleft(piece)
                     else:
-                        self._take_bytes(n)
+                        segments.popleft()
+                elif len(segment):
+                    self._send_bytes(socket, segment)
                 else:
                     segments.popleft()
         except BlockingIOError:
             return Progress.BLOCKED
         return Progress.DONE
+
+    def _send_range(self, socket: Socket, segment: FileRange, share: int) -> int:
+        """Send at most `share` bytes of a file; return their number."""
+        n = 0
+        if segment.left:
+            limit = min(segment.left, share)
+            n = socket.send_file_range(segment.lease, segment.position, limit)
+            segment.position += n
+            segment.left -= n
+            self.taken += n
+        if not segment.left:
+            self._segments.popleft()
+            segment.release()
+        return n
+
+    def _send_bytes(self, socket: Socket, segment: Any) -> None:
+        is_last = len(self._segments) == 1
+        n = socket.send(segment) if is_last else socket.send_more(segment)
+        self._take_bytes(n)
 
     def release(self) -> None:
         """Discard the rest. Idempotent."""
@@ -105,5 +120,5 @@ class Outgoing:
 def release(segments: Iterable[Any]) -> None:
     """End the leases of an answer that is not sent."""
     for segment in segments:
-        if isinstance(segment, FileRange):
+        if isinstance(segment, FileRange | StreamedBody):
             segment.release()

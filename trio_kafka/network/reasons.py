@@ -35,7 +35,7 @@ class CloseReason(StrEnum):
     UNDECODABLE = "undecodable"
     NO_ERROR_ANSWER = "no error answer"  # the request failed and its API has no error field
     FORBIDDEN = "forbidden"  # the handler raised ProtocolError
-    TRUNCATED = "truncated"  # a file was cut below an answer whose length was sent already
+    TRUNCATED = "truncated"  # an answer became shorter when its length was sent already
     DRAINED = "drained"
     STOPPED = "stopped"
 

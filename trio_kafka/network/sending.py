@@ -20,6 +20,7 @@ from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.server import Segments
+from trio_kafka.wire.streamed import BodyChangedError
 from trio_kafka.world.protocols import RangeCutError
 
 SMALL: Final = 16 << 10  # bytes of an answer that leaves its connection unmuted until it is sent
@@ -119,7 +120,7 @@ class AnswerSender:
             if not before:
                 connection.make_room_to_send(out.left_of_files)
             progress = self._offer(connection, out)
-        except RangeCutError as error:
+        except (RangeCutError, BodyChangedError) as error:
             self._table.close(connection, CloseReason.TRUNCATED, str(error), reset=True)
             return
         except OSError as error:

@@ -1,5 +1,11 @@
-"""Large requests and responses, decoded and encoded in steps of some 10 µs."""
+"""Large requests and responses, decoded and encoded in steps of some 10 µs.
 
+A response of more than KEPT_BYTES is not kept: its bytes are counted, and encoded again while the
+socket takes them. Items that are created while they are written are created twice then, and must be
+as long the second time.
+"""
+
+from collections.abc import Iterator
 from itertools import repeat
 from typing import Any, Final, TypeVar, cast
 
@@ -9,9 +15,11 @@ from trio_kafka.protocol.compiler import (
     encoder_in_steps,
 )
 from trio_kafka.protocol.errors import DecodeError
+from trio_kafka.protocol.schema import fields_of
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.wire.frame import Frame
 from trio_kafka.wire.server import joined
+from trio_kafka.wire.streamed import StreamedBody
 
 T = TypeVar("T")
 
@@ -21,6 +29,9 @@ LARGE: Final = 64 << 10  # bytes; a larger message is decoded in steps
 MAX_ITEMS: Final = 250_000
 _ITEMS_PER_STEP: Final = 16
 _MAX_PIECES: Final = 2000  # pieces of an encoded message before they are joined
+KEPT_BYTES: Final = 4 << 20  # of an encoded response
+_PIECE_BYTES: Final = 32 << 10  # encoded at once while a response is sent, ...
+_PIECE_STEPS: Final = 1000  # ... and its steps: 0.5 ms
 
 
 def merged_steps(steps: Steps[T], count: int = _ITEMS_PER_STEP) -> Steps[T]:
@@ -52,15 +63,19 @@ def decode_in_steps(cls: type[T], version: int, frame: Frame, position: int) -> 
 
 
 def encode_in_steps(
-    message: Any, version: int, counts: dict[int, int] | None = None
+    message: Any, version: int, counts: dict[int, int] | None = None, *, streams: bool = False
 ) -> Steps[list[Any]]:
     """Encode a message and return its segments, joined where that is cheap. Raises EncodeError.
 
+    streams: a message of more than KEPT_BYTES that can hold no records becomes one StreamedBody. It
+        must not change any more.
     counts: a `defaultdict(int)` that receives the number of each error code, if given.
     A caller that gives up releases the file ranges of the message itself.
     """
     segments: list[Any] = []
     pieces: list[Any] = []
+    size, is_kept = 0, True
+    streams = streams and not _has_records(type(message))
     if counts is None:
         steps = encoder_in_steps(type(message), version)(message, pieces.append)
     else:
@@ -68,8 +83,40 @@ def encode_in_steps(
         steps = encode(message, pieces.append, counts)
     for _ in merged_steps(steps):
         if len(pieces) > _MAX_PIECES:
-            segments += joined(pieces)
+            size += sum(map(len, pieces))
+            if streams and is_kept and size > KEPT_BYTES:
+                is_kept = False
+                segments.clear()
+            if is_kept:
+                segments += joined(pieces)
             pieces.clear()
         yield
-    segments += joined(pieces)
-    return segments
+    if is_kept:
+        segments += joined(pieces)
+        return segments
+    size += sum(map(len, pieces))
+    return [StreamedBody(_encoded_pieces(message, version), size)]
+
+
+def _encoded_pieces(message: Any, version: int) -> Iterator[bytes]:
+    """Encode a message, and yield its bytes in pieces of about _PIECE_BYTES."""
+    pieces: list[bytes] = []
+    steps = encoder_in_steps(type(message), version)(message, pieces.append)
+    waiting = 0
+    for _ in merged_steps(steps):
+        waiting += _ITEMS_PER_STEP
+        if waiting >= _PIECE_STEPS or sum(map(len, pieces)) >= _PIECE_BYTES:
+            yield b"".join(pieces)
+            pieces.clear()
+            waiting = 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+def _has_records(cls: type[Any]) -> bool:
+    """Return whether messages of a class can hold records, whose file ranges are sent once."""
+    return any(
+        field.kind == "records" or (part is not None and _has_records(part))
+        for field in fields_of(cls)
+        for part in (field.of.struct if field.of is not None else field.struct,)
+    )

@@ -36,6 +36,7 @@ from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.wire.frame import Framer
 from trio_kafka.wire.server import HEAD, Segments
+from trio_kafka.wire.streamed import BodyChangedError, StreamedBody
 from trio_kafka.world.protocols import RangeCutError, Socket
 
 T = TypeVar("T")
@@ -60,6 +61,14 @@ class RequestHandlers(Protocol):
 
     async def run_steps(self, steps: Steps[T]) -> T:
         """Run steps in slices and return their result."""
+
+
+def _pieces_of(body: StreamedBody) -> Steps[list[bytes]]:
+    pieces: list[bytes] = []
+    for piece in body:
+        pieces.append(piece)
+        yield
+    return pieces
 
 
 class Exchange:
@@ -137,6 +146,11 @@ class Exchange:
                 try:
                     found.append(await segment.lease.read(segment.position, segment.left))
                 except RangeCutError as error:
+                    raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
+            elif isinstance(segment, StreamedBody):
+                try:
+                    found += await self._handlers.run_steps(_pieces_of(segment))
+                except BodyChangedError as error:
                     raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             else:
                 found.append(segment)

@@ -102,11 +102,11 @@ class Route:
         return (yield from decode_in_steps(self.api.request, self.version, frame, position))
 
     def write_in_steps(self, request: Request, response: Any) -> Steps[Segments]:
-        """Encode a large response into segments."""
+        """Encode a large response into segments; a very large one is encoded while it is sent."""
         if self.charge is not None:
             response = self.charge(request, response)
         counts: dict[int, int] | None = defaultdict(int) if self.counts_errors else None
-        parts = yield from encode_in_steps(response, self.version, counts)
+        parts = yield from encode_in_steps(response, self.version, counts, streams=True)
         if counts is not None:
             request.stamps.errors = counts
         return answer(request.correlation, parts, flexible=self.flexible_response)

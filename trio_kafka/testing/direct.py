@@ -30,6 +30,7 @@ from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.wire.frame import Buffers, Framer
 from trio_kafka.wire.server import HEAD, Segments
+from trio_kafka.wire.streamed import StreamedBody
 from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.protocols import Socket
 from trio_kafka.world.world import World
@@ -156,7 +157,10 @@ class DirectClient:
         version = newest(type(request)) if version is None else version
         if response is None:
             raise TypeError(f"{type(request).__name__} has no response")
-        data = b"".join(self._segments)
+        data = b"".join(
+            b"".join(segment) if isinstance(segment, StreamedBody) else segment
+            for segment in self._segments
+        )
         position = 8 + response_header_version(message_of(response), version)
         answer, end = decoder(response, version)(data, position)
         if end != len(data):

@@ -26,6 +26,7 @@ class Shell:
     slices: int = 0
     seconds: float = 0.0
     in_thread: bool = False
+    busy: bool = False
     ended: list[Search] = field(factory=list)
     searches: TopicSearches = field(init=False)
     node: Node = field(factory=lambda: Node("broker", "broker"))
@@ -41,13 +42,15 @@ class Shell:
         return self.seconds
 
     async def run_in_thread(self, call: Callable[..., Any], *args: Any) -> Any:
+        assert not self.busy, "one thread for all searches"
+        self.busy = True
         await trio.sleep(0.001)
         self.slices += 1
         self.in_thread = True
         try:
             return call(*args)
         finally:
-            self.in_thread = False
+            self.in_thread = self.busy = False
 
     def done(self, search: Search) -> None:
         self.ended.append(search)

@@ -18,7 +18,7 @@ from trio_kafka.config.properties import Given, parse_properties
 from trio_kafka.config.setting import ConfigError
 
 _SETTING: Final = "config.providers"
-_VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_VARIABLE: Final = re.compile(r"\$\{([^:}]*):(?:([^:}]*):)?([^}]*)\}")
 
 
 class Outside(Protocol):

@@ -114,6 +114,7 @@ class TopicSearches:
         steps = matching(regex, search.topics, self._kept.get(regex))
         limit_s = _LONGEST_S + _LONGEST_PER_NAME_S * len(search.topics)
         took_s = 0.0
+        done: Done[Matches] | None
         while True:
             async with self._turn:
                 done, slice_s = await self._run_in_thread(_slice, steps, self._elapsed)

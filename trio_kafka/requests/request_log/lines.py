@@ -43,7 +43,7 @@ def format_line(stamps: Stamps, api: str, body: Mapping[str, Any] | None, princi
             "requestApiKey": stamps.key,
             "requestApiVersion": stamps.version,
             "correlationId": stamps.correlation,
-            "clientId": stamps.client_id,
+            "clientId": stamps.client_id[:MAX_CHARACTERS],
             "requestApiKeyName": _WORD.sub("_", api).upper(),
         },
         "request": body,

@@ -22,7 +22,7 @@ from trio_kafka.coordinators.groups.consumer.subscriptions import Resolved
 from trio_kafka.coordinators.groups.consumer.transition import REGEX, Transition
 from trio_kafka.coordinators.groups.groups import Groups
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, sorted_in_steps
 
 _LEAST_INTERVAL_MS: Final = 10_000  # between two searches of one group
 _logger: Final = get_logger(__name__)
@@ -147,11 +147,13 @@ def _take(transition: Transition, search: Search) -> Steps[Effects]:
         if _topics(subscriptions.resolved.get(regex)) != resolved.topics
     }
     for regex, resolved in found.items():
+        topics = yield from sorted_in_steps(resolved.topics)
         transition.write(
             records.expression(
-                group.group_id, regex, resolved.topics, resolved.version, resolved.timestamp_ms
+                group.group_id, regex, topics, resolved.version, resolved.timestamp_ms
             )
         )
+        yield
     metadata_hash = yield from transition.metadata_hash(subscriptions.topics_if_resolved(changed))
     if changed or metadata_hash != group.metadata_hash:
         transition.refreshed(transition.bump(metadata_hash))
