@@ -108,3 +108,37 @@ async def test_who_waits_for_the_client_is_told_from_who_waits_for_nothing(
             await cycle.receive()
 
     assert cycle.starved is starved
+
+
+async def test_client_that_has_left_gets_no_answer() -> None:
+    cycle, sent = exchange_of([{"type": "http.disconnect"}])
+    await cycle.receive()
+
+    await cycle.refuse(404, "nothing is here")
+
+    assert sent == []
+    assert not cycle.begun
+
+
+async def test_response_that_closes_the_connection_begins_after_the_whole_body() -> None:
+    cycle, sent = exchange_of([piece(b"1", more=True), piece(b"2")])
+
+    await cycle.refuse(400, "ambiguous", closes=True)
+
+    # With a body still to come there would be three messages: the last one waits for its end.
+    head, body = sent
+    assert (b"connection", b"close") in head["headers"]
+    assert not body["more_body"]
+    assert cycle.ended
+
+
+async def test_response_that_closes_is_sent_though_the_body_never_ends(
+    autojump_clock: MockClock,
+) -> None:
+    caller = Caller()
+    cycle, sent = exchange_of([piece(b"1", more=True)], caller=caller)
+
+    await cycle.refuse(400, "ambiguous", closes=True)
+
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+    assert (trio.current_time(), caller.aborted) == (4.0, 1)

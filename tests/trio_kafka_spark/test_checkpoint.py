@@ -38,6 +38,15 @@ def test_the_last_committed_batch_is_printed_as_starting_offsets(
     assert capsys.readouterr().out == '{"a":{"0":1},"t":{"0":100,"1":7}}\n'
 
 
+def test_beginning_in_the_first_batch_is_no_offset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, 0, '{"t": {"0": 9}, "began at {\\"t\\":{\\"0\\":5}}": {}}')
+
+    assert checkpoint(path=path, source=None) == 0
+    assert capsys.readouterr().out == '{"t":{"0":9}}\n'
+
+
 def test_a_file_address_names_a_directory(tmp_path: Path) -> None:
     write(tmp_path, 0, '{"t":{"0":1}}')
 

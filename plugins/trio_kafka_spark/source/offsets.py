@@ -2,6 +2,11 @@
 
 Partitions are `{"topic": [0, 1]}`. Offsets and timestamps are `{"topic": {"0": 123}}`, and a
 checkpoint holds the same. Offset -2 stands for the earliest, -1 for the latest.
+
+The connector keeps the offsets at which a stream began in a file of the checkpoint. Spark does not
+tell a source in Python where the checkpoint is, so here they are part of the end of the first
+batch: a topic without partitions, whose name, which no topic can have, holds them. Spark writes
+that end before the batch runs, and the connector reads it as the same offsets.
 """
 
 import json
@@ -12,6 +17,7 @@ from trio_kafka.model import TopicPartition
 
 EARLIEST: Final = -2
 LATEST: Final = -1
+_BEGAN: Final = "began at "
 _HIGHEST: Final = 2**63 - 1
 _MOST_PARTITIONS: Final = 2**31 - 1
 _PARTITIONS_FORM: Final = '{"topicA":[0,1],"topicB":[0,1]}'
@@ -58,6 +64,20 @@ def as_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
     for tp in sorted(offsets):
         written.setdefault(tp.topic, {})[str(tp.partition)] = offsets[tp]
     return written
+
+
+def with_beginning(end: Mapping[str, Any], beginning: Offsets) -> dict[str, Any]:
+    """Return the end of a first batch, in Spark's form, with the offsets at which it begins."""
+    return {**end, _BEGAN + described(beginning): {}}
+
+
+def beginning_in(end: Mapping[str, Any]) -> Offsets | None:
+    """Return the beginning that the end of a first batch holds; None: it holds none.
+
+    Raises ValueError if it was damaged.
+    """
+    marks = [name for name in end if name.startswith(_BEGAN)]
+    return parse_offsets(marks[0].removeprefix(_BEGAN)) if marks else None
 
 
 def from_json(offsets: Mapping[str, Mapping[str, int]]) -> Offsets:

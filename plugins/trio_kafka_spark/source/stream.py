@@ -2,6 +2,11 @@
 
 Offsets are the connector's JSON, so that a checkpoint outlives a change of the format's name. The
 reader is created again for `read`, in workers, which use the options alone.
+
+As long as no batch is committed, Spark asks each new reader for the beginning of the stream, while
+the end of the first batch comes from the checkpoint. So that end holds the beginning too, and
+`partitions` reads from there: otherwise a first batch that failed would begin somewhere else at the
+next start, and records would be lost, or seem to be.
 """
 
 from collections.abc import Iterator
@@ -20,7 +25,15 @@ from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.source.limits import TriggerLimits
 from trio_kafka_spark.source.loss import LossPolicy
-from trio_kafka_spark.source.offsets import Offsets, as_json, described, from_json, listed
+from trio_kafka_spark.source.offsets import (
+    Offsets,
+    as_json,
+    beginning_in,
+    described,
+    from_json,
+    listed,
+    with_beginning,
+)
 from trio_kafka_spark.source.options import ReadOptions
 from trio_kafka_spark.source.plan import TopicRange, plan_stream
 from trio_kafka_spark.source.resolve import Resolver
@@ -43,14 +56,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             delay_s=options.max_trigger_delay_s,
         )
         self._cluster: Cluster | None = None
+        self._beginning: Offsets | None = None
+        self._has_planned = False
         self._latest: Offsets = {}
         self._available_now = False
         self._target: Offsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Return where a stream without a checkpoint starts."""
-        resolver = self._resolver()
-        return as_json(resolver.resolved(resolver.position(self.options.start, starting=True)))
+        """Return where a stream without a committed batch starts; always the same of one reader."""
+        if self._beginning is None:
+            resolver = self._resolver()
+            position = resolver.position(self.options.start, starting=True)
+            self._beginning = resolver.resolved(position)
+        return as_json(self._beginning)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Return the limit that Spark hands back; what it cannot say is kept in TriggerLimits."""
@@ -65,15 +83,31 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> dict[str, Any]:
         """Return where the batch that begins at `start` ends; `start`: there is none now."""
         begin = from_json(start)
+        end = self._end(begin, limit)
+        if self._begins(start):
+            return with_beginning(as_json(end), begin)
+        # Spark compares texts, and the end of a first batch has more in it than offsets.
+        return start if end == begin else as_json(end)
+
+    def _begins(self, start: dict[str, Any]) -> bool:
+        """Return whether the batch from `start` on is the first one of the stream.
+
+        A reader that has planned a batch may be at its own beginning by chance: after a first batch
+        that failed, `latest` is resolved anew, and the next batch may end there.
+        """
+        has_begun = self._has_planned or self._beginning is None
+        return not has_begun and start == self.initialOffset()
+
+    def _end(self, begin: Offsets, limit: ReadLimit) -> Offsets:
         resolver = self._resolver()
         if self._target is None:
             self._latest = resolver.latest(begin)
             if self._available_now:
                 self._target = self._latest
         if isinstance(limit, ReadAllAvailable):
-            return as_json(self._latest)
+            return self._latest
         earliest = resolver.earliest(self._latest.keys() - begin.keys())
-        return as_json(self._limits.end(begin, self._latest, earliest, ending=self._available_now))
+        return self._limits.end(begin, self._latest, earliest, ending=self._available_now)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
         """Return the end of all partitions when they were last looked at, for progress reports."""
@@ -85,12 +119,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """Return the tasks of one micro-batch."""
+        self._has_planned = True
         resolver = self._resolver()
-        until = from_json(end)
+        begin, until = from_json(start), from_json(end)
+        beginning = beginning_in(end)
+        if beginning is not None and beginning_in(start) is None:
+            begin = beginning
         if self._target is not None:
             self._check_target(resolver, self._target, until)
         loss = LossPolicy(self.options.fail_on_data_loss)
-        planned = plan_stream(resolver, loss, from_json(start), until)
+        planned = plan_stream(resolver, loss, begin, until)
         return [TopicRange(one) for one in planned]
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:

@@ -82,6 +82,18 @@ def test_partition_whose_read_offset_is_not_known_has_no_lag() -> None:
     assert query.lag == 1
 
 
+def test_beginning_in_the_end_of_a_first_batch_is_no_partition() -> None:
+    [source] = PROGRESS["sources"]
+    end = {"orders": {"0": 40}, 'began at {"orders":{"0":5}}': {}}
+
+    [query] = taken(
+        progress(sources=[{**source, "endOffset": end, "latestOffset": {"orders": {"0": 41}}}])
+    )
+
+    [shown] = query.shown()["sources"]
+    assert (query.lag, shown["partitions"], shown["end"]) == (1, 1, {"orders-0": 40})
+
+
 def test_rates_over_no_time_are_none() -> None:
     [query] = taken(progress(inputRowsPerSecond=float("nan"), processedRowsPerSecond="NaN"))
 

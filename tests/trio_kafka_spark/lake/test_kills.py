@@ -24,7 +24,9 @@ import pyarrow.dataset as ds
 from confluent_kafka import Producer
 from deltalake import DeltaTable
 
+from tests.trio_kafka_spark.source.kit import Record, add_partitions, produce
 from tests.trio_kafka_spark.topics import create_topic, read_topic
+from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka.testing.processes import BrokerProcess
 
 PIPELINE = """
@@ -45,10 +47,26 @@ PIPELINE = """
 """
 
 
+TABLE = """
+    import sys
+    from trio_kafka_spark.lake import topic_to_table
+    from trio_kafka_spark.session import session
+
+    bootstrap, topic, path, table = sys.argv[1:]
+    spark = session("kills", settings={"spark.local.dir": path + ".spark"})
+    spark.sparkContext.setLogLevel("OFF")
+    source = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic}
+    topic_to_table(spark, source, path, table=table, lag=None).awaitTermination()
+    print("done", flush=True)
+"""
+
+
 @contextmanager
-def pipeline(log: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def pipeline(
+    log: Path, *arguments: str, program: str = PIPELINE
+) -> Iterator[subprocess.Popen[str]]:
     """One run, as the leader of its process group; all of it is gone at the end."""
-    command = [sys.executable, "-c", textwrap.dedent(PIPELINE), *arguments]
+    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
     with log.open("ab") as errors:
         process = subprocess.Popen(
             command,
@@ -152,3 +170,41 @@ def test_each_record_is_in_the_table_once_and_in_the_second_topic_whatever_is_ki
         assert killed == kills
         assert values == Counter(range(count))
         assert again == set(range(count))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("table", ["parquet", pytest.param("delta", marks=pytest.mark.long)])
+def test_table_has_each_record_once_though_its_first_batch_is_killed(
+    kafka: Kafka, tmp_path: Path, size: Callable[[int, int], int], table: str
+) -> None:
+    """Partitions come between the kill and the next start: the first batch does not have them."""
+    path, kills = tmp_path / table, size(1, 4)
+    kafka.create_topic("orders", partitions=1)
+    kafka.produce("orders", *[b"%d" % number for number in range(20)])
+    arguments = (kafka.bootstrap, "orders", str(path), table)
+    for kill in range(kills):
+        with (
+            kafka.fault(api="Fetch", hold=True) as fetches,
+            pipeline(tmp_path / "stderr", *arguments, program=TABLE) as process,
+        ):
+            kafka.wait_until(lambda: fetches.held > 0 or has_ended(process), limit_s=120)
+            kill_group(process)
+        assert (path / "_checkpoint" / "offsets" / "0").exists(), (tmp_path / "stderr").read_text()
+        assert not (path / "_checkpoint" / "commits" / "0").exists()
+        add_partitions(kafka.bootstrap, "orders", kill + 2)
+        new = Record(partition=kill + 1, value=b"%d" % (20 + kill))
+        produce(kafka.bootstrap, "orders", [new])
+
+    with pipeline(tmp_path / "stderr", *arguments, program=TABLE) as process:
+        assert process.stdout is not None
+        told = process.stdout.read().split()
+        assert (process.wait(), told) == (0, ["done"]), (tmp_path / "stderr").read_text()
+
+    values = Counter(int(value) for value in read_rows(path, table).column("value").to_pylist())
+    assert values == Counter(range(20 + kills))
+
+
+def has_ended(process: subprocess.Popen[str]) -> bool:
+    return process.poll() is not None

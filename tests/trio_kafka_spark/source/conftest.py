@@ -21,6 +21,7 @@ _OF_PYSPARK = (
     "batch",
     "equality",
     "filters",
+    "first_batch",
     "plan",
     "reading",
     "schema",

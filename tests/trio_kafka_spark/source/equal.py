@@ -86,12 +86,15 @@ def in_order(found: Sequence[Any]) -> list[str]:
 
 
 def committed(checkpoint: Path) -> list[Any]:
-    """Offsets after each committed batch."""
+    """Offsets after each committed batch, without the beginning that ours keeps in the first."""
     batches = sorted(int(file.name) for file in (checkpoint / "commits").glob("[0-9]*"))
-    return [
-        json.loads((checkpoint / "offsets" / str(batch)).read_text().splitlines()[-1])
-        for batch in batches
-    ]
+    return [offsets_of(checkpoint, batch) for batch in batches]
+
+
+def offsets_of(checkpoint: Path, batch: int) -> dict[str, Any]:
+    """Offsets at the end of a batch, committed or not."""
+    written = (checkpoint / "offsets" / str(batch)).read_text().splitlines()[-1]
+    return {topic: partitions for topic, partitions in json.loads(written).items() if partitions}
 
 
 def write_checkpoint(checkpoint: Path, start: object, end: object) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import frozen
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 FIRST_MS = 1_700_000_000_000
@@ -38,6 +38,13 @@ def create_topic(
 def delete_topic(bootstrap: str, topic: str) -> None:
     client = admin(bootstrap)
     client.delete_topics([topic])[topic].result(WAIT_S)
+
+
+def delete_records(bootstrap: str, topic: str, before: int, partition: int = 0) -> None:
+    """Delete the records below an offset."""
+    client = admin(bootstrap)
+    (done,) = client.delete_records([TopicPartition(topic, partition, before)]).values()
+    done.result(WAIT_S)
 
 
 def add_partitions(bootstrap: str, topic: str, total: int) -> None:

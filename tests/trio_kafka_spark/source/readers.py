@@ -53,5 +53,10 @@ def offsets(
     return found
 
 
+def without_beginning(end: dict[str, Any]) -> dict[str, Any]:
+    """The offsets at the end of a first batch, as those of any other batch."""
+    return {topic: partitions for topic, partitions in end.items() if partitions}
+
+
 def spans(partitions: Iterable[Any]) -> list[tuple[int, int, int]]:
     return [(one.partition, one.start, one.stop) for one in partitions]

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from trio_kafka.model import TopicPartition
 from trio_kafka_spark.source.offsets import (
     as_json,
+    beginning_in,
     described,
     from_json,
     listed,
     parse_offsets,
     parse_partitions,
     parse_timestamps,
+    with_beginning,
 )
 
 A0, A1, A10, B0 = (
@@ -97,3 +99,24 @@ def test_a_long_text_is_cut_in_the_message() -> None:
         parse_offsets("x" * 10_000)
 
     assert len(str(caught.value)) < 400
+
+
+@given(offsets, offsets)
+def test_end_of_a_first_batch_has_the_same_offsets_and_the_beginning(
+    end: dict[TopicPartition, int], beginning: dict[TopicPartition, int]
+) -> None:
+    written = json.loads(json.dumps(with_beginning(as_json(end), beginning)))
+
+    assert from_json(written) == end
+    assert beginning_in(written) == beginning
+    assert all(partitions for name, partitions in written.items() if name in as_json(end))
+
+
+@given(offsets)
+def test_other_ends_have_no_beginning(end: dict[TopicPartition, int]) -> None:
+    assert beginning_in(as_json(end)) is None
+
+
+def test_damaged_beginning_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected JSON such as"):
+        beginning_in({"a": {"0": 1}, "began at {": {}})
