@@ -10,6 +10,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.recovery.partition import open_log
 from trio_kafka.log.recovery.segment_loader import Known
+from trio_kafka.log.rolling import roll
 from trio_kafka.log.timestamp_search import largest_timestamp
 from trio_kafka.log.truncate import BYTES_A_TURN, restart_at, truncate_to
 from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
@@ -317,3 +318,16 @@ async def test_a_search_over_the_begin_or_the_end_of_a_cut_is_made_again(
         await perform_in_threads(log, search)
 
     assert len(searches) > 1
+
+
+async def test_offsets_that_are_given_again_are_not_taken_for_unreadable(autojump_clock, world):
+    log = new_log(world)
+    for _ in range(4):
+        append(log, batch())
+    roll(log)
+    log.segments.first.unreadable = {3: "offsets 3 to 3: malformed"}
+
+    await truncate_to(log, 3)
+    append(log, batch())
+
+    assert log.segments.active.unreadable == {}

@@ -167,6 +167,19 @@ def test_a_batch_that_is_malformed_behind_the_keys_that_fit_adds_none() -> None:
     assert strategy.keys == 0
 
 
+@pytest.mark.parametrize("make", [rows, columns])
+def test_bytes_after_the_last_record_make_a_batch_unreadable(make) -> None:
+    batch = batch_of(data_batch(0, [Record(key=b"a"), Record(key=b"b")]))
+    batch = batch._replace(data=memoryview(bytes(batch.data) + b"\0"))
+    strategy = make()
+
+    assert finish(strategy.index([batch], 0)) == (1, None)
+    (survivors,) = finish(strategy.filter([batch], 1, 0))
+
+    assert strategy.keys == 0
+    assert "1 bytes after" in survivors.unreadable
+
+
 def test_keys_held_beside_the_map_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trio_kafka.log.cleaner.rows.MOST_KEYS", 700)
     batch = batch_of(data_batch(0, [Record(key=b"%d" % number) for number in range(1000)]))
