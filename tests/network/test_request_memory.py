@@ -143,6 +143,8 @@ async def test_who_leaves_gives_back_what_it_has_or_waits_for(
         getattr(leaver.socket, how)()
         if who == "waiter":
             await trio.sleep(1)
+            # A reset is noticed at once; an end of the stream only when it is read.
+            assert len(pool_of(plane)) == (1 if how == "abort" else 2)
             await other.send(rest)
             assert await number(other) == 1
         else:
