@@ -440,10 +440,20 @@ async def test_what_is_gone_is_told_by_a_sync_of_many(worlds, clock):
     here = worlds.root.directory("here", create=True)
 
     await worlds.root.unlink("gone")
-    with suppress(FileNotFoundError):  # a simulated one is still there for who holds it
-        await worlds.root.sync_together("f", [(here, b"1"), (gone, b"1")])
-    with suppress(FileNotFoundError):
-        await worlds.root.sync_together("f", [(gone, b"1"), (here, b"1")])
+
+    for inside in ([(here, b"1"), (gone, b"1")], [(gone, b"1"), (here, b"1")], [(gone, b"")]):
+        with pytest.raises(FileNotFoundError, match="gone"):
+            await worlds.root.sync_together("f", inside)
+
+
+async def test_a_sync_of_many_finds_directories_by_their_names(worlds, clock):
+    before = worlds.root.directory("x", create=True)
+    worlds.root.rename("x", "y")
+    now = worlds.root.directory("x", create=True)
+
+    await worlds.root.sync_together("f", [(before, b"1")])
+
+    assert (now.names(), worlds.root.directory("y").names()) == (["f"], [])
 
 
 async def test_a_directory_is_made_where_nothing_is(worlds, clock):

@@ -179,14 +179,19 @@ class SimulatedDirectory:
         with trio.CancelScope(shield=True):
             await self._world.pause(1e-4, 5e-3)
             for directory, content in inside:
-                if content and isinstance(directory, SimulatedDirectory):
+                if content:
                     there = files.get(content)
-                    files[content] = await directory._put(name, content, there)  # noqa: SLF001 - same class
+                    files[content] = await self._again(directory)._put(name, content, there)
             for file in files.values():
                 await file.sync()
             for directory, _ in inside:
-                await directory.sync()
+                await self._again(directory).sync()
             await self.sync()
+
+    def _again(self, directory: Directory) -> "SimulatedDirectory":
+        """Look up a directory by its path, as the system does. FileNotFoundError: it is gone."""
+        node = find_directory(self._node, directory.path.rpartition("/")[2])
+        return SimulatedDirectory(self._world, node, directory.path, self._writes)
 
     async def _put(self, name: str, content: bytes, there: SimulatedFile | None) -> SimulatedFile:
         """Link a file with this content; there: a file that has it already."""
