@@ -181,7 +181,8 @@ class SimulatedDirectory:
             for directory, content in inside:
                 if content:
                     there = files.get(content)
-                    files[content] = await self._again(directory)._put(name, content, there)
+                    put = self._again(directory)._put  # noqa: SLF001 - same class
+                    files[content] = await put(name, content, there)
             for file in files.values():
                 await file.sync()
             for directory, _ in inside:
