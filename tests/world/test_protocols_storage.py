@@ -528,3 +528,15 @@ async def test_a_directory_that_is_renamed_goes_on_under_its_new_name(worlds, cl
     inside.create("b").close()
     assert worlds.root.directory("new").names() == ["a", "b"]
     await inside.sync()
+
+
+async def test_all_below_is_synced_at_once(worlds, clock):
+    inside = worlds.root.directory("d", create=True)
+    file = inside.create("closed")
+    file.append([b"1"])
+    file.close()
+
+    done = await worlds.root.sync_all([inside])
+
+    assert done in (True, False)  # False: an old system, or not this one
+    assert inside.names() == ["closed"]

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import trio
 from attrs import field
@@ -174,6 +174,18 @@ class SimulatedDirectory:
             await self._world.pause(1e-3, 3e-2)
         self._node.sync(changes)
 
+    async def sync_all(self, inside: Sequence[Directory]) -> bool:
+        if not all(directory.path.startswith(f"{self.path}/") for directory in inside):
+            await self._world.call_in_thread("sync_all", self.path)
+            return False
+        seen = [(node, node.changes) for node in _nodes_below(self._node)]
+        with trio.CancelScope(shield=True):
+            await self._world.call_in_thread("sync_all", self.path)
+            await self._world.pause(1e-3, 3e-2)
+        for node, changes in seen:
+            node.sync(changes)
+        return True
+
     async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
         files: dict[bytes, SimulatedFile] = {}
         with trio.CancelScope(shield=True):
@@ -206,6 +218,16 @@ class SimulatedDirectory:
             there.fill(content)
         self._node.change(Link(name, there.node))
         return there
+
+
+def _nodes_below(directory: DirectoryNode) -> Iterator[Node]:
+    """Yield files before the directories that name them, and this directory last."""
+    for node in directory.names.values():
+        if isinstance(node, DirectoryNode):
+            yield from _nodes_below(node)
+        else:
+            yield node
+    yield directory
 
 
 def _check_replaced(moved: Node, replaced: Node, path: str) -> None:
