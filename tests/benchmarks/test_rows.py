@@ -246,6 +246,8 @@ def test_starts_find_what_was_written_before(target: Target) -> None:
 
     assert {bound.figure for bound in bounds("start-2000-partitions")} <= set(many)
     assert {bound.figure for bound in bounds("recovery-2-GiB")} <= set(killed)
+    stopped = restart.stop_and_start(target, partitions=20)
+    assert {bound.figure for bound in bounds("stop-and-start-9000-partitions")} <= set(stopped)
     logs = list((target.directory / "trio-kafka-many-logs").rglob("kept-*/*.log"))
     assert len(logs) == 9
     written = (target.directory / "trio-kafka-large-logs").rglob("kept-*/*.log")

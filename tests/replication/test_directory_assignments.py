@@ -91,4 +91,14 @@ async def test_a_move_is_reported_at_once(world, autojump_clock) -> None:
 
 
 async def test_without_a_controller_nothing_is_reported(world, autojump_clock) -> None:
-    await assign_none({})
+    assignments = DirectoryAssignments(assign_none, Node("broker", "broker"))
+    partition = replica(world)
+    known = partition.state
+
+    with trio.testing.assert_checkpoints():
+        await assignments.assign(partition, directory(world))
+    assignments.note(partition, directory(world))
+    await reported(assignments)
+
+    assert assignments.figures() == {"waiting": 0, "done": 2}
+    assert partition.state is known

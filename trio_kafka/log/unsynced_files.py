@@ -52,6 +52,11 @@ class UnsyncedFiles:
         """
         self._owed = partition_metadata
 
+    @property
+    def owed(self) -> bytes:
+        """Content of `partition.metadata` that the next sync writes; empty: none."""
+        return self._owed
+
     def forget(self, segment: Segment) -> None:
         """Remove a segment that was deleted or grows again."""
         if segment in self._sealed:
@@ -94,6 +99,12 @@ class UnsyncedFiles:
         self._owed = b""
         self.parent = None
         self._synced = made
+
+    def all_durable(self) -> None:
+        """Note that all is durable: files, names, `partition.metadata`. Close the small files."""
+        self._named(self._made)
+        self._sealed.clear()
+        self.close()
 
     def close(self) -> None:
         """Close the small files."""

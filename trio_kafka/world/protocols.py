@@ -411,6 +411,14 @@ class Directory(Protocol):
     async def sync(self) -> None:
         """Make the names before the call durable, in a thread, shielded."""
 
+    async def sync_all(self, inside: "Sequence[Directory]") -> bool:
+        """Make all durable that was written here and in directories inside, in closed files too.
+
+        False: the system cannot do so; sync one by one. Costs one wait for the disk, and that for
+        what others have written to the filesystem. Shielded. An OSError leaves open what is
+        durable, and may be about a file of others.
+        """
+
     async def sync_together(self, name: str, inside: "Sequence[tuple[Directory, bytes]]") -> None:
         """Write a file `name` into directories inside, and make all durable.
 

@@ -4,6 +4,7 @@ The data of a broker is written once in a run of the benchmarks; all measurement
 """
 
 import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from tests.benchmarks.rows.registry import NotApplicableError, Target, row
 from tests.benchmarks.server import Server, cpu_with_children_s
 from tests.benchmarks.topics import client_settings, wait_for_leaders
 from trio_kafka.errors import ErrorCode
+from trio_kafka.log.segment import YOUNGEST_MS
 from trio_kafka.testing.processes import Address, BrokerProcess
 
 _TOPIC: Final = "kept"
@@ -31,6 +33,7 @@ _APART_MS: Final = 600_000
 _AT_ONCE: Final = 100  # partitions of one request
 _WITHIN_S: Final = 300
 _RETRY_S: Final = 0.1
+_OF_TOPIC: Final = 1000  # partitions
 _SETTLED_S: Final = 2.0  # after the first answer, for the figures of memory and files
 _CHECKPOINT: Final = "recovery-point-offset-checkpoint"
 
@@ -90,6 +93,33 @@ def recover(target: Target, partitions: int, size: int) -> Figures:
     return figures
 
 
+@row(
+    "stop-and-start-9000-partitions",
+    at_most("stop", must=5.0, aim=3.0),
+    at_most("first answer", must=8.0, aim=5.0),
+    partitions=9000,
+)
+def stop_and_start(target: Target, partitions: int) -> Figures:
+    """Stop and start with so many partitions, after as many others were deleted."""
+    directory, start = _place(target, "deleted-logs")
+    if directory.exists():
+        shutil.rmtree(directory)
+    with start() as broker:
+        admin = AdminClient(client_settings(broker.bootstrap))
+        for name in ("gone", _TOPIC):
+            for first in range(0, partitions, _OF_TOPIC):
+                topic = NewTopic(f"{name}-{first}", min(_OF_TOPIC, partitions - first), 1)
+                admin.create_topics([topic], request_timeout=_WITHIN_S)[topic.topic].result()
+        gone = [f"gone-{first}" for first in range(0, partitions, _OF_TOPIC)]
+        for deleted in admin.delete_topics(gone, request_timeout=_WITHIN_S).values():
+            deleted.result()
+        began = time.perf_counter()
+        broker.stop(_WITHIN_S)
+        stop_s = time.perf_counter() - began
+    with start() as broker:
+        return {"stop": Figure(stop_s, "s"), "first answer": Figure(broker.start_s, "s")}
+
+
 def _place(target: Target, name: str) -> tuple[Path, Start]:
     """Return where the row keeps the data of this broker, and the start of one on it."""
     if target.broker.start is None:
@@ -110,6 +140,7 @@ def _segment_requests(partitions: int, segments: int) -> Iterator[bytes]:
     """Yield requests of one record for each partition and segment. Their times make logs roll."""
     begin = int(time.time() * 1000) - segments * _APART_MS
     for number in range(segments):
+        time.sleep(2 * YOUNGEST_MS / 1000)  # a younger segment does not roll for its age
         batch = protocol.record_batch([b"v" * 100], begin + number * _APART_MS)
         for first in range(0, partitions, _AT_ONCE):
             count = min(_AT_ONCE, partitions - first)

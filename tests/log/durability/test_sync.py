@@ -1,4 +1,5 @@
 import pytest
+import trio
 
 from tests.log.kit import (
     append,
@@ -52,3 +53,17 @@ async def test_an_append_that_makes_a_flush_due_counts_when_it_is_durable(autoju
     assert log.durable_end == 5
     await sync(log)
     assert told == [3]  # nobody waited
+
+
+async def test_what_is_appended_during_a_sync_is_not_claimed_to_be_durable(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch(2))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sync, log)
+        await trio.testing.wait_all_tasks_blocked()
+        append(log, batch(3))
+
+    assert (log.recovery_point, log.end_offset) == (2, 5)
+    await sync(log)
+    assert log.recovery_point == 5

@@ -152,7 +152,28 @@ async def test_an_index_that_is_in_memory_has_no_open_file(autojump_clock, world
     await run_in_threads(again.grow())
     assert files.figures()["open"] == 0
 
+    again.append(5000, 1)
     run_now(again.write())
 
     assert files.figures()["open"] == 0
     assert world.descriptors.files == opened + 1
+
+
+@pytest.mark.parametrize("change", ["nothing", "append", "cut", "reset"])
+async def test_only_an_index_that_has_changed_is_written_again(autojump_clock, world, change):
+    entries = await sealed(world, packed((5, 1), (7, 2)))
+    await run_in_threads(entries.grow())
+    run_now(entries.write())
+    world.universe.trace.clear()
+
+    match change:
+        case "append":
+            entries.append(9, 3)
+        case "cut":
+            entries.cut(1)
+        case "reset":
+            entries.reset()
+    run_now(entries.write())
+
+    wrote = [line for line in world.universe.trace if " open " in line or " create " in line]
+    assert bool(wrote) is (change != "nothing")

@@ -159,6 +159,29 @@ async def test_one_that_the_metadata_name_goes_on_if_it_is_behind(world, autojum
     assert logs.futures.get(T0).end_offset == 8
 
 
+async def test_one_that_lacks_the_last_record_goes_on(world, autojump_clock) -> None:
+    logs = await moving(world)
+    append(logs.get(T0), batch(1))
+
+    logs = await next_life(world, logs, B)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert (logs.get(T0).end_offset, logs.futures.get(T0).end_offset) == (11, 10)
+
+
+async def test_one_that_lacks_the_first_record_is_not_promoted(world, autojump_clock) -> None:
+    logs = await moving(world)
+    logs.get(T0).set_start_offset(2)
+    logs.futures.get(T0).set_start_offset(3)
+    for directory in logs.directories:
+        await directory.checkpoint()
+
+    logs = await next_life(world, logs, B)
+
+    assert logs.directory_of(T0).path == "/a"
+    assert (logs.get(T0).start_offset, logs.futures.get(T0).start_offset) == (2, 3)
+
+
 async def test_one_that_lacks_the_beginning_is_not_promoted(world, autojump_clock) -> None:
     logs = await moving(world)
     await restart_at(logs.futures.get(T0), 10)

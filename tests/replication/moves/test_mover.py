@@ -140,6 +140,24 @@ async def test_what_was_durable_is_durable_before_the_logs_change_places(
         nursery.cancel_scope.cancel()
 
 
+async def test_a_power_loss_right_after_a_move_leaves_the_log_where_it_moved(
+    world, autojump_clock
+) -> None:
+    """Records that the moved log acknowledges are in its files, not in those of the old log."""
+    on = await stage(world)
+    write(on.partition, 5)
+    target = on.mover.directory.path
+
+    await on.mover.run()
+    write(on.partition)
+    await sync(on.partition.log)
+    world.crash(kept=0.0)
+
+    names = world.universe.machine(world.name).directory(target).names()
+    assert "t-0" in names
+    assert not [name for name in names if name.endswith("-future")]
+
+
 async def test_what_becomes_durable_before_the_switch_is_durable_after_it(
     world, autojump_clock
 ) -> None:

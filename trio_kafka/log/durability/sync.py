@@ -48,7 +48,7 @@ async def write_epochs(log: Log) -> None:
         log.epochs.dirty = rows != log.epochs.rows
 
 
-def _write_producers(log: Log) -> None:
+def write_producers(log: Log) -> None:
     """Write a producer snapshot, unless the next load needs none. Idle logs are not written to."""
     if log.producers.loads_at == log.end_offset:
         return
@@ -66,7 +66,7 @@ async def close(log: Log) -> None:
         if not log.failed:
             try:
                 await when_free_now(lambda: run_now(log.segments.active.write_indexes()))
-                await when_free_now(lambda: _write_producers(log))
+                await when_free_now(lambda: write_producers(log))
             except OSError as error:
                 log.fail(error)
             await sync_now(log)

@@ -27,7 +27,7 @@ class CorruptIndexError(Exception):
 class EntryFile(WrittenFile):
     """Entries (key, value). `count` and `last` are known while it grows and after `load`."""
 
-    __slots__ = ("_entries", "_layout", "_tops", "count", "last")
+    __slots__ = ("_entries", "_layout", "_tops", "_written", "count", "last")
 
     def __init__(
         self,
@@ -42,6 +42,7 @@ class EntryFile(WrittenFile):
         self._layout = layout
         self._entries: bytearray | None = None if sealed else bytearray()
         self._tops: list[int] | None = None
+        self._written = False  # the file has these entries
         self.count = 0
         self.last: Entry | None = None
 
@@ -60,6 +61,7 @@ class EntryFile(WrittenFile):
         if self._entries is None:
             raise ValueError(f"{self._name} is sealed")
         self._entries += self._layout.pack(key, value)
+        self._written = False
         self.count += 1
         self.last = key, value
 
@@ -141,6 +143,7 @@ class EntryFile(WrittenFile):
         if self._entries is None:
             content = yield from self._read()
             self._keep(content)
+            self._written = True
             self._entries, self._tops = bytearray(content[: self.count * self._layout.size]), None
             self._files.close(self)  # all entries are in memory now
 
@@ -150,6 +153,7 @@ class EntryFile(WrittenFile):
             raise ValueError(f"{self._name} is sealed")
         size = self._layout.size
         del self._entries[count * size :]
+        self._written = False
         self.count = min(self.count, count)
         self.last = None
         if self.count:
@@ -160,6 +164,7 @@ class EntryFile(WrittenFile):
         """Replace all entries; the index grows in memory. content: of `content`, or no entries."""
         size = self._layout.size
         self._entries, self._tops = bytearray(content), None
+        self._written = False
         self.count, self.last = len(content) // size, None
         if self.count:
             key, value = self._layout.unpack_from(content, len(content) - size)
@@ -179,17 +184,18 @@ class EntryFile(WrittenFile):
         return bisect_right(range(self.count), key - 1, key=lambda i: unpack(entries, i * size)[0])
 
     def write(self) -> FileWork[None]:
-        """Write a growing index to its file, which the owner syncs.
+        """Write a growing index to its file, which the owner syncs, unless the file has it.
 
         Nothing may be added before the work ends; lookups go on.
         """
-        if self._entries is None:
+        if self._entries is None or self._written:
             return
         content = memoryview(self._entries)
         try:
             yield from self._replace(content)
         finally:
             content.release()
+        self._written = True
 
     def seal(self) -> None:
         """Release the memory of the written entries: no entry follows."""

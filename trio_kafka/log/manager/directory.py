@@ -13,7 +13,7 @@ import trio
 from trio_kafka.errors import LogDirError, advice
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.log.disk_latency import DiskLatency
-from trio_kafka.log.durability.sync import close
+from trio_kafka.log.durability.close_together import close_together
 from trio_kafka.log.files.checkpoints import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
@@ -323,8 +323,7 @@ class LogDirectory:
         marker.
         """
         try:
-            for log in self.all_logs:
-                await close(log)
+            await close_together(self.root, self.all_logs)
             await self.checkpoint()
             if self.offline is None:
                 marker = json.dumps(

@@ -8,7 +8,6 @@ of a move between directories: the directory that the metadata name for the repl
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Final
 
 import trio
@@ -186,9 +185,9 @@ class _Load:
         if partition.topic == METADATA_TOPIC:
             return
         root = directory.root
-        reason = await _why_ignored(root, name, parsed)
-        if reason is not None:
-            _ignore(directory, name, reason)
+        inside = await _names_inside(root, name, parsed)
+        if isinstance(inside, _Ignored):
+            _ignore(directory, name, inside.reason)
             return
         if mark == DELETE:
             self.logs.removal.add(directory, name, self.delete_delay_ms)
@@ -202,7 +201,7 @@ class _Load:
         else:
             loading = progress.begin(name)
             try:
-                log = await self._open(directory, name, partition, loading)
+                log = await self._open(directory, name, partition, loading, inside)
             finally:
                 progress.end(loading)
             self._take_opened(directory, log, future=mark == FUTURE)
@@ -216,15 +215,20 @@ class _Load:
             self._take(directory, log)
 
     async def _open(
-        self, directory: LogDirectory, name: str, partition: TopicPartition, loading: LogProgress
+        self,
+        directory: LogDirectory,
+        name: str,
+        partition: TopicPartition,
+        loading: LogProgress,
+        names: Sequence[str],
     ) -> Log:
         folder = directory.root.directory(name)
         known, config = directory.known(partition), self.config_of(partition)
         known.silent_since = self.silent_since
         known.progress, known.worker_bytes = loading, self.worker_bytes
+        listed = [names]  # a second attempt lists them itself
         log = await when_free(
-            partial(
-                open_log,
+            lambda: open_log(
                 self.logs.world,
                 folder,
                 partition,
@@ -232,6 +236,7 @@ class _Load:
                 known=known,
                 latency=directory.latency,
                 files=self.logs.files,
+                names=listed.pop() if listed else None,
             )
         )
         try:
@@ -315,19 +320,27 @@ def _settle_move(
         _logger.info("move completed", partition=str(partition), path=directory.path)
 
 
-async def _why_ignored(
+@frozen
+class _Ignored:
+    """Reason why a name is not that of a partition's directory."""
+
+    reason: str
+
+
+async def _names_inside(
     root: Directory, name: str, parsed: tuple[TopicPartition, str]
-) -> str | None:
-    """Return why a name is not that of a partition's directory; None: it may be. OSError."""
+) -> list[str] | _Ignored:
+    """Return the names in the directory of a partition, or why it is none. OSError."""
     try:
         inside = await when_free_now(lambda: root.directory(name).names())
     except NotADirectoryError:
-        return "a plain file, not a partition's directory"
+        return _Ignored("a plain file, not a partition's directory")
     except OSError as error:
         if error.errno not in {errno.ENOENT, errno.ELOOP}:
             raise
-        return "a symbolic link to a missing directory"
-    return why_foreign(name, parsed, inside)
+        return _Ignored("a symbolic link to a missing directory")
+    reason = why_foreign(name, parsed, inside)
+    return inside if reason is None else _Ignored(reason)
 
 
 def _is_log(name: str) -> bool:

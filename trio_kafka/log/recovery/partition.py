@@ -7,7 +7,7 @@ be in the page cache only. Rebuilt leader epochs stay in memory, and the recover
 unchanged, until the log is synced (`loading`).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from attrs import field
@@ -80,16 +80,18 @@ async def open_log(
     parent: Directory | None = None,
     latency: DiskLatency | None = None,
     files: OpenFiles | None = None,
+    names: Sequence[str] | None = None,
 ) -> Log:
     """Load the log in a directory, which may be empty.
 
-    known: must not claim more than is true. LogDirError.
+    known: must not claim more than is true. names: those in the directory, as they are now; None:
+        they are listed. LogDirError.
     Sync the log if its epochs are dirty: only then may the recovery point be its end.
     """
     now_ms = int(world.clock.wall() * 1000)
     loader = _Loader(world, directory, config, known or Known(), files or OpenFiles(), now_ms)
     try:
-        state = await loader.load()
+        state = await loader.load(names)
     except BaseException as error:
         loader.abandon()
         if isinstance(error, OSError):
@@ -121,7 +123,7 @@ class _Loader:
     def __attrs_post_init__(self) -> None:
         self.start_offset = self.known.start_offset
 
-    async def load(self) -> LogState:
+    async def load(self, names: Sequence[str] | None = None) -> LogState:
         silent_since = self.known.silent_since
         was_synced = True
         if not self.known.clean and not self.directory.exists(LEADER_EPOCHS):
@@ -130,7 +132,8 @@ class _Loader:
             self.known = Known(progress=before.progress, worker_bytes=before.worker_bytes)
             self.start_offset = 0
             was_synced = False
-        names = await names_in(self.directory)
+        if names is None:
+            names = await names_in(self.directory)
         if any(name.endswith(".swap") for name in names):
             await finish_swaps(self.directory, self.files)
             names = await names_in(self.directory)
@@ -168,8 +171,9 @@ class _Loader:
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
         self.epochs.dirty = self.epochs.rows != saved
-        # Listed again: with a segment that was dropped its snapshot has gone.
-        found = snapshots_among(await names_in(self.directory))
+        if not self._has_all(names, bases):
+            names = await names_in(self.directory)  # with a dropped segment its snapshot has gone
+        found = snapshots_among(names)
         found = await drop_snapshots(self.directory, self.end_offset, found)
         bases_left = {segment.base_offset for segment in segments}
         found = await drop_strays(self.directory, bases_left, found)
@@ -195,6 +199,11 @@ class _Loader:
             epochs=self.epochs,
             producers=producers,
         )
+
+    def _has_all(self, names: Collection[str], bases: list[int]) -> bool:
+        """Return whether no segment was dropped, so that the snapshots are still there."""
+        logs = sum(name.endswith(LOG) for name in names)
+        return [segment.base_offset for segment in self._found] == bases and logs == len(bases)
 
     def _doubt_start(self, names: Collection[str]) -> None:
         """Ignore a start offset that only its own checkpoint reports, until the end is known.

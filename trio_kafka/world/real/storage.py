@@ -13,6 +13,7 @@ import trio
 from trio_kafka.world.descriptors import is_exhausted
 from trio_kafka.world.protocols import Buffer, Directory, Space, check_name
 from trio_kafka.world.real.file import RealFile
+from trio_kafka.world.real.filesystem_sync import sync_filesystem
 from trio_kafka.world.real.volume import Volume
 
 _FILE: Final = os.O_RDWR | os.O_CLOEXEC
@@ -31,6 +32,7 @@ class RealDirectory:
             volume.opened(os.listdir, path)  # raises the system's error
         self.path = path
         self._volume = volume
+        self._held: list[int] = []  # locked files
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{check_name(name)}"
@@ -87,10 +89,12 @@ class RealDirectory:
             os.close(fd)
             raise
         held, descriptors = [fd], self._volume.descriptors
+        self._held.append(fd)
         descriptors.others += 1
 
         def unlock() -> None:
             while held:
+                self._held.remove(fd)
                 os.close(held.pop())
                 descriptors.others -= 1
 
@@ -143,6 +147,21 @@ class RealDirectory:
     async def sync(self) -> None:
         with trio.CancelScope(shield=True):
             await self._volume.opened_slow(sync_directory, self.path)
+
+    async def sync_all(self, inside: Sequence[Directory]) -> bool:
+        paths = [self.path, *(directory.path for directory in inside)]
+        with trio.CancelScope(shield=True):
+            done = await self._volume.opened_slow(self._sync_all, paths)
+        return done
+
+    def _sync_all(self, paths: Sequence[str]) -> bool:
+        if self._held:  # opened before all writes
+            return sync_filesystem(self._held[0], paths)
+        fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return sync_filesystem(fd, paths)
+        finally:
+            os.close(fd)
 
     async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
         check_name(name)

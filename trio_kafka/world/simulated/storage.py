@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 import trio
@@ -185,12 +185,24 @@ class SimulatedDirectory:
             await self._world.pause(1e-3, 3e-2)
         self._node.sync(changes)
 
+    async def sync_all(self, inside: Sequence[Directory]) -> bool:
+        if not all(directory.path.startswith(f"{self.path}/") for directory in inside):
+            await self._world.call_in_thread("sync_all", self.path)
+            return False
+        seen = [(node, node.changes) for node in _nodes_below(self._node)]
+        with trio.CancelScope(shield=True):
+            await self._world.call_in_thread("sync_all", self.path)
+            await self._world.pause(1e-3, 3e-2)
+        for node, changes in seen:
+            node.sync(changes)
+        return True
+
     async def sync_together(self, name: str, inside: Sequence[tuple[Directory, bytes]]) -> None:
         files: dict[bytes, SimulatedFile] = {}
         with trio.CancelScope(shield=True), ExitStack() as stack:
             await self._world.pause(1e-4, 5e-3)
             for directory, content in inside:
-                if not content or not isinstance(directory, SimulatedDirectory):
+                if not content:
                     continue
                 there = files.get(content)
                 if there is None:
@@ -198,12 +210,17 @@ class SimulatedDirectory:
                         self._world, self._new_file(), f"{directory.path}/{name}", self._writes
                     )
                     stack.callback(there.close)
-                await directory._put(name, content, there)  # noqa: SLF001 - same class
+                await self._again(directory)._put(name, content, there)  # noqa: SLF001 - same class
             for file in files.values():
                 await file.sync()
             for directory, _ in inside:
-                await directory.sync()
+                await self._again(directory).sync()
             await self.sync()
+
+    def _again(self, directory: Directory) -> "SimulatedDirectory":
+        """Look up a directory by its path, as the system does. FileNotFoundError: it is gone."""
+        node = find_directory(self._node, directory.path.rpartition("/")[2])
+        return SimulatedDirectory(self._world, node, directory.path, self._writes)
 
     async def _put(self, name: str, content: bytes, file: SimulatedFile) -> None:
         """Give a file a name here, and its content with the first name."""
@@ -215,6 +232,16 @@ class SimulatedDirectory:
             await self._world.call_in_thread("append", path, content)
             file.fill(content)
         self._node.change(Link(name, file.node))
+
+
+def _nodes_below(directory: DirectoryNode) -> Iterator[Node]:
+    """Yield files before the directories that name them, and this directory last."""
+    for node in directory.names.values():
+        if isinstance(node, DirectoryNode):
+            yield from _nodes_below(node)
+        else:
+            yield node
+    yield directory
 
 
 def _check_replaced(moved: Node, replaced: Node, path: str) -> None:

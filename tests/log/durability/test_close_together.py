@@ -1,0 +1,179 @@
+import pytest
+
+from tests.log.kit import append, batch, new_log, offsets, read_all
+from tests.log.managers import SMALL, TOPIC_ID, format_directory, start, started
+from trio_kafka.errors import LogDirError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.log.durability.close_together import close_together
+from trio_kafka.log.durability.sync import sync
+from trio_kafka.log.manager.log_manager import LogManager
+from trio_kafka.log.rolling import roll
+from trio_kafka.model import TopicPartition
+from trio_kafka.testing.simulation import fault_on, run_simulated, run_until_crash
+from trio_kafka.world.real import RealWorld
+
+MANY = [TopicPartition("t", number) for number in range(20)]
+
+
+def fill(logs: LogManager, partitions=MANY, count: int = 3) -> None:
+    """Some batches of an idempotent producer, and a roll in between."""
+    for partition in partitions:
+        log = logs.create(partition, TOPIC_ID, SMALL)
+        for number in range(count):
+            own = {"producer_id": 7, "producer_epoch": 0, "base_sequence": number}
+            append(log, batch(**own), 1)
+            if not number:
+                roll(log)
+
+
+def calls(world, name: str) -> int:
+    return sum(f" {name} " in line for line in world.universe.trace)
+
+
+async def again(world) -> LogManager:
+    logs = LogManager(world, ["/data"], Node("broker", "broker"))
+    await start(logs, config=SMALL)
+    return logs
+
+
+async def test_many_logs_wait_for_the_disk_a_few_times(autojump_clock, world) -> None:
+    await format_directory(world, "/data")
+    logs = await started(world, "/data")
+    fill(logs)
+    world.universe.trace.clear()
+
+    await logs.close()
+
+    assert calls(world, "sync_all") == 3
+    assert calls(world, "sync") < 10  # checkpoints and the marker
+
+
+async def test_few_logs_do_not_wait_for_the_data_of_others(autojump_clock, world) -> None:
+    await format_directory(world, "/data")
+    logs = await started(world, "/data")
+    fill(logs, MANY[:16])
+    world.universe.trace.clear()
+
+    await logs.close()
+
+    assert calls(world, "sync_all") == 0
+
+
+async def test_logs_that_are_elsewhere_are_closed_one_by_one(autojump_clock, world) -> None:
+    root = world.directory("/data", create=True)
+    logs = [new_log(world, f"/elsewhere/t-{number}") for number in range(20)]
+    for log in logs:
+        append(log, batch())
+
+    await close_together(root, logs)
+
+    assert all(log.closed and log.recovery_point == 1 for log in logs)
+    assert calls(world, "sync") >= 20
+
+
+async def test_a_power_loss_after_the_close_loses_nothing(autojump_clock, world) -> None:
+    await format_directory(world, "/data")
+    logs = await started(world, "/data")
+    fill(logs)
+
+    await logs.close()
+    world.crash(kept=0.0)
+
+    world = world.universe.machine(world.name)
+    world.universe.trace.clear()
+    found = await again(world)
+    assert [directory.clean for directory in found.directories] == [True]
+    for partition in MANY:
+        log = found.get(partition)
+        assert offsets(await read_all(log)) == [0, 1, 2]
+        assert (log.topic_id, log.recovery_point, log.leader_epoch) == (TOPIC_ID, 3, 1)
+        assert log.producers.get(7).last_sequence == 2
+        assert log.producers.loads_at == 3
+    reads = [line for line in world.universe.trace if " sync " in line and "t-1/" in line]
+    assert not reads
+
+
+async def test_the_next_life_goes_on_with_logs_that_were_closed_together(
+    autojump_clock, world
+) -> None:
+    await format_directory(world, "/data")
+    logs = await started(world, "/data")
+    fill(logs)
+    for _ in range(3):
+        await logs.close()
+        logs = await again(world)
+        for partition in MANY[:5]:
+            append(logs.get(partition), batch())
+
+    assert logs.get(MANY[0]).end_offset == 6
+    assert logs.get(MANY[9]).end_offset == 3
+
+
+async def test_an_append_that_waits_for_a_sync_is_told(autojump_clock, world) -> None:
+    root = world.directory("/data", create=True)
+    logs = [new_log(world, f"/data/t-{number}", flush_messages=1) for number in range(20)]
+    told = []
+    for log in logs:
+        log.on_durable = lambda log=log: told.append(log)
+        append(log, batch())
+
+    await close_together(root, logs)
+
+    assert told == logs
+
+
+async def test_a_failed_sync_of_all_leaves_no_marker(autojump_clock, world) -> None:
+    await format_directory(world, "/data")
+    logs = await started(world, "/data")
+    fill(logs)
+    world.universe.fault = fault_on("sync_all", OSError(5, "EIO"))
+
+    await logs.close()
+
+    assert isinstance(logs.directories[0].offline, LogDirError)
+    assert not world.directory("/data").exists(".kafka_cleanshutdown")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after_s", [number / 200 for number in range(1, 40, 4)])
+@pytest.mark.parametrize("power", [True, False])
+def test_a_crash_during_the_close_loses_nothing_that_was_durable(after_s, power) -> None:
+    async def main(universe) -> None:
+        world = universe.machine("broker")
+        await format_directory(world, "/data")
+        logs = await started(world, "/data")
+        fill(logs)
+        for log in logs.logs:
+            await sync(log)
+        for log in logs.logs:
+            append(log, batch(), 2)
+
+        await run_until_crash(world, lambda _: logs.close(), after_s, power=power)
+
+        found = await again(universe.machine("broker"))
+        least = 4 if found.directories[0].clean else 3
+        for partition in MANY:
+            log = found.get(partition)
+            assert log.end_offset >= least
+            assert offsets(await read_all(log)) == list(range(log.end_offset))
+            assert log.topic_id == TOPIC_ID
+            assert log.leader_epoch == log.end_offset // 4 + 1
+
+    run_simulated(main, f"{after_s} {power}")
+
+
+async def test_logs_on_a_real_disk_are_there_again(tmp_path) -> None:
+    world = RealWorld()
+    path = str(tmp_path)
+    await format_directory(world, path)
+    logs = await started(world, path)
+    fill(logs)
+
+    await logs.close()
+
+    found = LogManager(world, [path], Node("broker", "broker"))
+    await start(found, config=SMALL)
+    assert found.directories[0].clean
+    for partition in MANY:
+        assert offsets(await read_all(found.get(partition))) == [0, 1, 2]
+    await found.close()
