@@ -15,7 +15,8 @@ class CleanerSettings:
     """Settings of all cleaners together, and of each run.
 
     enabled: False: compacted logs are never compacted. backoff_ms: least time between
-    two looks of a cleaner that found nothing to do. io_max_bytes_per_second: bytes read and written by all cleaners.
+    two looks of a cleaner that found nothing to do. io_max_bytes_per_second: bytes read and written
+    by all cleaners.
     """
 
     enabled: bool = True

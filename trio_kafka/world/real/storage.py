@@ -32,7 +32,7 @@ class RealDirectory:
             volume.opened(os.listdir, path)  # raises the system's error
         self.path = path
         self._volume = volume
-        self._held: list[int] = []  # locked files
+        self._locked: list[int] = []  # descriptors of locked files
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{check_name(name)}"
@@ -89,12 +89,12 @@ class RealDirectory:
             os.close(fd)
             raise
         held, descriptors = [fd], self._volume.descriptors
-        self._held.append(fd)
+        self._locked.append(fd)
         descriptors.others += 1
 
         def unlock() -> None:
             while held:
-                self._held.remove(fd)
+                self._locked.remove(fd)
                 os.close(held.pop())
                 descriptors.others -= 1
 
@@ -152,11 +152,11 @@ class RealDirectory:
         paths = [self.path, *(directory.path for directory in inside)]
         with trio.CancelScope(shield=True):
             done = await self._volume.opened_slow(self._sync_all, paths)
-        return done
+        return done  # noqa: RET504 - mypy takes the shield for one that swallows exceptions
 
     def _sync_all(self, paths: Sequence[str]) -> bool:
-        if self._held:  # opened before all writes
-            return sync_filesystem(self._held[0], paths)
+        if self._locked:  # opened before all writes
+            return sync_filesystem(self._locked[0], paths)
         fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             return sync_filesystem(fd, paths)
