@@ -57,41 +57,40 @@ class Outgoing:
                 if isinstance(segment, FileRange):
                     if share <= 0:
                         return Progress.SHARE_USED
-                    share -= self._send_range(socket, segment, share)
+                    if segment.left:
+                        limit = min(segment.left, share)
+                        n = socket.send_file_range(segment.lease, segment.position, limit)
+                        segment.position += n
+                        segment.left -= n
+                        self.taken += n
+                        share -= n
+                    if not segment.left:
+                        segments.popleft()
+                        segment.release()
                 elif type(segment) is StreamedBody:
                     if share <= 0:
                         return Progress.SHARE_USED
+                    self._make_piece(segment)
                     share = 0
-                    if piece := segment.next_piece():
-                        segments.appendleft(piece)
-                    else:
+                elif size := len(segment):
+                    n = socket.send_more(segment) if len(segments) > 1 else socket.send(segment)
+                    if n == size:
+                        self.taken += n
                         segments.popleft()
-                elif len(segment):
-                    self._send_bytes(socket, segment)
+                    else:
+                        self._take_bytes(n)
                 else:
                     segments.popleft()
         except BlockingIOError:
             return Progress.BLOCKED
         return Progress.DONE
 
-    def _send_range(self, socket: Socket, segment: FileRange, share: int) -> int:
-        """Send at most `share` bytes of a file; return their number."""
-        n = 0
-        if segment.left:
-            limit = min(segment.left, share)
-            n = socket.send_file_range(segment.lease, segment.position, limit)
-            segment.position += n
-            segment.left -= n
-            self.taken += n
-        if not segment.left:
+    def _make_piece(self, body: StreamedBody) -> None:
+        """Put the next piece of a body before the rest of it; at its end, remove it."""
+        if piece := body.next_piece():
+            self._segments.appendleft(piece)
+        else:
             self._segments.popleft()
-            segment.release()
-        return n
-
-    def _send_bytes(self, socket: Socket, segment: Any) -> None:
-        is_last = len(self._segments) == 1
-        n = socket.send(segment) if is_last else socket.send_more(segment)
-        self._take_bytes(n)
 
     def release(self) -> None:
         """Discard the rest. Idempotent."""
@@ -120,5 +119,5 @@ class Outgoing:
 def release(segments: Iterable[Any]) -> None:
     """End the leases of an answer that is not sent."""
     for segment in segments:
-        if isinstance(segment, FileRange | StreamedBody):
+        if isinstance(segment, (FileRange, StreamedBody)):
             segment.release()
