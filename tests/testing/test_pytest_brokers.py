@@ -178,6 +178,39 @@ def test_a_shared_broker_is_the_same_and_forgets_what_a_test_made(run):
     )
 
 
+def test_a_shared_broker_begins_each_test_at_real_time(run):
+    done = run(
+        """
+        import time
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def moved(kafka):
+            kafka.advance(hours=24)
+
+        def is_now(kafka):
+            (record,) = kafka.produce("t", "a")
+            return abs(record.timestamp_ms - 1000 * time.time()) < 60_000
+
+        def test_one(kafka):
+            kafka.produce("orders", "old")
+            kafka.advance(hours=8 * 24)
+            assert kafka.records("orders") == []
+            assert not is_now(kafka)
+
+        def test_two(kafka):
+            assert is_now(kafka)
+            kafka.apply_retention()
+            assert len(kafka.records("t")) == 1
+
+        def test_three(moved, kafka):
+            assert is_now(kafka)
+        """,
+        "--kafka-scope=module",
+    )
+    done.assert_outcomes(passed=3)
+
+
 @pytest.mark.parametrize("scope", ["class", "module"])
 def test_a_scope_of_the_ini_file_ends_with_what_it_names(run, scope):
     done = run(

@@ -14,6 +14,7 @@ from trio_kafka.log.log import Log
 from trio_kafka.log.producer_snapshots import snapshots_among
 from trio_kafka.log.read import perform_in_threads
 from trio_kafka.log.rolling import roll, roll_in_thread
+from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 
 Checkpoint = Callable[[], Awaitable[None]]
@@ -31,23 +32,36 @@ async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
 
 
 async def _by_time(log: Log, now_ms: int) -> int:
-    """Return the offset below which all segments are too old.
-
-    A segment without timestamps is as old as this process has known it.
-    """
+    """Return the offset below which all segments are too old."""
     keep_ms = log.config.retention_ms
     offset = log.segments.first.base_offset
     if keep_ms < 0:
         return offset
     for number, segment in enumerate(log.segments):
         await perform_in_threads(log, segment.load_timestamps)
-        time = segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms
         # A sealed segment is empty if compaction left no record in it.
         empty = not segment.size and segment is log.segments.active
-        if empty or now_ms - time <= keep_ms:
+        if empty or age_ms(log, number, segment, now_ms) <= keep_ms:
             break
         offset = log.segments.end_of(number, log.end_offset)
     return offset
+
+
+def age_ms(log: Log, number: int, segment: Segment, now_ms: int) -> int:
+    """Return the age of a segment, the one with this number, whose timestamps are loaded.
+
+    Its newest timestamp decides, with the clock of its writer (`Clock.wall_of`). A segment without
+    timestamps is as old as this process has known it.
+    """
+    if segment.max_timestamp < 0:
+        return now_ms - segment.created_ms
+    place, last = (log.topic_id, log.partition), log.segments.end_of(number, log.end_offset) - 1
+    return now_ms - log.world.clock.wall_of(segment.max_timestamp, place, last)
+
+
+def exceeds_size(log: Log) -> bool:
+    """Return whether `retention.bytes` does not keep the first segment."""
+    return log.config.deletes and _by_size(log) > log.segments.first.base_offset
 
 
 def _by_size(log: Log) -> int:

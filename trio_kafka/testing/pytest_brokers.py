@@ -249,6 +249,7 @@ class BrokersOfTests:
                 f" (scope {used.user.split()[1]}); use kafka_factory, or the scope function",
                 pytrace=False,
             )
+        used.kafka.reset_clock()  # a fixture of a wider scope may have moved it
         topics = given.get("topics", ())
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
         for name, partitions in counts.items():
@@ -318,8 +319,9 @@ class BrokersOfTests:
         return set()
 
     def _clean(self, used: Used) -> None:
-        """Delete the topics and groups of a test from a shared broker."""
+        """Undo a test's moves of a shared broker's clock; delete its topics and groups."""
         kafka = used.kafka
+        kafka.reset_clock()
         if kafka.in_loop.release is not None:
             kafka.as_version(None)
         for name in set(kafka.topics()) - used.kept:

@@ -6,7 +6,7 @@ nothing more. Sync calls take effect at once or not at all and are no checkpoint
 wait and are always a checkpoint. Buffers are views of single bytes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from trio_kafka.model import Endpoint
@@ -48,6 +48,13 @@ class Clock(Protocol):
         """Returns how often the calling thread has waited for a disk, a lock or an event.
 
         Losing the processor is no wait. None: time passes only in waits.
+        """
+
+    def wall_of(self, timestamp_ms: int, place: Hashable, offset: int) -> int:
+        """Return what `wall` showed, in ms, at a moment of the clock of a record's writer.
+
+        place, offset: where the record is. The moment itself, unless `advance` has moved this clock
+        before the record was written, and not the writer's.
         """
 
 

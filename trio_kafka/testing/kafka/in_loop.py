@@ -123,15 +123,26 @@ class KafkaInLoop:
         """Move the broker's clock, wall and monotonic, one deadline at a time.
 
         Tasks that a deadline wakes run, and threads finish, before the next one. Returns the
-        number of deadlines that were met. Clients stay connected; their own clocks do not move.
-        hold: keep connections and the sessions of connected members alive, although they are
-            silent meanwhile. None: for more than 10 s.
+        number of deadlines that were met. A periodic job that finds nothing to do runs once.
+        Clients stay connected; their own clocks do not move. A record of theirs that is written
+        after a move is as old as the clock has been moved since.
+        hold: keep connections, long polls and the sessions of connected members alive, although
+            they are silent meanwhile. None: for more than 10 s.
         Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
         """
         total = seconds + 60 * minutes + 3600 * hours
         if not self.is_running:
             return await clock_of_loop().advance(total)
         return await move_clock(self.broker, total, hold)
+
+    async def reset_clock(self) -> None:
+        """Let the broker's wall clock show real time again, as before the first `advance`.
+
+        What has happened stays. The monotonic clock, which deadlines use, does not step back.
+        Raises ClockError as `advance`, RuntimeError while the clock is being moved.
+        """
+        await trio.lowlevel.checkpoint()
+        clock_of_loop().reset_wall()
 
     # --- periodic jobs
 
