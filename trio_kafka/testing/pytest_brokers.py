@@ -27,6 +27,7 @@ import sniffio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.controls import BlockingControls, Controls
 from trio_kafka.testing.faults.faults import described
 from trio_kafka.testing.kafka.clients import Client, connected_clients
@@ -35,6 +36,7 @@ from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
 from trio_kafka.testing.kafka.report import Section, describe, describe_threaded
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+from trio_kafka.testing.kafka.topics import NOT_THERE
 from trio_kafka.testing.loop_thread import LoopEndedError
 from trio_kafka.world.simulated import Universe
 
@@ -46,6 +48,7 @@ _ARGUMENTS: Final = tuple(
 )
 _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
 _SIMULATED: Final = frozenset({"settings", "topics", "plugins"})
+_CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[Section]]()
 _Topics = Mapping[str, int] | Iterable[str]
@@ -253,7 +256,7 @@ class BrokersOfTests:
         topics = given.get("topics", ())
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
         for name, partitions in counts.items():
-            used.kafka.create_topic(name, partitions)
+            used.kafka.create_topic(name, partitions, exist_ok=True)
 
     def _end(self, used: Used, test: pytest.Item) -> None:
         """Check what a test left, and clean a shared broker.
@@ -325,10 +328,12 @@ class BrokersOfTests:
         if kafka.in_loop.release is not None:
             kafka.as_version(None)
         for name in set(kafka.topics()) - used.kept:
-            kafka.delete_topic(name)
+            with _unless_changed():
+                kafka.delete_topic(name)
         for group in kafka.groups():
             if not group.members:
-                kafka.delete_group(group.group_id)
+                with _unless_changed():
+                    kafka.delete_group(group.group_id)
 
     # --- settings
 
@@ -345,6 +350,16 @@ class BrokersOfTests:
     def _seed(self, user: str) -> int:
         given: int | None = self._config.getoption("--kafka-seed")
         return crc32(user.encode()) if given is None else given
+
+
+@contextmanager
+def _unless_changed() -> Iterator[None]:
+    """Ignore that a client has deleted a topic or a group meanwhile, or joined a group."""
+    try:
+        yield
+    except KafkaError as error:
+        if error.code not in _CHANGED:
+            raise
 
 
 def brokers_of(config: pytest.Config, test: pytest.Item) -> BrokersOfTests:

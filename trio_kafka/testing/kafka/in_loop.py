@@ -22,6 +22,7 @@ from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.topics import (
+    NOT_THERE,
     compact_topic,
     create_topic,
     delete_records,
@@ -35,6 +36,7 @@ T = TypeVar("T")
 _LOOK_S = 0.005
 _LIMIT_S = 10.0
 _TO_THE_END = -1
+_EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS
 
 
 class NotReachedError(AssertionError):
@@ -169,11 +171,27 @@ class KafkaInLoop:
     # --- topics and records
 
     async def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+        self,
+        name: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        *,
+        exist_ok: bool = False,
     ) -> None:
-        """Create a topic; it has leaders when this returns."""
-        await create_topic(self.broker, name, partitions, configs or {})
-        await self.wait_until(lambda: _has_leaders(self._topic(name)), what=f"leaders of {name}")
+        """Create a topic; it has leaders when this returns.
+
+        exist_ok: accept one that exists already, with as many partitions.
+        Raises KafkaError(TOPIC_ALREADY_EXISTS).
+        """
+        try:
+            await create_topic(self.broker, name, partitions, configs or {})
+        except KafkaError as error:
+            if not exist_ok or error.code is not _EXISTS:
+                raise
+        await self._wait_for_leaders(name)
+        there = len(self._topic(name).partitions)
+        if exist_ok and there != partitions:
+            raise KafkaError(_EXISTS, f"{name} has {there} partitions, not {partitions}")
 
     async def delete_topic(self, name: str) -> None:
         await delete_topic(self.broker, name)
@@ -202,7 +220,12 @@ class KafkaInLoop:
         A topic that does not exist is created with `num.partitions`.
         """
         if find_topic(self.broker, topic) is None:
-            await self.create_topic(topic, self.broker.config.num_partitions)
+            try:
+                await create_topic(self.broker, topic, self.broker.config.num_partitions, {})
+            except KafkaError as error:  # meanwhile another task or a client may have created it
+                if error.code is not _EXISTS:
+                    raise
+        await self._wait_for_leaders(topic)  # a client may just be creating it
         return await produce(self.broker, self._topic(topic), records)
 
     async def records(
@@ -317,8 +340,12 @@ class KafkaInLoop:
 
         async def reached() -> bool:
             nonlocal found
-            if find_topic(self.broker, topic) is not None:
+            try:
                 found = await self.records(topic)
+            except KafkaError as error:  # it is being created, or deleted
+                if error.code not in NOT_THERE:
+                    raise
+                found = []
             return len(found) >= count
 
         try:
@@ -329,15 +356,18 @@ class KafkaInLoop:
             ) from None
         return found
 
+    async def _wait_for_leaders(self, name: str) -> None:
+        def has_leaders() -> bool:
+            topic = find_topic(self.broker, name)  # None: another task has just created it
+            return topic is not None and all(one.leader >= 0 for one in topic.partitions.values())
+
+        await self.wait_until(has_leaders, what=f"leaders of {name}")
+
     def _topic(self, name: str) -> TopicImage:
         found = find_topic(self.broker, name)
         if found is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
         return found
-
-
-def _has_leaders(topic: TopicImage) -> bool:
-    return all(one.leader >= 0 for one in topic.partitions.values())
 
 
 @asynccontextmanager
@@ -348,12 +378,12 @@ async def kafka_in_loop(
 ) -> AsyncIterator[KafkaInLoop]:
     """Run a broker on a machine for the block.
 
-    topics: created at the start: names, or names with numbers of partitions.
+    topics: created at the start, unless they exist: names, or names with numbers of partitions.
     Raises StartError, ConfigError. A failure of the broker cancels the block and is raised.
     """
     async with running_lives(machine, how or LifeSettings()) as lives:
         kafka = KafkaInLoop(lives)
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
         for name, partitions in counts.items():
-            await kafka.create_topic(name, partitions)
+            await kafka.create_topic(name, partitions, exist_ok=True)
         yield kafka
