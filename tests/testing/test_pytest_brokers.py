@@ -273,20 +273,61 @@ def test_a_failed_test_reports_the_state_of_its_broker_and_the_seed(run):
         [
             "*- kafka of test_it.py::test_it: seed -*",
             "17; --kafka-seed=17 gives it to every broker",
-            "*- kafka of test_it.py::test_it: requests in flight -*",
+            "*- kafka of test_it.py::test_it: topics -*",
+            "orders  0: 0 to 1",
             "*- kafka of test_it.py::test_it: latest requests -*",
-            "Produce * my-client *",
-            "*- kafka of test_it.py::test_it: queues -*",
-            "plane data/request-channel/requests *",
-            "*- kafka of test_it.py::test_it: tasks -*",
-            "*─ quorum-controller * active=true*",
+            "* Produce v* my-client *",
         ],
         consecutive=False,
     )
-    done.stdout.fnmatch_lines(["*- kafka_in_loop: seed -*", "17; *", "*- kafka_in_loop: tasks -*"])
+    done.stdout.fnmatch_lines(["*- kafka_in_loop: seed -*", "17; *", "*- kafka_in_loop: topics -*"])
+    done.stdout.no_fnmatch_line("*: tasks -*")
     done.stdout.fnmatch_lines(["the broker is paused: kafka.resume() was not called"])
     done.stdout.fnmatch_lines(["the broker is not running: call start() first"])
     done.stdout.no_fnmatch_line("*test_it_passes*")
+
+    done = run(text, "--kafka-tree", "-k", "test_it or test_in_loop")
+    done.stdout.fnmatch_lines(
+        ["*- kafka of test_it.py::test_it: tasks -*", "*─ quorum-controller * active=true*"],
+        consecutive=False,
+    )
+    done.stdout.fnmatch_lines(["*- kafka_in_loop: tasks -*"])
+
+
+def test_the_traceback_of_a_failed_test_ends_where_it_calls_the_kit(run):
+    done = run(
+        """
+        import anyio
+        import pytest
+
+        def test_wait(kafka):
+            kafka.produce("orders", "tea")
+            kafka.wait_for_records("orders", 2, timeout_s=0.5)
+
+        def test_unknown(kafka):
+            kafka.records("orders")
+
+        def test_typo(kafka):
+            kafka.advance(hour=1)
+
+        def test_condition(kafka):
+            kafka.wait_until(lambda: 1 / 0)
+
+        def test_awaited(kafka):
+            anyio.run(kafka.aio.topic, "orders")
+        """
+    )
+    done.assert_outcomes(failed=5)
+    done.stdout.fnmatch_lines_random(
+        [
+            "E *NotReachedError: orders has 1 records, not 2, after 0.5 s",
+            "E *orders-0 at 0: key None, value b'tea'",
+            "E *KafkaError: UNKNOWN_TOPIC_OR_PARTITION: there is no topic 'orders'",
+            "E *TypeError: KafkaInLoop.advance() has no argument 'hour': did you mean 'hours'*",
+        ]
+    )
+    done.stdout.no_fnmatch_line("*testing/*.py:*: *Error")
+    done.stdout.no_fnmatch_line("*concurrent/futures*")
 
 
 def test_a_test_without_an_option_has_the_same_seed_in_each_run(run):

@@ -304,6 +304,27 @@ def test_a_deadline_that_its_owner_puts_off_is_passed_over_and_met_once_at_the_e
     assert sum(patient.skips) == pytest.approx(3601, abs=1)
 
 
+def test_a_deadline_that_comes_in_real_time_while_followers_look_ahead_is_met():
+    clock, slow = SkippingClock(), Patient(needed=True)
+
+    def look_ahead(_):
+        while trio.lowlevel.current_statistics().seconds_to_next_deadline > 0:
+            pass
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(slow.wait, 0.01)
+            await trio.sleep(0.001)
+            slow.look_ahead = look_ahead
+            clock.followers.append(slow)
+            await clock.advance(0.1)
+            nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=clock)
+
+    assert len(slow.woken) >= 5
+
+
 def test_the_deadlines_are_as_before_after_a_move_that_was_cancelled():
     clock, patient = SkippingClock(), Patient(needed=False)
 

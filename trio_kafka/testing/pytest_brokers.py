@@ -18,6 +18,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Final
 from zlib import crc32
@@ -83,6 +84,7 @@ class BrokersOfTests:
         self._test = test
         self._used: list[Used] = []
         self._begun: pytest.Item | None = None
+        self._tree: bool = config.getoption("--kafka-tree")
 
     # --- fixtures
 
@@ -148,7 +150,7 @@ class BrokersOfTests:
             finally:
                 # pytest learns of a failure when the loop has ended.
                 if kafka.is_running:
-                    sections = [_seed_section(seed), *await describe(kafka.broker)]
+                    sections = [_seed_section(seed), *await describe(kafka, tree=self._tree)]
                     test.stash[_SECTIONS] = sections
 
     # --- hooks
@@ -204,7 +206,10 @@ class BrokersOfTests:
                 report.sections.append((f"kafka_in_loop: {title}", text))
             for used in self._used:
                 if not used.is_shared or "kafka" in names:
-                    state = [_seed_section(self._seed(used.user)), *describe_threaded(used.kafka)]
+                    state = [
+                        _seed_section(self._seed(used.user)),
+                        *describe_threaded(used.kafka, tree=self._tree),
+                    ]
                     report.sections.extend((f"kafka of {used.user}: {one}", t) for one, t in state)
         return report
 
@@ -316,7 +321,7 @@ class BrokersOfTests:
             return not set(connected_clients(kafka.in_loop.broker)) - used.left
 
         try:
-            kafka.wait_until(has_left, limit_s=_CLOSING_S)
+            kafka.wait_until(has_left, timeout_s=_CLOSING_S)
         except NotReachedError:
             return left()
         return set()
@@ -378,8 +383,12 @@ def _marked(test: pytest.Item) -> dict[str, Any]:
         unknown = mark.kwargs.keys() - set(_ARGUMENTS)
         if unknown or mark.args:
             found = ", ".join([*map(repr, mark.args), *sorted(unknown)])
+            near = [
+                get_close_matches(name, _ARGUMENTS, n=1, cutoff=0.5) for name in sorted(unknown)
+            ]
+            hint = "".join(f"; did you mean {names[0]}?" for names in near if names)
             pytest.fail(
-                f"@pytest.mark.kafka({found}): expected {', '.join(_ARGUMENTS)}, by name",
+                f"@pytest.mark.kafka({found}): expected {', '.join(_ARGUMENTS)}, by name{hint}",
                 pytrace=False,
             )
         merged = {**mark.kwargs.get("settings", {}), **given.get("settings", {})}

@@ -194,12 +194,12 @@ class SkippingClock(trio.abc.Clock):
 
     def _step(self, now: float) -> None:
         """Skip to the next deadline that somebody needs, or to the goal."""
-        if trio.lowlevel.current_statistics().seconds_to_next_deadline <= 0:
-            return  # by now it is due
         for follower in self.followers:
             follower.look_ahead(self._goal)
         wait_s = trio.lowlevel.current_statistics().seconds_to_next_deadline
         left_s = self._goal - now
+        if wait_s <= 0:
+            return  # real time has passed meanwhile
         self.skip(min(wait_s, left_s))
         self._steps += wait_s <= left_s
 

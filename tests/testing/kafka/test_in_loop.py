@@ -201,9 +201,9 @@ def test_what_is_not_reached_says_what_there_was(kafka):
     kafka.produce("orders", b"x")
     assert len(kafka.wait_for_records("orders", 1)) == 1
     with pytest.raises(NotReachedError, match=r"orders has 1 records, not 2, after 0\.01 s"):
-        kafka.wait_for_records("orders", 2, limit_s=0.01)
+        kafka.wait_for_records("orders", 2, timeout_s=0.01)
     with pytest.raises(NotReachedError, match="a full moon: not reached"):
-        kafka.wait_until(lambda: False, what="a full moon", limit_s=0.01)
+        kafka.wait_until(lambda: False, what="a full moon", timeout_s=0.01)
 
 
 def keyed(*pairs: tuple[str, str | None]) -> list[Record]:

@@ -26,6 +26,8 @@ from trio_kafka.testing.kafka.topics import NOT_THERE, describe_topic, find_topi
 from trio_kafka.testing.kafka.values import Group, Member
 from trio_kafka.testing.running import HasParts
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 DEAD = "Dead"
 _CONSUMER = "consumer"
 _LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

@@ -21,6 +21,8 @@ from trio_kafka.testing.kafka.groups import list_groups
 from trio_kafka.testing.running import HasParts
 from trio_kafka.world.clock import Follower, SkippingClock
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 _HELD_S = 10.0  # a longer move of the clock keeps clients alive
 _SESSIONS = frozenset({CLASSIC_SESSION, CONSUMER_SESSION})
 

@@ -1,6 +1,6 @@
 """A Kafka broker under test, driven from its own Trio loop."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -14,9 +14,11 @@ from trio_kafka.testing.api_names import ApiName
 from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.faults import Fault, FaultRule
 from trio_kafka.testing.interceptors import Around, Interceptor
+from trio_kafka.testing.kafka.broker_warnings import kept_warnings
 from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
 from trio_kafka.testing.kafka.jobs import RETENTION, run_job
+from trio_kafka.testing.kafka.latest_requests import LatestRequests
 from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
@@ -30,11 +32,15 @@ from trio_kafka.testing.kafka.topics import (
     describe_topic,
     find_topic,
 )
-from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
+from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic, shown
+from trio_kafka.testing.keywords import suggesting, suggesting_methods
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 T = TypeVar("T")
 _LOOK_S = 0.005
-_LIMIT_S = 10.0
+_TIMEOUT_S = 10.0
+_LAST_LOOK_S = 2.0
 _TO_THE_END = -1
 _EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS
 
@@ -43,17 +49,22 @@ class NotReachedError(AssertionError):
     """A state that a test waited for was not reached in time; the message says what there was."""
 
 
+@suggesting_methods
 class KafkaInLoop:
     """A broker under test: its state, its lives, its time, its faults. Use `kafka_in_loop`.
 
     controls: fault rules, coroutines, recorded requests, limits of versions; they go on over lives.
+    latest_requests, warnings: the latest ones, for the report of a failed test.
 
     Methods raise KafkaError with Kafka's code where a request fails, and NotRunningError while the
     broker is stopped or killed.
     """
 
-    def __init__(self, lives: Lifecycle) -> None:
+    def __init__(self, lives: Lifecycle, warnings: Collection[str] = ()) -> None:
         self._lives = lives
+        self.warnings = warnings
+        self.latest_requests = LatestRequests()
+        self.latest_requests.attach(lives.broker)
         self.controls = Controls(lives.broker, seed=lives.how.seed)
 
     @property
@@ -81,6 +92,7 @@ class KafkaInLoop:
         """Start the broker again, on its files and its port. Raises StartError."""
         await self._lives.start()
         self.controls.attach(self.broker)
+        self.latest_requests.attach(self.broker)
 
     async def stop(self) -> None:
         """Stop the broker in order; what it stored stays."""
@@ -285,19 +297,19 @@ class KafkaInLoop:
         condition: Callable[[], bool] | Callable[[], Awaitable[bool]],
         *,
         what: str = "the condition",
-        limit_s: float = _LIMIT_S,
+        timeout_s: float = _TIMEOUT_S,
     ) -> None:
         """Wait until a condition holds, asked every 5 ms. It may await methods of this broker.
 
-        Raises NotReachedError after `limit_s`.
+        Raises NotReachedError after `timeout_s`.
         """
-        with trio.move_on_after(limit_s):
+        with trio.move_on_after(timeout_s):
             while True:
                 found = condition()
                 if found if isinstance(found, bool) else await found:
                     return
                 await trio.sleep(_LOOK_S)
-        raise NotReachedError(f"{what}: not reached within {limit_s:g} s")
+        raise NotReachedError(f"{what}: not reached within {timeout_s:g} s")
 
     async def wait_for_group(
         self,
@@ -306,55 +318,60 @@ class KafkaInLoop:
         state: str | None = None,
         members: int | None = None,
         lag: int | None = None,
-        limit_s: float = _LIMIT_S,
+        timeout_s: float = _TIMEOUT_S,
     ) -> Group:
         """Wait until a group has a state, a number of members, a total lag of at most `lag`.
 
         Raises NotReachedError, with the group as it is then.
         """
-        found = Group(group_id=group_id, state="unknown")
+        group = Group(group_id=group_id, state="unknown")
 
         async def reached() -> bool:
-            nonlocal found
-            found = await self.group(group_id)
-            return found.matches(state, members, lag)
+            nonlocal group
+            group = await self.group(group_id)
+            return group.matches(state, members, lag)
 
-        try:
-            await self.wait_until(reached, limit_s=limit_s)
-        except NotReachedError:
+        if not await self._reached(reached, timeout_s):
             wanted = {"state": state, "members": members, "lag": lag}
             asked = ", ".join(
                 f"{key} {value}" for key, value in wanted.items() if value is not None
             )
-            raise NotReachedError(f"{asked}: not reached within {limit_s:g} s: {found}") from None
-        return found
+            raise NotReachedError(f"{asked}: not reached within {timeout_s:g} s: {group}")
+        return group
 
     async def wait_for_records(
-        self, topic: str, count: int, *, limit_s: float = _LIMIT_S
+        self, topic: str, count: int, *, timeout_s: float = _TIMEOUT_S
     ) -> list[StoredRecord]:
         """Wait until a topic has at least `count` records, and return them.
 
-        Raises NotReachedError, with the number of records.
+        Raises NotReachedError, with the records.
         """
-        found: list[StoredRecord] = []
+        records: list[StoredRecord] = []
 
         async def reached() -> bool:
-            nonlocal found
+            nonlocal records
             try:
-                found = await self.records(topic)
+                records = await self.records(topic)
             except KafkaError as error:  # it is being created, or deleted
                 if error.code not in NOT_THERE:
                     raise
-                found = []
-            return len(found) >= count
+                records = []
+            return len(records) >= count
 
+        if not await self._reached(reached, timeout_s):
+            there = f"{topic} has {len(records)} records, not {count}, after {timeout_s:g} s"
+            raise NotReachedError("\n".join([there, *shown(records)]))
+        return records
+
+    async def _reached(self, condition: Callable[[], Awaitable[bool]], timeout_s: float) -> bool:
+        """Wait until a condition holds; at the end of the time look once more, without haste."""
         try:
-            await self.wait_until(reached, limit_s=limit_s)
+            await self.wait_until(condition, timeout_s=timeout_s)
         except NotReachedError:
-            raise NotReachedError(
-                f"{topic} has {len(found)} records, not {count}, after {limit_s:g} s"
-            ) from None
-        return found
+            with trio.move_on_after(_LAST_LOOK_S):
+                return await condition()
+            return False
+        return True
 
     async def _wait_for_leaders(self, name: str) -> None:
         def has_leaders() -> bool:
@@ -370,6 +387,7 @@ class KafkaInLoop:
         return found
 
 
+@suggesting
 @asynccontextmanager
 async def kafka_in_loop(
     machine: Machine,
@@ -381,9 +399,10 @@ async def kafka_in_loop(
     topics: created at the start, unless they exist: names, or names with numbers of partitions.
     Raises StartError, ConfigError. A failure of the broker cancels the block and is raised.
     """
-    async with running_lives(machine, how or LifeSettings()) as lives:
-        kafka = KafkaInLoop(lives)
-        counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
-        for name, partitions in counts.items():
-            await kafka.create_topic(name, partitions, exist_ok=True)
-        yield kafka
+    with kept_warnings() as warnings:
+        async with running_lives(machine, how or LifeSettings()) as lives:
+            kafka = KafkaInLoop(lives, warnings.lines)
+            counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
+            for name, partitions in counts.items():
+                await kafka.create_topic(name, partitions, exist_ok=True)
+            yield kafka

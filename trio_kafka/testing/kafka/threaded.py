@@ -20,8 +20,11 @@ from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
 from trio_kafka.testing.kafka.releases import find_release
+from trio_kafka.testing.keywords import suggesting
 from trio_kafka.testing.loop_thread import LoopThread
 from trio_kafka.world.clock import SkippingClock
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -160,6 +163,7 @@ class Kafka:
             resume.set()
 
 
+@suggesting
 @contextmanager
 def running_broker(
     settings: Mapping[str, str] | None = None,

@@ -26,6 +26,8 @@ from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.values import Topic
 from trio_kafka.testing.running import HasParts
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 NOT_THERE: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
