@@ -1,5 +1,6 @@
 import logging
 from contextlib import asynccontextmanager
+from math import inf
 
 import pytest
 import trio
@@ -537,3 +538,69 @@ async def test_every_job_is_listed_with_its_runs(autojump_clock):
     assert [(one.name, one.interval_s, one.runs) for one in found] == [("a", 30, 0), ("b", 10, 1)]
     assert (found[0].next_in_s, found[0].last_ago_s) == (None, None)
     assert (found[1].next_in_s, found[1].last_ago_s) == (8, 2)
+
+
+async def test_while_the_clock_is_moved_times_without_work_are_passed_over(autojump_clock):
+    """The job is due at 10, 20, 30, ...; it has work from 25 on."""
+    scheduler, runs = new_scheduler(), Runs()
+    scheduler.every("retention", 10, runs, idle_s=lambda: 25 - trio.current_time())
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        await wait_all_tasks_blocked()
+
+        scheduler.look_ahead(1000)
+        await trio.sleep(32)
+        assert runs.at == [30]
+        scheduler.arrived()
+        await trio.sleep(10)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == [30, 40]
+
+
+async def test_a_job_that_has_never_work_runs_once_where_the_move_ends(autojump_clock):
+    scheduler, runs = new_scheduler(), Runs()
+    scheduler.every("checkpoint", 10, runs, idle_s=lambda: inf)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        await wait_all_tasks_blocked()
+
+        scheduler.look_ahead(95)
+        await trio.sleep(96)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == [95]
+
+
+async def test_a_job_that_does_not_say_when_it_has_work_runs_each_time(autojump_clock):
+    scheduler, plain, idle = new_scheduler(), Runs(), Runs()
+    scheduler.every("plain", 10, plain)
+    scheduler.every("idle", 4, idle, idle_s=lambda: inf)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        await wait_all_tasks_blocked()
+
+        for _ in range(3):
+            scheduler.look_ahead(31)
+            await trio.sleep(10)
+            await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert plain.at[:2] == [10, 20]
+    assert idle.at[:2] == [10, 20]
+
+
+async def test_jobs_are_due_as_before_when_the_move_has_ended_early(autojump_clock):
+    scheduler, runs = new_scheduler(), Runs()
+    scheduler.every("checkpoint", 10, runs, idle_s=lambda: inf)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(scheduler.run)
+        await wait_all_tasks_blocked()
+
+        scheduler.look_ahead(1000)
+        scheduler.skipped(1)
+        scheduler.arrived()
+        await trio.sleep(11)
+        nursery.cancel_scope.cancel()
+
+    assert runs.at == [10]

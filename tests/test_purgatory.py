@@ -292,3 +292,41 @@ def test_what_is_not_done_at_a_glance_can_be_watched() -> None:
     bench.purgatory.mark("a")
     assert bench.lane == [delayed]
     bench.purgatory.drop(delayed)
+
+
+async def test_timers_that_are_held_are_passed_over_and_put_off(autojump_clock: MockClock) -> None:
+    timers, rang = Timers(Node("test", "broker")), list[str]()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timers.run)
+        held = timers.at(1.0, lambda: rang.append("held"))
+        timers.at(2.0, lambda: rang.append("other"))
+        timers.cancel(timers.at(0.5, lambda: rang.append("cancelled")))
+        await wait_all_tasks_blocked()
+
+        timers.pass_over({held})
+        await trio.sleep(1.5)
+        assert rang == []
+        timers.postpone({held}, 1.5)
+        timers.set_wake()
+        await trio.sleep(0.6)
+        assert rang == ["other"]
+        await trio.sleep(0.5)
+        assert rang == ["other", "held"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_operations_are_put_off_with_their_timers(autojump_clock: MockClock) -> None:
+    bench = Bench()
+    delayed = bench.delay("a", deadline=1.0)
+    bench.delay("b")  # without a deadline
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bench.timers.run)
+        bench.purgatory.postpone(10.0)
+        bench.timers.postpone(bench.purgatory.own_timers(), 10.0)
+        await trio.sleep(10.5)
+        assert bench.lane == []
+        await trio.sleep(1.0)
+        nursery.cancel_scope.cancel()
+
+    assert bench.lane == [delayed]
+    assert delayed.deadline == 11.0

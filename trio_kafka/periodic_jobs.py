@@ -4,12 +4,13 @@ The task sleeps until the first armed job is due; without one it sleeps for ever
 disarms it while there is nothing to do. Jobs that are nearly due run with the first one, so
 periodic work wakes the loop once. A job that raises is logged, counted and run again; only
 InvariantError is raised. A job that takes long delays the others: its work belongs in another task.
+While a test moves the clock, runs are left out that would find nothing to do (`look_ahead`).
 Jobs are added and armed inside `trio.run`. `Scheduler.run_now` runs any job at once, armed or not;
 its next run is due when it was.
 """
 
 from collections.abc import Awaitable, Callable
-from math import inf
+from math import ceil, inf
 from typing import Final, NoReturn
 
 import attrs
@@ -76,6 +77,7 @@ class Job:
     _interval_s: float
     _early_s: float
     _action: Action
+    _idle_s: Callable[[], float] | None = None
     _due: float | None = field(default=None, init=False)
     _scope: trio.CancelScope | None = field(default=None, init=False)
     _last_run: float | None = field(default=None, init=False)
@@ -125,6 +127,15 @@ class Job:
     def due(self) -> float:
         """Time at which it is due; infinity if it is not armed."""
         return inf if self._due is None else self._due
+
+    def works_at(self, now: float) -> float:
+        """Return when it is due and will have something to do, if nothing else happens before."""
+        if self._idle_s is None or self._due is None:
+            return self.due
+        late_s = now + self._idle_s() - self._due
+        if late_s <= 0 or late_s == inf:
+            return max(self._due, self._due + late_s)
+        return self._due + ceil(late_s / self._interval_s) * self._interval_s
 
     async def run(self, *, early: bool = False) -> JobRun:
         """Run once. The next run is due an interval after this start, and not before its end.
@@ -185,6 +196,7 @@ class Scheduler:
         self._asked: dict[str, _Asked] = {}  # by name of the job, so that it is bounded
         self._task: trio.lowlevel.Task | None = None
         self._changed = trio.Event()
+        self._rest: trio.CancelScope | None = None  # until the next job is due
         self._wakes = 0
 
     def every(
@@ -196,12 +208,15 @@ class Scheduler:
         delay_s: float | None = None,
         early_s: float | None = None,
         armed: bool = True,
+        idle_s: Callable[[], float] | None = None,
     ) -> Job:
         """Add a job that runs every `interval_s`, first after `delay_s` (None: the interval).
 
         action: a sync or async function.
         early_s: how early it may run, with another one; None: a tenth of the interval.
         armed: False: it does not run before `Job.arm`.
+        idle_s: returns for how long a run would find nothing to do if nothing else happens; inf:
+            for ever. None: it always has something to do.
         Raises ValueError for a name that is taken, or an interval that is not above `early_s`.
         """
         early_s = interval_s * _EARLY if early_s is None else early_s
@@ -209,7 +224,7 @@ class Scheduler:
             raise ValueError(f"job {name} exists already: use another name")
         if not 0 <= early_s < interval_s:
             raise ValueError(f"job {name}: interval {interval_s} s, want more than {early_s} s")
-        job = self._jobs[name] = Job(self, name, interval_s, early_s, action)
+        job = self._jobs[name] = Job(self, name, interval_s, early_s, action, idle_s)
         if armed:
             job.arm(delay_s)
         return job
@@ -296,10 +311,35 @@ class Scheduler:
         if self._asked:
             return  # since `_run_asked`
         self._changed = trio.Event()
-        first = min(map(_due, self._jobs.values()), default=inf)
-        with trio.move_on_at(first):
+        with trio.move_on_at(self._first_due) as self._rest:
             await self._changed.wait()
+        self._rest = None
         self._wakes += 1
+
+    @property
+    def _first_due(self) -> float:
+        return min(map(_due, self._jobs.values()), default=inf)
+
+    # While a test moves the clock: see `world.clock.Follower`
+
+    def look_ahead(self, goal: float) -> None:
+        """Pass over the times at which jobs would find nothing to do.
+
+        Jobs that became due meanwhile run once, at the goal or with the first that has work.
+        """
+        if self._rest is None or self._first_due > goal:
+            return
+        now = trio.current_time()
+        works = min(job.works_at(now) for job in self._jobs.values() if job.due <= goal)
+        self._rest.deadline = min(works, goal)
+
+    def skipped(self, seconds: float) -> None:
+        """Do nothing: jobs age with the clock."""
+
+    def arrived(self) -> None:
+        """Sleep until the first job that is due."""
+        if self._rest is not None:
+            self._rest.deadline = self._first_due
 
     def _figures(self) -> Figures:
         return {"jobs": len(self._jobs), "wakes": self._wakes}

@@ -7,7 +7,7 @@ such as a partition; deadlines are `trio.current_time()`. Source: Kafka's Delaye
 """
 
 import heapq
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, Final, NoReturn, Protocol
@@ -63,6 +63,27 @@ class Timers:
             self._heap = [entry for entry in self._heap if entry[2].call is not None]
             heapq.heapify(self._heap)
             self._dead = 0
+
+    def pass_over(self, held: Collection[Timer]) -> None:
+        """Sleep until the first timer that is not one of `held`, or until `set_wake`. O(n)."""
+        self._scope.deadline = min(
+            (at for at, _, timer in self._heap if timer.call is not None and timer not in held),
+            default=float("inf"),
+        )
+
+    def postpone(self, held: Collection[Timer], seconds: float) -> None:
+        """Put off some timers. O(n)."""
+        self._heap = [
+            (at + seconds if timer in held else at, order, timer)
+            for at, order, timer in self._heap
+            if timer.call is not None
+        ]
+        heapq.heapify(self._heap)
+        self._dead = 0
+
+    def set_wake(self) -> None:
+        """Sleep until the first timer, after `pass_over` and `postpone`."""
+        self._scope.deadline = self._heap[0][0] if self._heap else float("inf")
 
     @property
     def waiting(self) -> int:
@@ -137,11 +158,11 @@ class Delayed:
 
 
 class Purgatory:
-    """Operations of one kind, by name (Produce, Fetch, ...). watchers: by key."""
+    """Operations of one kind, by name (Produce, Fetch, ...). watchers: by key. timers: shared."""
 
     def __init__(self, name: str, timers: Timers, node: Node) -> None:
         self.name = name
-        self._timers = timers
+        self.timers = timers
         self.watchers: dict[Hashable, dict[Watcher, None]] = {}
         self._waiting: dict[Delayed, None] = {}
         self._completed = self._expired = self._dropped = self._high_water = 0
@@ -169,7 +190,7 @@ class Purgatory:
         if len(self._waiting) > self._high_water:  # noqa: PLR1730 - max() costs more
             self._high_water = len(self._waiting)
         if delayed.deadline != float("inf"):
-            delayed.timer = self._timers.at(delayed.deadline, partial(self._expire, delayed))
+            delayed.timer = self.timers.at(delayed.deadline, partial(self._expire, delayed))
         if self._closed:
             self._expire(delayed)
 
@@ -252,6 +273,15 @@ class Purgatory:
         for delayed in self._waiting:
             self._expire(delayed)
 
+    def own_timers(self) -> set[Timer]:
+        """Return the timers of the deadlines of all operations."""
+        return {delayed.timer for delayed in self._waiting if delayed.timer is not None}
+
+    def postpone(self, seconds: float) -> None:
+        """Put off the deadlines of all operations; their timers are put off by as much."""
+        for delayed in self._waiting:
+            delayed.deadline += seconds
+
     @property
     def waiting(self) -> int:
         return len(self._waiting)
@@ -282,7 +312,7 @@ class Purgatory:
         delayed.done = True
         delayed.lane = delayed.finish = delayed.timer = None
         if timer is not None:
-            self._timers.cancel(timer)
+            self.timers.cancel(timer)
         for key in delayed.keys:
             self.detach(key, delayed)
         del self._waiting[delayed]

@@ -123,3 +123,18 @@ async def test_who_waits_for_its_turn_is_not_taken_if_it_was_set_or_cancelled(
             change()
             assert not bell.keyed_timers.claim(A)
             bell.keyed_timers.cancel(A)
+
+
+async def test_chosen_timers_are_put_off_with_their_deadlines(autojump_clock: MockClock) -> None:
+    async with a_bell() as bell:
+        bell.keyed_timers.set(A, 1.0)
+        bell.keyed_timers.set(B, 1.0)
+        await trio.sleep(0.1)
+
+        held = set(bell.keyed_timers.timers(lambda key: key == A))
+        bell.keyed_timers.postpone(5.0, lambda key: key == A)
+        bell.timers.postpone(held, 5.0)
+        bell.timers.set_wake()
+        await trio.sleep(7.0)
+
+        assert bell.rang == [(B, 1.0), (A, 6.0)]

@@ -31,7 +31,7 @@ def test_a_java_consumer_stays_over_a_week_and_reads_on(protocol: str) -> None:
         ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as java:
             assert java.stdout is not None
-            before = kafka.wait_for_group("g", state="Stable", members=1, limit_s=40)
+            before = kafka.wait_for_group("g", state="Stable", members=1, timeout_s=40)
             assert java.stdout.readline() == b"old\n"
 
             assert kafka.advance(hours=7 * 24) > 1000
@@ -41,4 +41,4 @@ def test_a_java_consumer_stays_over_a_week_and_reads_on(protocol: str) -> None:
             kafka.produce("orders", b"new")
             assert java.stdout.readline() == b"new\n"
             assert java.wait(40) == 0
-        kafka.wait_for_group("g", state="Empty", limit_s=40)
+        kafka.wait_for_group("g", state="Empty", timeout_s=40)

@@ -102,9 +102,9 @@ def test_a_rule_is_waited_for_released_and_removed(
     with pytest.raises(RemovedError):
         held.wait(5)
     with pytest.raises(trio.TooSlowError):
-        moved.wait(5, limit_s=0.01)
+        moved.wait(5, timeout_s=0.01)
     with pytest.raises(trio.TooSlowError):
-        controls.wait_for_requests(100, limit_s=0.01)
+        controls.wait_for_requests(100, timeout_s=0.01)
 
 
 def test_a_rule_that_matched_nothing_is_known_at_the_end(controls: BlockingControls) -> None:

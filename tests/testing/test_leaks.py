@@ -135,7 +135,7 @@ def test_a_broker_whose_block_raised_leaves_nothing(patient, error):
 def test_a_broker_whose_user_was_cancelled_leaves_nothing(patient):
     async def main():
         with running_broker() as kafka:
-            await kafka.aio.wait_for_records("orders", 1, limit_s=60)
+            await kafka.aio.wait_for_records("orders", 1, timeout_s=60)
 
     async def cancel():
         with pytest.raises(asyncio.TimeoutError):

@@ -178,6 +178,39 @@ def test_a_shared_broker_is_the_same_and_forgets_what_a_test_made(run):
     )
 
 
+def test_a_shared_broker_begins_each_test_at_real_time(run):
+    done = run(
+        """
+        import time
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def moved(kafka):
+            kafka.advance(hours=24)
+
+        def is_now(kafka):
+            (record,) = kafka.produce("t", "a")
+            return abs(record.timestamp_ms - 1000 * time.time()) < 60_000
+
+        def test_one(kafka):
+            kafka.produce("orders", "old")
+            kafka.advance(hours=8 * 24)
+            assert kafka.records("orders") == []
+            assert not is_now(kafka)
+
+        def test_two(kafka):
+            assert is_now(kafka)
+            kafka.apply_retention()
+            assert len(kafka.records("t")) == 1
+
+        def test_three(moved, kafka):
+            assert is_now(kafka)
+        """,
+        "--kafka-scope=module",
+    )
+    done.assert_outcomes(passed=3)
+
+
 @pytest.mark.parametrize("scope", ["class", "module"])
 def test_a_scope_of_the_ini_file_ends_with_what_it_names(run, scope):
     done = run(
@@ -240,20 +273,61 @@ def test_a_failed_test_reports_the_state_of_its_broker_and_the_seed(run):
         [
             "*- kafka of test_it.py::test_it: seed -*",
             "17; --kafka-seed=17 gives it to every broker",
-            "*- kafka of test_it.py::test_it: requests in flight -*",
+            "*- kafka of test_it.py::test_it: topics -*",
+            "orders  0: 0 to 1",
             "*- kafka of test_it.py::test_it: latest requests -*",
-            "Produce * my-client *",
-            "*- kafka of test_it.py::test_it: queues -*",
-            "plane data/request-channel/requests *",
-            "*- kafka of test_it.py::test_it: tasks -*",
-            "*─ quorum-controller * active=true*",
+            "* Produce v* my-client *",
         ],
         consecutive=False,
     )
-    done.stdout.fnmatch_lines(["*- kafka_in_loop: seed -*", "17; *", "*- kafka_in_loop: tasks -*"])
+    done.stdout.fnmatch_lines(["*- kafka_in_loop: seed -*", "17; *", "*- kafka_in_loop: topics -*"])
+    done.stdout.no_fnmatch_line("*: tasks -*")
     done.stdout.fnmatch_lines(["the broker is paused: kafka.resume() was not called"])
     done.stdout.fnmatch_lines(["the broker is not running: call start() first"])
     done.stdout.no_fnmatch_line("*test_it_passes*")
+
+    done = run(text, "--kafka-tree", "-k", "test_it or test_in_loop")
+    done.stdout.fnmatch_lines(
+        ["*- kafka of test_it.py::test_it: tasks -*", "*─ quorum-controller * active=true*"],
+        consecutive=False,
+    )
+    done.stdout.fnmatch_lines(["*- kafka_in_loop: tasks -*"])
+
+
+def test_the_traceback_of_a_failed_test_ends_where_it_calls_the_kit(run):
+    done = run(
+        """
+        import anyio
+        import pytest
+
+        def test_wait(kafka):
+            kafka.produce("orders", "tea")
+            kafka.wait_for_records("orders", 2, timeout_s=0.5)
+
+        def test_unknown(kafka):
+            kafka.records("orders")
+
+        def test_typo(kafka):
+            kafka.advance(hour=1)
+
+        def test_condition(kafka):
+            kafka.wait_until(lambda: 1 / 0)
+
+        def test_awaited(kafka):
+            anyio.run(kafka.aio.topic, "orders")
+        """
+    )
+    done.assert_outcomes(failed=5)
+    done.stdout.fnmatch_lines_random(
+        [
+            "E *NotReachedError: orders has 1 records, not 2, after 0.5 s",
+            "E *orders-0 at 0: key None, value b'tea'",
+            "E *KafkaError: UNKNOWN_TOPIC_OR_PARTITION: there is no topic 'orders'",
+            "E *TypeError: KafkaInLoop.advance() has no argument 'hour': did you mean 'hours'*",
+        ]
+    )
+    done.stdout.no_fnmatch_line("*testing/*.py:*: *Error")
+    done.stdout.no_fnmatch_line("*concurrent/futures*")
 
 
 def test_a_test_without_an_option_has_the_same_seed_in_each_run(run):

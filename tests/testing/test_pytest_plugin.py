@@ -241,4 +241,4 @@ def test_it_works_in_a_test_case_of_unittest(pytester):
         "no:asyncio",
     )
     done.assert_outcomes(passed=2, failed=1)
-    done.stdout.fnmatch_lines(["*kafka of test_it.py::TestOrders::test_three: tasks*"])
+    done.stdout.fnmatch_lines(["*kafka of test_it.py::TestOrders::test_three: topics*"])

@@ -257,14 +257,141 @@ def test_tasks_that_a_woken_task_wakes_are_waited_for_while_the_loop_is_busy():
     assert all(done - at < 30 for at, done in met)
 
 
-def test_skips_are_told_before_a_task_notices_them():
-    clock, told = SkippingClock(), []
+class Patient:
+    """Follower with one task that waits, and needs its deadline only if `needed` says so."""
+
+    def __init__(self, *, needed):
+        self.needed = needed
+        self.skips, self.woken = [], []
+        self.scope = trio.CancelScope()
+
+    async def wait(self, seconds):
+        while True:
+            self.due = trio.current_time() + seconds
+            with trio.CancelScope(deadline=self.due) as self.scope:
+                await trio.sleep_forever()
+            self.woken.append(trio.current_time())
+
+    def look_ahead(self, goal):
+        if not self.needed:
+            self.scope.deadline = goal + 1
+
+    def skipped(self, seconds):
+        self.skips.append(seconds)
+
+    def arrived(self):
+        self.scope.deadline = self.due
+
+
+@pytest.mark.parametrize(("needed", "times"), [(True, 60), (False, 1)])
+def test_a_deadline_that_its_owner_puts_off_is_passed_over_and_met_once_at_the_end(needed, times):
+    clock, patient = SkippingClock(), Patient(needed=needed)
 
     async def main():
-        clock.skips.append(told.append)
-        await clock.advance(90)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(patient.wait, 60)
+            await trio.sleep(0.001)
+            clock.followers.append(patient)
+            steps = await clock.advance(3601)
+            await trio.sleep(0.001)
+            nursery.cancel_scope.cancel()
+        return steps
+
+    steps = trio.run(main, clock=clock)
+
+    assert len(patient.woken) == times
+    assert (steps > 1) is needed
+    assert sum(patient.skips) == pytest.approx(3601, abs=1)
+
+
+def test_a_deadline_that_comes_in_real_time_while_followers_look_ahead_is_met():
+    clock, slow = SkippingClock(), Patient(needed=True)
+
+    def look_ahead(_):
+        while trio.lowlevel.current_statistics().seconds_to_next_deadline > 0:
+            pass
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(slow.wait, 0.01)
+            await trio.sleep(0.001)
+            slow.look_ahead = look_ahead
+            clock.followers.append(slow)
+            await clock.advance(0.1)
+            nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=clock)
+
+    assert len(slow.woken) >= 5
+
+
+def test_the_deadlines_are_as_before_after_a_move_that_was_cancelled():
+    clock, patient = SkippingClock(), Patient(needed=False)
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(patient.wait, 60)
+            await trio.sleep(0.001)
+            clock.followers.append(patient)
+            with clock.working(), trio.move_on_after(0.01):
+                await clock.advance(3600)
+            deadline, due = patient.scope.deadline, patient.due
+            nursery.cancel_scope.cancel()
+        return deadline == due
+
+    assert trio.run(main, clock=clock)
+
+
+def test_a_time_below_zero_is_refused():
+    async def main():
         with pytest.raises(ValueError, match="by -1 s"):
             await clock.advance(-1)
 
+    clock = SkippingClock()
+
     trio.run(main, clock=clock)
-    assert sum(told) == pytest.approx(90, abs=1)
+
+
+def test_the_wall_clock_is_set_to_the_machine_again_and_the_monotonic_clock_goes_on():
+    clock = SkippingClock()
+    now = clock.current_time()
+    clock.skip(3600)
+
+    clock.reset_wall()
+
+    assert clock.wall() == pytest.approx(time.time(), abs=1)
+    assert clock.current_time() - now >= 3600
+    clock.skip(60)
+    assert clock.wall() == pytest.approx(time.time() + 60, abs=1)
+
+
+def test_the_wall_clock_is_not_reset_while_it_is_moved():
+    async def main():
+        async with trio.open_nursery() as nursery:
+            with clock.working():
+                nursery.start_soon(clock.advance, 10)
+                await trio.sleep(0.001)
+                with pytest.raises(RuntimeError, match="being moved"):
+                    clock.reset_wall()
+                nursery.cancel_scope.cancel()
+
+    clock = SkippingClock()
+
+    trio.run(main, clock=clock)
+
+
+def test_a_record_of_a_client_that_stood_still_is_as_old_as_its_place_in_the_log():
+    clock, now_ms = SkippingClock(), int(time.time() * 1000)
+    clock.skip(1000)
+    clock.writes.note_move({"log": 5}, 0.0, 1000.0)
+
+    assert clock.wall_of(now_ms - 10, "log", 4) == now_ms - 10  # before the move
+    assert clock.wall_of(now_ms - 10, "log", 5) == now_ms - 10 + 1_000_000
+    assert clock.wall_of(now_ms + 990_000, "log", 5) == now_ms + 990_000  # the broker's own time
+
+
+def test_in_virtual_time_the_clocks_of_clients_pass_with_that_of_the_broker():
+    clock = SkippingClock(virtual=True)
+    clock.skip(1000)
+
+    assert clock.wall_of(5, "log", 0) == 5

@@ -81,7 +81,7 @@ def test_a_run_that_is_not_done_in_its_time_is_a_verdict_with_the_tree():
             nursery.start_soon(wait, name="poller")
 
     with pytest.raises(Deadlock) as caught:
-        simulate(0, main, limit_s=60.0)
+        simulate(0, main, timeout_s=60.0)
 
     first, *tree = str(caught.value).splitlines()
     assert first == "not done after 60 s of virtual time:"
@@ -102,6 +102,6 @@ def test_a_deadlock_is_told_at_once_and_not_at_the_end_of_the_time():
             times.append(trio.current_time())
 
     with pytest.raises(Deadlock, match="all tasks wait without a deadline"):
-        simulate(0, main, limit_s=60.0)
+        simulate(0, main, timeout_s=60.0)
 
     assert times == [0.0]

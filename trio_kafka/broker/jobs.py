@@ -2,10 +2,17 @@
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 
 from trio_kafka.config.broker import BrokerConfig
-from trio_kafka.log.files.checkpoints import RECOVERY_POINTS, START_OFFSETS
+from trio_kafka.log.files.checkpoints import HIGH_WATERMARKS, RECOVERY_POINTS, START_OFFSETS
 from trio_kafka.log.manager.disk_space import EVERY_S, DiskSpace
+from trio_kafka.log.manager.idle_upkeep import (
+    checkpoint_idle_s,
+    flush_idle_s,
+    producers_idle_s,
+    retention_idle_s,
+)
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.log.manager.maintenance import (
     forget_producers,
@@ -36,14 +43,21 @@ def add_jobs(
 
     space = DiskSpace(lambda: logs.online, lambda: current().trio_disk_warning_percent)
     logs.node.add("disk-space", "part", space.figures)
-    scheduler.every("trio-disk-space", EVERY_S, space.check, delay_s=0.0)
-    scheduler.every("kafka-log-retention", config.log_retention_check_interval_ms / 1000, retain)
+    # Nobody writes to the disk unless something happens.
+    scheduler.every("trio-disk-space", EVERY_S, space.check, delay_s=0.0, idle_s=lambda: inf)
+    scheduler.every(
+        "kafka-log-retention",
+        config.log_retention_check_interval_ms / 1000,
+        retain,
+        idle_s=partial(retention_idle_s, logs),
+    )
     _add_checkpoints(scheduler, config, logs)
     if config.log_flush_scheduler_interval_ms < 1 << 62:
         scheduler.every(
             "kafka-log-flusher",
             config.log_flush_scheduler_interval_ms / 1000,
             partial(sync_due, logs),
+            idle_s=partial(flush_idle_s, logs),
         )
 
     async def forget() -> None:
@@ -53,6 +67,7 @@ def add_jobs(
         "PeriodicProducerExpirationCheck",
         config.producer_id_expiration_check_interval_ms / 1000,
         forget,
+        idle_s=lambda: producers_idle_s(logs, current().producer_id_expiration_ms),
     )
     removal: Job
 
@@ -69,28 +84,32 @@ def add_jobs(
 def _add_checkpoints(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:
     """Add one job per kind of checkpoint; high watermarks are written from the start on."""
     delay_s = config.log_initial_task_delay_ms / 1000
-    for name, interval_ms, first_s, action in (
+    for name, checkpoint, interval_ms, first_s, action in (
         (
             "kafka-recovery-point-checkpoint",
+            RECOVERY_POINTS,
             config.log_flush_offset_checkpoint_interval_ms,
             delay_s,
             partial(write_checkpoints, logs, RECOVERY_POINTS),
         ),
         (
             "kafka-log-start-offset-checkpoint",
+            START_OFFSETS,
             config.log_flush_start_offset_checkpoint_interval_ms,
             delay_s,
             partial(write_checkpoints, logs, START_OFFSETS),
         ),
         (
             "highwatermark-checkpoint",
+            HIGH_WATERMARKS,
             config.replica_high_watermark_checkpoint_interval_ms,
             0.0,
             partial(write_high_watermarks, logs),
         ),
     ):
         if interval_ms > 0:
-            scheduler.every(name, interval_ms / 1000, action, delay_s=first_s)
+            idle_s = partial(checkpoint_idle_s, logs, checkpoint)
+            scheduler.every(name, interval_ms / 1000, action, delay_s=first_s, idle_s=idle_s)
         else:
             _once(scheduler, name, first_s, action)
 

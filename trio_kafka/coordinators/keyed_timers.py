@@ -4,7 +4,7 @@ A timer that is put off only notes its later deadline, and is set again when it 
 put off session timers all the time.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -66,8 +66,12 @@ class KeyedTimers:
         timer = self._timers.at(deadline, partial(self._due, key))
         self._by_key[key] = _KeyedTimer(deadline, timer)
 
+    def timers(self, chosen: Callable[[TimerKey], bool]) -> Iterator[Timer]:
+        """Yield the timers of chosen keys."""
+        return (known.timer for key, known in self._by_key.items() if chosen(key))
+
     def postpone(self, seconds: float, chosen: Callable[[TimerKey], bool]) -> None:
-        """Put off the timers of chosen keys."""
+        """Put off the deadlines of chosen keys; their `timers` may be put off by as much."""
         for key, known in self._by_key.items():
             if chosen(key):
                 known.deadline += seconds

@@ -39,33 +39,33 @@ async def retain(log: Log, now_ms: int, checkpoint: Checkpoint) -> int:
 
 
 async def _by_time(log: Log, now_ms: int) -> int:
-    """Return the offset below which all segments are too old.
-
-    A segment without timestamps is as old as its file. Source: LogSegment.largestTimestamp.
-    """
+    """Return the offset below which all segments are too old."""
     keep_ms = log.config.retention_ms
     offset = log.segments.first.base_offset
     if keep_ms < 0:
         return offset
     for number, segment in enumerate(log.segments):
         await perform_in_threads(log, segment.load_timestamps)
-        time = _time_of(log, segment)
         # A sealed segment is empty if compaction left no record in it.
         empty = not segment.size and segment is log.segments.active
-        if empty or now_ms - time <= keep_ms:
+        if empty or age_ms(log, number, segment, now_ms) <= keep_ms:
             break
         offset = log.segments.end_of(number, log.end_offset)
     return offset
 
 
-def _time_of(log: Log, segment: Segment) -> int:
-    """Return the time from which a segment ages. LogDirError."""
-    if segment.max_timestamp >= 0:
-        return segment.max_timestamp
+def age_ms(log: Log, number: int, segment: Segment, now_ms: int) -> int:
+    """Return the age of a segment, the one with this number, whose timestamps are loaded.
+
+    Its newest timestamp decides, with the clock of its writer (`Clock.wall_of`). A segment without
+    timestamps is as old as its file. Raises LogDirError. Source: LogSegment.largestTimestamp.
+    """
     try:
-        return segment.modified_ms()
+        time_ms = segment.max_timestamp if segment.max_timestamp >= 0 else segment.modified_ms()
     except OSError as error:
         log.fail(error)
+    place, last = (log.topic_id, log.partition), log.segments.end_of(number, log.end_offset) - 1
+    return now_ms - log.world.clock.wall_of(time_ms, place, last)
 
 
 async def next_expiry_ms(log: Log) -> int | None:
@@ -79,7 +79,13 @@ async def next_expiry_ms(log: Log) -> int | None:
     empty = not segment.size and segment is log.segments.active
     if not log.config.deletes or keep_ms < 0 or empty:
         return None
-    return _time_of(log, segment) + keep_ms + 1
+    now_ms = log.now_ms()
+    return now_ms - age_ms(log, 0, segment, now_ms) + keep_ms + 1
+
+
+def exceeds_size(log: Log) -> bool:
+    """Return whether `retention.bytes` does not keep the first segment."""
+    return log.config.deletes and _by_size(log) > log.segments.first.base_offset
 
 
 def _by_size(log: Log) -> int:

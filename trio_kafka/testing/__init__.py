@@ -12,6 +12,7 @@ __all__ = [
     "faults",
     "harness",
     "interceptors",
+    "keywords",
     "leaks",
     "loop_thread",
     "machines",

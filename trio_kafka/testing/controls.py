@@ -19,8 +19,11 @@ from trio_kafka.testing.api_limits import ApiLimits
 from trio_kafka.testing.api_names import ApiName
 from trio_kafka.testing.faults import Fault, FaultRule, Faults
 from trio_kafka.testing.interceptors import Around, Interceptor, Interceptors
-from trio_kafka.testing.recorder import RecordedRequest, Recorder
+from trio_kafka.testing.keywords import check_keywords, suggesting_methods
+from trio_kafka.testing.recorder import CONDITIONS, RecordedRequest, Recorder
 from trio_kafka.testing.running import HasParts
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 T = TypeVar("T")
 
@@ -76,6 +79,7 @@ class Loop(Protocol):
     def call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T: ...
 
 
+@suggesting_methods
 class BlockingFault:
     """Handle of a rule, for other threads than the broker's; a context manager."""
 
@@ -98,14 +102,14 @@ class BlockingFault:
         """Number of requests that the rule holds."""
         return self.fault.held
 
-    def wait(self, hits: int = 1, *, limit_s: float = 10.0) -> None:
+    def wait(self, hits: int = 1, *, timeout_s: float = 10.0) -> None:
         """Wait until the rule has had a number of hits.
 
-        Raises RemovedError, and trio.TooSlowError after `limit_s`.
+        Raises RemovedError, and trio.TooSlowError after `timeout_s`.
         """
 
         async def wait() -> None:
-            with trio.fail_after(limit_s):
+            with trio.fail_after(timeout_s):
                 await self.fault.wait(hits)
 
         self._loop.call(wait)
@@ -130,6 +134,7 @@ class BlockingFault:
         self.remove()
 
 
+@suggesting_methods
 class BlockingControls:
     """Controls of a broker in another thread. Coroutines run in the broker's loop."""
 
@@ -139,8 +144,8 @@ class BlockingControls:
 
     def fault(self, rule: FaultRule | None = None, /, **fields: Any) -> BlockingFault:
         """Add a rule, or one of these fields. Raises RuleError."""
-        made = FaultRule(**fields) if rule is None else rule
-        return BlockingFault(self._loop, _call(self._loop, self.controls.faults.add, made))
+        rule = FaultRule(**fields) if rule is None else rule
+        return BlockingFault(self._loop, _call(self._loop, self.controls.faults.add, rule))
 
     def on(self, api: ApiName | None = None) -> Callable[[Around], Interceptor]:
         """Declare a coroutine that is called for each request of an API; None: for all requests.
@@ -167,16 +172,17 @@ class BlockingControls:
         count: int = 1,
         api: ApiName | None = None,
         *,
-        limit_s: float = 10.0,
+        timeout_s: float = 10.0,
         **conditions: Any,
     ) -> list[RecordedRequest]:
         """Wait until some requests meet the conditions, and return them.
 
-        Raises trio.TooSlowError after `limit_s`.
+        Raises trio.TooSlowError after `timeout_s`.
         """
+        check_keywords("wait_for_requests", conditions, [*CONDITIONS, "timeout_s"])
 
         async def wait() -> list[RecordedRequest]:
-            with trio.fail_after(limit_s):
+            with trio.fail_after(timeout_s):
                 return await self.controls.recorder.wait(count, api, **conditions)
 
         return self._loop.call(wait)

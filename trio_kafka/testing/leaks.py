@@ -21,6 +21,7 @@ from typing import Final
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.world.machine_time import elapsed
 
 _SETTLE_S: Final = 2.0  # for threads and processes that are just ending
 _LOOK_S: Final = 0.01
@@ -83,8 +84,8 @@ async def no_leaks_in_loop() -> AsyncIterator[None]:
 
 
 def _settled(before: Resources) -> list[str]:
-    end = time.monotonic() + _SETTLE_S
-    while (added := Resources.now().added_since(before)) and time.monotonic() < end:
+    end = elapsed() + _SETTLE_S
+    while (added := Resources.now().added_since(before)) and elapsed() < end:
         time.sleep(_LOOK_S)
     return added
 

@@ -21,6 +21,8 @@ import trio
 from trio_kafka.errors import only_leaf
 from trio_kafka.world.clock import SkippingClock
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 T = TypeVar("T")
 V = TypeVar("V")
 _JOIN_S: Final = 60.0
@@ -99,10 +101,13 @@ class LoopThread(Generic[V]):
             raise RuntimeError("a blocking call in the broker's own loop: await the method instead")
         future = self._submit(function, *args)
         try:
-            return future.result()
+            error = future.exception()
         except BaseException:
             future.cancel()
             raise
+        if error is not None:
+            raise error  # here, as `result` would add frames of `concurrent` to the traceback
+        return future.result()
 
     async def await_call(self, function: Callable[..., Awaitable[T]], *args: Any) -> T:
         """Run an async function in the loop, and await its result in asyncio, anyio or Trio.

@@ -143,9 +143,9 @@ async def running_plane(
         nursery.cancel_scope.cancel()
 
 
-async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
     """Poll for a condition that no event announces."""
-    with trio.fail_after(limit_s):
+    with trio.fail_after(timeout_s):
         while not condition():  # noqa: ASYNC110 - there is no event to wait for
             await trio.sleep(0.001)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.world.machine_time import elapsed
 
 Address = tuple[str, int]
 # From (port, data directory, settings as NAME=VALUE) to the command line.
@@ -108,7 +109,7 @@ def broker_process(
     port = unused_port() if port is None else port
     data, log = directory / "data", directory / "broker.log"
     data.mkdir(parents=True, exist_ok=True)
-    began = time.perf_counter()
+    began = elapsed()
     with child_process(command(port, data, settings), log, stop_timeout_s) as process:
         wait_until_serving((LOOPBACK, port), process, log, start_timeout_s)
         yield BrokerProcess(
@@ -116,7 +117,7 @@ def broker_process(
             address=(LOOPBACK, port),
             data=data,
             log=log,
-            start_s=time.perf_counter() - began,
+            start_s=elapsed() - began,
         )
 
 
@@ -151,9 +152,9 @@ def wait_until_serving(
     address: Address, process: subprocess.Popen[bytes], log: Path, timeout_s: float
 ) -> None:
     """Wait for the first answer. ProcessError if the process ends or the time expires before."""
-    deadline = time.monotonic() + timeout_s
+    deadline = elapsed() + timeout_s
     while True:
-        left = deadline - time.monotonic()
+        left = deadline - elapsed()
         if process.poll() is not None:
             raise ProcessError(_report(f"ended with status {process.returncode}", process, log))
         if left <= 0:

@@ -18,6 +18,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Final
 from zlib import crc32
@@ -27,6 +28,7 @@ import sniffio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.testing.controls import BlockingControls, Controls
 from trio_kafka.testing.faults.faults import described
 from trio_kafka.testing.kafka.clients import Client, connected_clients
@@ -35,6 +37,7 @@ from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
 from trio_kafka.testing.kafka.report import Section, describe, describe_threaded
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
+from trio_kafka.testing.kafka.topics import NOT_THERE
 from trio_kafka.testing.loop_thread import LoopEndedError
 from trio_kafka.world.simulated import Universe
 
@@ -46,6 +49,7 @@ _ARGUMENTS: Final = tuple(
 )
 _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared broker can take
 _SIMULATED: Final = frozenset({"settings", "topics", "plugins"})
+_CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
 _SECTIONS: Final = pytest.StashKey[list[Section]]()
 _Topics = Mapping[str, int] | Iterable[str]
@@ -80,6 +84,7 @@ class BrokersOfTests:
         self._test = test
         self._used: list[Used] = []
         self._begun: pytest.Item | None = None
+        self._tree: bool = config.getoption("--kafka-tree")
 
     # --- fixtures
 
@@ -145,7 +150,7 @@ class BrokersOfTests:
             finally:
                 # pytest learns of a failure when the loop has ended.
                 if kafka.is_running:
-                    sections = [_seed_section(seed), *await describe(kafka.broker)]
+                    sections = [_seed_section(seed), *await describe(kafka, tree=self._tree)]
                     test.stash[_SECTIONS] = sections
 
     # --- hooks
@@ -201,7 +206,10 @@ class BrokersOfTests:
                 report.sections.append((f"kafka_in_loop: {title}", text))
             for used in self._used:
                 if not used.is_shared or "kafka" in names:
-                    state = [_seed_section(self._seed(used.user)), *describe_threaded(used.kafka)]
+                    state = [
+                        _seed_section(self._seed(used.user)),
+                        *describe_threaded(used.kafka, tree=self._tree),
+                    ]
                     report.sections.extend((f"kafka of {used.user}: {one}", t) for one, t in state)
         return report
 
@@ -249,10 +257,11 @@ class BrokersOfTests:
                 f" (scope {used.user.split()[1]}); use kafka_factory, or the scope function",
                 pytrace=False,
             )
+        used.kafka.reset_clock()  # a fixture of a wider scope may have moved it
         topics = given.get("topics", ())
         counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
         for name, partitions in counts.items():
-            used.kafka.create_topic(name, partitions)
+            used.kafka.create_topic(name, partitions, exist_ok=True)
 
     def _end(self, used: Used, test: pytest.Item) -> None:
         """Check what a test left, and clean a shared broker.
@@ -312,21 +321,24 @@ class BrokersOfTests:
             return not set(connected_clients(kafka.in_loop.broker)) - used.left
 
         try:
-            kafka.wait_until(has_left, limit_s=_CLOSING_S)
+            kafka.wait_until(has_left, timeout_s=_CLOSING_S)
         except NotReachedError:
             return left()
         return set()
 
     def _clean(self, used: Used) -> None:
-        """Delete the topics and groups of a test from a shared broker."""
+        """Undo a test's moves of a shared broker's clock; delete its topics and groups."""
         kafka = used.kafka
+        kafka.reset_clock()
         if kafka.in_loop.release is not None:
             kafka.as_version(None)
         for name in set(kafka.topics()) - used.kept:
-            kafka.delete_topic(name)
+            with _unless_changed():
+                kafka.delete_topic(name)
         for group in kafka.groups():
             if not group.members:
-                kafka.delete_group(group.group_id)
+                with _unless_changed():
+                    kafka.delete_group(group.group_id)
 
     # --- settings
 
@@ -345,6 +357,16 @@ class BrokersOfTests:
         return crc32(user.encode()) if given is None else given
 
 
+@contextmanager
+def _unless_changed() -> Iterator[None]:
+    """Ignore that a client has deleted a topic or a group meanwhile, or joined a group."""
+    try:
+        yield
+    except KafkaError as error:
+        if error.code not in _CHANGED:
+            raise
+
+
 def brokers_of(config: pytest.Config, test: pytest.Item) -> BrokersOfTests:
     """Return the brokers of a pytest run; the first test that uses one is given."""
     found: BrokersOfTests | None = config.pluginmanager.get_plugin(_NAME)
@@ -361,8 +383,12 @@ def _marked(test: pytest.Item) -> dict[str, Any]:
         unknown = mark.kwargs.keys() - set(_ARGUMENTS)
         if unknown or mark.args:
             found = ", ".join([*map(repr, mark.args), *sorted(unknown)])
+            near = [
+                get_close_matches(name, _ARGUMENTS, n=1, cutoff=0.5) for name in sorted(unknown)
+            ]
+            hint = "".join(f"; did you mean {names[0]}?" for names in near if names)
             pytest.fail(
-                f"@pytest.mark.kafka({found}): expected {', '.join(_ARGUMENTS)}, by name",
+                f"@pytest.mark.kafka({found}): expected {', '.join(_ARGUMENTS)}, by name{hint}",
                 pytrace=False,
             )
         merged = {**mark.kwargs.get("settings", {}), **given.get("settings", {})}

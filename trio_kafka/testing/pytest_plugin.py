@@ -38,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NUMBER",
         help="seed of brokers and simulated machines (default: one for each test, by its name)",
     )
+    group.addoption(
+        "--kafka-tree",
+        action="store_true",
+        help="add the queues and tasks of brokers to the report of a failed test",
+    )
     parser.addini("kafka_scope", f"scope of the fixture kafka: {', '.join(SCOPES)}")
     parser.addini("kafka_settings", "settings of all brokers, as name=value", type="linelist")
     parser.addini("kafka_clients_left", "clients still connected after a test: error or ignore")

@@ -4,6 +4,7 @@ __all__ = [
     "clock",
     "descriptors",
     "in_memory",
+    "machine_time",
     "protocols",
     "real",
     "scheduling",

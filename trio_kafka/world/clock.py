@@ -6,13 +6,15 @@ autojump is private. Stepping by `wait_all_tasks_blocked` would never end beside
 """
 
 import resource
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from math import ulp
-from typing import Final
+from typing import Final, Protocol
 
 import trio
+
+from trio_kafka.world import machine_time
+from trio_kafka.world.moved_writes import MovedWrites
 
 EPOCH: Final = 1_700_000_000.0  # start of virtual wall time
 SERVED: Final = 5  # passes of the loop
@@ -26,6 +28,22 @@ class Deadlock(Exception):  # noqa: N818 - a verdict about the code under test
 def waits_of_thread() -> int:
     """Return how often the calling thread has waited in the kernel, preemption apart."""
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+
+class Follower(Protocol):
+    """Owner of waits that need not end while `advance` moves the clock."""
+
+    def look_ahead(self, goal: float) -> None:
+        """Put off deadlines before `goal` at which nothing would happen.
+
+        Called before each step, when no task can run: the state decides, and no change is missed.
+        """
+
+    def skipped(self, seconds: float) -> None:
+        """Note that the clock has moved; no task has noticed."""
+
+    def arrived(self) -> None:
+        """Set the deadlines as they are without `look_ahead`: the clock moves no more."""
 
 
 class _Woken(trio.abc.Instrument):
@@ -84,26 +102,31 @@ class SkippingClock(trio.abc.Clock):
 
     limit: time beyond which a virtual clock does not skip.
 
+    skipped: seconds of all skips, by which `current_time` is ahead. moved: those by which `wall` is
+        ahead of the machine's clock, see `reset_wall`.
+
     wall: seconds since 1970; follows the machine's clock, which may step back.
     elapsed: for stamps and loop budgets; not moved by `advance`. Virtual: the virtual time.
     waits: see `protocols.Clock`; None in virtual time.
     stuck: called when no task can run and there is no deadline up to `limit`; None: Trio waits for
         I/O.
-    skips: called with the seconds of each skip, before a task notices it.
+    writes: what `moved` was when records were written, for `wall_of`.
+    followers: owners of waits, see `Follower`. `advance` asks them; `skip` tells them.
     in_flight: calls in threads and processes. While there are any, no time is skipped.
     """
 
     def __init__(self, *, virtual: bool = False, limit: float = _INF) -> None:
-        self.skipped = 0.0
+        self.skipped = self.moved = 0.0
         self.in_flight = 0
-        self.skips: list[Callable[[float], None]] = []
+        self.writes = MovedWrites()
+        self.followers: list[Follower] = []
         self.stuck: Callable[[], None] | None = None
         self.wall: Callable[[], float]
         self.elapsed: Callable[[], float]
         self.waits: Callable[[], int] | None
-        self._read = None if virtual else time.perf_counter
+        self._read = None if virtual else machine_time.elapsed
         self.wall = self._virtual_wall if virtual else self._machine_wall
-        self.elapsed = self.current_time if virtual else time.perf_counter
+        self.elapsed = self.current_time if virtual else machine_time.elapsed
         self.waits = None if virtual else waits_of_thread
         self._goal = limit if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
@@ -111,10 +134,16 @@ class SkippingClock(trio.abc.Clock):
         self._woken = _Woken(self._step_while_busy)
 
     def _virtual_wall(self) -> float:
-        return EPOCH + self.skipped
+        return EPOCH + self.moved
 
     def _machine_wall(self) -> float:
-        return time.time() + self.skipped
+        return machine_time.wall() + self.moved
+
+    def wall_of(self, timestamp_ms: int, place: Hashable, offset: int) -> int:
+        """See `protocols.Clock`. A moment ahead of the machine's clock is one of this clock."""
+        if self._read is None or timestamp_ms > 1000 * machine_time.wall():
+            return timestamp_ms
+        return timestamp_ms + round(1000 * self.writes.moved_when(place, offset, self.moved))
 
     def start_clock(self) -> None:
         """Do nothing: part of Trio's interface."""
@@ -130,13 +159,16 @@ class SkippingClock(trio.abc.Clock):
         if self._woken.any:  # during `advance`: sockets may have something to read
             self._woken.any = False
             return 0.0
+        if self._advancing:
+            if now < self._goal:
+                self._step(now)
+            else:  # all tasks wait again
+                self._arrive(self._advancing)
+            return 0.0
         target = min(deadline, self._goal)
         if now < target < _INF and not (self.stuck and deadline == _INF):
             self.skip(target - now)
             self._steps += deadline <= self._goal
-            return 0.0
-        if self._advancing:  # at the goal, and all tasks wait again
-            self._arrive(self._advancing)
             return 0.0
         if self.stuck:
             self.stuck()
@@ -157,26 +189,47 @@ class SkippingClock(trio.abc.Clock):
         now = self.current_time()
         if now >= self._goal:
             self._arrive(advancing)
-            return
-        deadline = now + trio.lowlevel.current_statistics().seconds_to_next_deadline
-        if deadline > now:
-            self.skip(min(deadline, self._goal) - now)
-            self._steps += deadline <= self._goal
+        else:
+            self._step(now)
+
+    def _step(self, now: float) -> None:
+        """Skip to the next deadline that somebody needs, or to the goal."""
+        for follower in self.followers:
+            follower.look_ahead(self._goal)
+        wait_s = trio.lowlevel.current_statistics().seconds_to_next_deadline
+        left_s = self._goal - now
+        if wait_s <= 0:
+            return  # real time has passed meanwhile
+        self.skip(min(wait_s, left_s))
+        self._steps += wait_s <= left_s
 
     def skip(self, seconds: float) -> None:
         """Move the clock at once, as a slow synchronous call does in virtual time."""
         if seconds < 0:
             raise ValueError(f"cannot skip {seconds} s: want 0 or more")
-        before = self.current_time()
+        before, skipped = self.current_time(), self.skipped
         self.skipped += seconds
         while seconds and self.current_time() <= before:  # rounded away
             self.skipped += ulp(before)
+        self.moved += self.skipped - skipped
         self._woken.skipped()
-        for call in self.skips:
-            call(self.current_time() - before)
+        for follower in self.followers:
+            follower.skipped(self.skipped - skipped)
+
+    def reset_wall(self) -> None:
+        """Let the wall clock show the machine's time again; the monotonic clock never steps back.
+
+        Raises RuntimeError while the clock is being moved.
+        """
+        if self._advancing:
+            raise RuntimeError("the clock is being moved: wait for the other call to end")
+        self.moved = 0.0
+        self.writes.clear()
 
     async def advance(self, seconds: float) -> int:
         """Skip `seconds`, one deadline at a time; woken tasks wait again before the next one.
+
+        Deadlines that followers put off are passed over.
 
         Sockets are served between the steps, and clients may keep the loop busy all the time. No
         step is taken while a thread works. Returns the number of steps.
@@ -201,6 +254,8 @@ class SkippingClock(trio.abc.Clock):
         try:
             await trio.lowlevel.wait_task_rescheduled(abort)
         finally:
+            for follower in self.followers:
+                follower.arrived()
             trio.lowlevel.remove_instrument(self._woken)
             self._woken.clear()
         return self._steps

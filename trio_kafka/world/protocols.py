@@ -7,7 +7,7 @@ wait and are always a checkpoint. Buffers are views of single bytes. A call on w
 OSError(EBADF), as the number may belong to something else by then; a wait ClosedResourceError.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from trio_kafka.model import Endpoint
@@ -50,6 +50,13 @@ class Clock(Protocol):
         """Returns how often the calling thread has waited for a disk, a lock or an event.
 
         Losing the processor is no wait. None: time passes only in waits.
+        """
+
+    def wall_of(self, timestamp_ms: int, place: Hashable, offset: int) -> int:
+        """Return what `wall` showed, in ms, at a moment of the clock of a record's writer.
+
+        place, offset: where the record is. The moment itself, unless `advance` has moved this clock
+        before the record was written, and not the writer's.
         """
 
 

@@ -45,21 +45,21 @@ def _set_switch(*, value: bool) -> None:
     vars(_trio_run)["_ALLOW_DETERMINISTIC_SCHEDULING"] = value
 
 
-def simulate(seed: object, main: Callable[[], Awaitable[T]], limit_s: float = inf) -> T:
+def simulate(seed: object, main: Callable[[], Awaitable[T]], timeout_s: float = inf) -> T:
     """Run `main` in virtual time, with the order of tasks decided by `seed`.
 
     Raises Deadlock, with the tree of tasks and where they wait, instead of waiting for ever or
-    beyond `limit_s`.
+    beyond `timeout_s`.
     """
-    clock = SkippingClock(virtual=True, limit=limit_s)
+    clock = SkippingClock(virtual=True, limit=timeout_s)
     waiting: list[str] = []
 
     async def drive() -> T:
         with trio.CancelScope() as scope:
 
             def give_up() -> None:
-                late = trio.current_time() >= limit_s
-                verdict = f"not done after {limit_s:g} s of virtual time" if late else _STUCK
+                late = trio.current_time() >= timeout_s
+                verdict = f"not done after {timeout_s:g} s of virtual time" if late else _STUCK
                 waiting.append(f"{verdict}:")
                 waiting.extend(_waiting_tasks(task, "  "))
                 scope.cancel()

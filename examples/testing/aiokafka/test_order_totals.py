@@ -45,5 +45,5 @@ async def test_a_broker_that_is_killed_loses_no_order(kafka: Kafka) -> None:
     await kafka.aio.start()
 
     await kafka.aio.produce("orders", order("ann", 4))
-    written = await kafka.aio.wait_for_records("totals", 2, limit_s=30)
+    written = await kafka.aio.wait_for_records("totals", 2, timeout_s=30)
     assert written[-1].value == b"7"

@@ -24,7 +24,10 @@ _WANTED: Final = {"state": str, "members": int, "lag": int, "timeout_s": int | f
 
 @frozen
 class ClockControl:
-    """`/clock`: the broker's time is read, and moved by `{"seconds": 3600, "hold": true}`."""
+    """`/clock`: the broker's time.
+
+    GET reads it, POST moves it by `{"seconds": 3600, "hold": true}`, DELETE undoes all moves.
+    """
 
     _context: PluginContext[FaultSettings]
 
@@ -42,12 +45,19 @@ class ClockControl:
                 except ClockError as error:
                     raise HttpError(409, str(error)) from None
                 return 200, {**self._shown(), "deadlines": deadlines}
+            case ["DELETE"]:
+                await trio.lowlevel.checkpoint()
+                try:
+                    clock_of_loop().reset_wall()
+                except RuntimeError as error:
+                    raise HttpError(409, str(error)) from None
+                return 200, self._shown()
         raise request.no_such()
 
     def _shown(self) -> dict[str, Any]:
         wall = self._context.world.clock.wall()
         try:
-            moved_s = clock_of_loop().skipped
+            moved_s = clock_of_loop().moved
         except ClockError:
             moved_s = None
         time = dt.datetime.fromtimestamp(wall, dt.UTC)

@@ -25,7 +25,7 @@ def test_groups_are_described_and_waited_for(kafka):
         assert sum(group.lag.values()) == 1
         assert kafka.groups() == [group]
         with pytest.raises(NotReachedError, match=r"members 7: not reached within 0\.01 s: Group"):
-            kafka.wait_for_group("g", members=7, limit_s=0.01)
+            kafka.wait_for_group("g", members=7, timeout_s=0.01)
     finally:
         client.close()
     kafka.wait_for_group("g", state="Empty", members=0)

@@ -30,6 +30,41 @@ def test_a_connected_member_stays_over_a_day_unless_asked_otherwise(protocol):
             client.close()
 
 
+def test_long_polls_and_sessions_of_two_consumers_do_not_split_the_way_of_the_clock():
+    with running_broker(topics=["orders"]) as kafka:
+        clients = [
+            consumer(kafka, group, **{"group.protocol": group}) for group in ("classic", "consumer")
+        ]
+        try:
+            kafka.produce("orders", b"a")
+            for client in clients:
+                assert [one.value() for one in client.consume(1, timeout=10)] == [b"a"]
+            assert kafka.advance(hours=24) < 1_500  # 170,000 long polls of each client
+            kafka.produce("orders", b"b")
+            for client in clients:
+                assert [one.value() for one in client.consume(1, timeout=10)] == [b"b"]
+        finally:
+            for client in clients:
+                client.close()
+
+
+def test_a_long_poll_ends_in_real_time_after_the_clock_was_moved():
+    with running_broker(topics=["orders"]) as kafka:
+        client = consumer(kafka, **{"fetch.wait.max.ms": 200})
+        try:
+            kafka.produce("orders", b"a")
+            assert len(client.consume(1, timeout=10)) == 1
+            kafka.advance(hours=24)
+            polls = kafka.look(expired)
+            kafka.wait_until(lambda: expired(kafka.broker) >= polls + 2, what="two long polls")
+        finally:
+            client.close()
+
+
+def expired(broker) -> int:
+    return broker.parts.replicas.fetch.figures()["expired"]
+
+
 CONSUMES = """
 import sys
 from confluent_kafka import Consumer

@@ -1,5 +1,7 @@
 import pytest
 
+from tests.testing.kafka.kit import consumer
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.testing.kafka import report
 from trio_kafka.testing.kafka.report import describe, describe_threaded
 from trio_kafka.testing.kafka.threaded import running_broker
@@ -11,15 +13,86 @@ def kafka():
         yield kafka
 
 
-def test_requests_queues_and_tasks_are_described_without_what_is_idle(kafka):
+def test_topics_groups_requests_and_warnings_are_described(kafka):
+    client = consumer(kafka, **{"client.id": "billing"})
+    try:
+        kafka.produce("orders", "a", "b")
+        client.consume(2, timeout=10)
+        client.commit(asynchronous=False)
+        kafka.produce("orders", "c")
+        kafka.wait_for_records("orders", 3)
+        warn(kafka, "disk nearly full", free_mib=3)
+
+        sections = dict(describe_threaded(kafka))
+    finally:
+        client.close()
+
+    assert set(sections) - {"requests in flight"} == {
+        "topics",
+        "groups",
+        "latest requests",
+        "warnings",
+    }
+    assert sections["topics"] == "orders  0: 0 to 3"
+    assert sections["groups"] == "g  Stable, members: billing; lag 1 (orders-0: 1)"
+    assert "OffsetCommit v" in sections["latest requests"]
+    assert "billing" in sections["latest requests"]
+    assert sections["warnings"] == "WARNING disk nearly full free_mib=3"
+
+
+def warn(kafka, event, **fields):
+    kafka.look(lambda _: get_logger("trio_kafka.testing").warning(event, **fields))
+
+
+def test_the_polling_of_the_kit_does_not_replace_the_requests_of_a_client(kafka):
+    client = consumer(kafka, **{"client.id": "billing"})
+    client.consume(1, timeout=1)
+    client.close()
+    for _ in range(50):
+        kafka.records("orders")
+        kafka.groups()
+
+    text = dict(describe_threaded(kafka))["latest requests"]
+
+    assert "billing" in text
+    assert "trio-kafka-testing" not in text
+    assert "narrow the output" not in text
+
+
+def test_the_requests_of_a_client_are_described_after_a_restart(kafka):
+    kafka.restart()
+    client = consumer(kafka, **{"client.id": "billing"})
+    client.consume(1, timeout=1)
+    client.close()
+
+    assert "billing" in dict(describe_threaded(kafka))["latest requests"]
+
+
+def test_a_report_has_at_most_sixty_lines_however_much_there_is(kafka):
+    for number in range(20):
+        kafka.create_topic(f"topic-{number:02}", partitions=30)
+        warn(kafka, "log not cleaned", number=number)
+    clients = [consumer(kafka, f"group-{number:02}") for number in range(12)]
+    for client in clients:
+        client.consume(1, timeout=0.5)
+    try:
+        sections = describe_threaded(kafka)
+    finally:
+        for client in clients:
+            client.close()
+
+    lines = [line for _, text in sections for line in text.splitlines()]
+    assert len(lines) + len(sections) + 2 <= 60
+    assert max(map(len, lines)) <= 200
+    assert "and 9 more" in dict(sections)["topics"]
+    assert "log not cleaned number=19" in dict(sections)["warnings"]
+
+
+def test_queues_and_tasks_are_described_on_request_without_what_is_idle(kafka):
     kafka.produce("orders", "a")
 
-    sections = dict(describe_threaded(kafka))
+    sections = dict(describe_threaded(kafka, tree=True))
 
-    assert list(sections) == ["requests in flight", "latest requests", "queues", "tasks"]
-    assert sections["requests in flight"] == "none"
-    assert "Produce" in sections["latest requests"]
-    assert "Describe" not in sections["latest requests"]
     assert "plane data/request-channel/requests" in sections["queues"]
     assert "quorum-controller" in sections["tasks"]
     assert "waiting=0" not in sections["tasks"]
@@ -27,9 +100,9 @@ def test_requests_queues_and_tasks_are_described_without_what_is_idle(kafka):
 
 
 def test_the_broker_describes_itself_in_its_own_loop(kafka):
-    sections = kafka.thread.call(describe, kafka.broker)
+    sections = kafka.thread.call(describe, kafka.in_loop)
 
-    assert "orders-0" in dict(sections)["tasks"]
+    assert sections == [("topics", "orders  0: 0 to 0")]
 
 
 def test_a_broker_that_cannot_answer_says_why(kafka, monkeypatch):
@@ -39,7 +112,7 @@ def test_a_broker_that_cannot_answer_says_why(kafka, monkeypatch):
     ]
     kafka.resume()
 
-    monkeypatch.setattr(report, "_LIMIT_S", 0.2)
+    monkeypatch.setattr(report, "_TIMEOUT_S", 0.2)
     blocked = kafka.thread.hold()
     ((_, text),) = describe_threaded(kafka)
     assert text.startswith("its loop does not answer within 0.2 s; it is in\n")

@@ -31,7 +31,7 @@ def test_the_methods_are_awaited_in_asyncio(kafka):
         await kafka.aio.produce("orders", b"a", b"b")
         both = await asyncio.gather(kafka.aio.records("orders"), kafka.aio.topics())
         with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(kafka.aio.wait_for_records("orders", 3, limit_s=60), 0.05)
+            await asyncio.wait_for(kafka.aio.wait_for_records("orders", 3, timeout_s=60), 0.05)
         return both
 
     records, topics = asyncio.run(main())
@@ -43,7 +43,7 @@ def test_the_methods_are_awaited_in_asyncio(kafka):
 async def test_the_methods_are_awaited_in_trio(kafka):
     await kafka.aio.produce("orders", b"a")
     with trio.move_on_after(0.05) as scope:
-        await kafka.aio.wait_for_records("orders", 3, limit_s=60)
+        await kafka.aio.wait_for_records("orders", 3, timeout_s=60)
     assert scope.cancelled_caught
     assert not kafka.thread.calls
     assert values(await kafka.aio.records("orders")) == [b"a"]

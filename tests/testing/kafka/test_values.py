@@ -2,7 +2,7 @@
 
 import pytest
 
-from trio_kafka.testing.kafka.values import Member, StoredRecord, as_bytes
+from trio_kafka.testing.kafka.values import Group, Member, StoredRecord, as_bytes
 
 
 def test_a_str_is_utf_8_and_a_value_is_text():
@@ -21,3 +21,10 @@ def test_a_str_is_utf_8_and_a_value_is_text():
 
 def test_members_are_sorted_by_id():
     assert min(Member(member_id="b"), Member(member_id="a", client_id="z")).member_id == "a"
+
+
+def test_the_total_lag_is_that_of_all_partitions():
+    group = Group(group_id="g", state="Stable", lag={("a", 0): 3, ("b", 1): 4})
+
+    assert group.total_lag == 7
+    assert Group(group_id="g", state="Dead").total_lag == 0

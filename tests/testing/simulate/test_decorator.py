@@ -112,7 +112,7 @@ def test_a_deadlock_is_a_verdict_with_the_tree_of_tasks():
             nursery.start_soon(trio.Event().wait, name="reader of orders")
 
     with pytest.raises(Deadlock) as caught:
-        run_seed(wait, 0, limit_s=30.0)
+        run_seed(wait, 0, timeout_s=30.0)
 
     lines = str(caught.value).splitlines()
     assert lines[0] == "not done after 30 s of virtual time:"

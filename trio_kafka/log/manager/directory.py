@@ -293,6 +293,15 @@ class LogDirectory:
             except OSError as error:
                 self.fail(error)
 
+    def is_current(self, name: str) -> bool:
+        """Return whether a write of a checkpoint would change nothing. O(logs), without a pause."""
+        offset_of = _OFFSETS[name]
+        offsets = {log.partition: offset_of(log) for log in self.all_logs}
+        current = {at: offset for at, offset in offsets.items() if offset is not None}
+        if name == RECOVERY_POINTS:
+            current |= self.durable_elsewhere()
+        return name in self._written and current == self._durable[name]
+
     def check_there(self) -> None:
         """Go offline if the directory is not the one that was opened, such as after an unmount.
 

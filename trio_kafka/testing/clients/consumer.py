@@ -59,7 +59,7 @@ class Consumer:
     start: int = EARLIEST
     session_s: float = 10.0
     request_s: float = 5.0
-    within_s: float = 120.0
+    timeout_s: float = 120.0
     history: History | None = None
     positions: dict[TopicPartition, int] = field(factory=dict, init=False)
     link: Link = field(init=False)
@@ -84,7 +84,7 @@ class Consumer:
                 group=self.group,
                 topics=self.topics,
                 session_s=self.session_s,
-                within_s=self.within_s,
+                timeout_s=self.timeout_s,
             )
 
     async def __aenter__(self) -> "Consumer":
@@ -102,13 +102,13 @@ class Consumer:
     async def poll(self, max_wait_s: float = 0.5) -> list[Fetched]:
         """Return the next records; none if there are none within `max_wait_s`.
 
-        Raises GaveUpError after `within_s` of failures, AnswerError for those that do not pass.
+        Raises GaveUpError after `timeout_s` of failures, AnswerError for those that do not pass.
         """
         await self._assigned()
         if not self.positions:
             await trio.sleep(max_wait_s)
             return []
-        found = await self.link.retry(lambda: self._fetch(max_wait_s), self.within_s)
+        found = await self.link.retry(lambda: self._fetch(max_wait_s), self.timeout_s)
         records = []
         for at, row in found.items():
             if row.error is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -145,7 +145,7 @@ class Consumer:
         if not due:
             return True
         try:
-            await self.link.retry(lambda: self._commit(self.group or "", due), self.within_s)
+            await self.link.retry(lambda: self._commit(self.group or "", due), self.timeout_s)
         except AnswerError as error:
             if self.membership is None or error.code not in REJOIN:
                 raise
@@ -160,7 +160,7 @@ class Consumer:
             raise ValueError("no group: nothing is committed")
         group = self.group
         given = list(self.partitions or self.positions)
-        return await self.link.retry(lambda: self._find(group, given), self.within_s)
+        return await self.link.retry(lambda: self._find(group, given), self.timeout_s)
 
     async def _assigned(self) -> None:
         """Join the group and find the positions, as far as necessary."""
@@ -174,14 +174,14 @@ class Consumer:
             given = list(self.partitions)
         else:
             asked = self.topics
-            rows = await self.link.retry(lambda: partitions_of(self.link, asked), self.within_s)
+            rows = await self.link.retry(lambda: partitions_of(self.link, asked), self.timeout_s)
             given = [at for parts in rows.values() for at in parts]
         self.positions, self._committed = {}, {}
         if self.group is None or not given:
             found = dict.fromkeys(given, -1)
         else:
             group = self.group
-            found = await self.link.retry(lambda: self._find(group, given), self.within_s)
+            found = await self.link.retry(lambda: self._find(group, given), self.timeout_s)
             self._committed = {at: offset for at, offset in found.items() if offset >= 0}
         await self._position(found)
         self._started = True
@@ -195,7 +195,7 @@ class Consumer:
                 async def attempt(at: TopicPartition = at) -> int:
                     return await offset_for(self.link, at, self.start)
 
-                place = await self.link.retry(attempt, self.within_s)
+                place = await self.link.retry(attempt, self.timeout_s)
             self.positions[at] = place
             if self.history is not None:
                 self.history.positioned(

@@ -79,14 +79,17 @@ class Link:
             client.socket.abort()
 
     async def retry(
-        self, attempt: Callable[[], Awaitable[T]], within_s: float, also: Collection[ErrorCode] = ()
+        self,
+        attempt: Callable[[], Awaitable[T]],
+        timeout_s: float,
+        also: Collection[ErrorCode] = (),
     ) -> T:
         """Return the result of an attempt; repeat it after failures that may pass.
 
         also: errors of answers to retry, beside those that Kafka calls retriable.
         Raises AnswerError for other errors, GaveUpError when the time is over.
         """
-        until = trio.current_time() + within_s
+        until = trio.current_time() + timeout_s
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
@@ -98,6 +101,6 @@ class Link:
                     raise
                 failure = error
             if trio.current_time() + pause_s > until:
-                raise GaveUpError(f"gave up after {within_s} s; the last failure: {failure}")
+                raise GaveUpError(f"gave up after {timeout_s} s; the last failure: {failure}")
             await trio.sleep(pause_s * self.world.random.uniform(0.8, 1.2))
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -56,7 +56,7 @@ class Membership:
     topics: Sequence[str]
     session_s: float = 10.0
     rebalance_s: float = 30.0
-    within_s: float = 120.0
+    timeout_s: float = 120.0
     member_id: str = field(default="", init=False)
     generation: int = field(default=-1, init=False)
     partitions: list[TopicPartition] | None = field(default=None, init=False)
@@ -68,10 +68,10 @@ class Membership:
         Call it at least every `session_s / 2`. Raises AnswerError, GaveUpError.
         """
         if self.partitions is not None and trio.current_time() >= self._heartbeat_at:
-            await self.link.retry(self._heartbeat, self.within_s)
+            await self.link.retry(self._heartbeat, self.timeout_s)
         if self.partitions is not None:
             return False
-        await self.link.retry(self._join, self.within_s, REJOIN)
+        await self.link.retry(self._join, self.timeout_s, REJOIN)
         return True
 
     def lost(self, code: ErrorCode) -> None:

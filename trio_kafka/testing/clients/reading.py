@@ -134,7 +134,7 @@ async def read_log(
     bootstrap: Endpoint,
     topics: Collection[str] | None = None,
     *,
-    within_s: float = 60.0,
+    timeout_s: float = 60.0,
 ) -> dict[TopicPartition, dict[int, Fetched]]:
     """Read topics from their first record to the high watermark; None: all but internal ones.
 
@@ -142,17 +142,17 @@ async def read_log(
     """
     link = Link(world=world, bootstrap=bootstrap, client_id="trio-kafka-testing")
     try:
-        found = await link.retry(lambda: partitions_of(link, topics), within_s)
+        found = await link.retry(lambda: partitions_of(link, topics), timeout_s)
         log: dict[TopicPartition, dict[int, Fetched]] = {}
         for at in (one for parts in found.values() for one in parts):
-            log[at] = await _read_partition(link, at, within_s)
+            log[at] = await _read_partition(link, at, timeout_s)
         return log
     finally:
         link.close()
 
 
-async def _read_partition(link: Link, at: TopicPartition, within_s: float) -> dict[int, Fetched]:
-    position = await link.retry(lambda: offset_for(link, at, EARLIEST), within_s)
+async def _read_partition(link: Link, at: TopicPartition, timeout_s: float) -> dict[int, Fetched]:
+    position = await link.retry(lambda: offset_for(link, at, EARLIEST), timeout_s)
     found: dict[int, Fetched] = {}
 
     async def attempt() -> FetchedPartition:
@@ -163,7 +163,7 @@ async def _read_partition(link: Link, at: TopicPartition, within_s: float) -> di
         return row
 
     while True:
-        row = await link.retry(attempt, within_s)
+        row = await link.retry(attempt, timeout_s)
         found.update((one.offset, one) for one in row.records)
         if row.end >= row.high_watermark:
             return found

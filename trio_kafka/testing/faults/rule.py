@@ -31,6 +31,7 @@ from attrs import field
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode
 from trio_kafka.testing.api_names import ApiName
+from trio_kafka.testing.keywords import suggesting_fields
 
 Disconnect = Literal["before", "after"]
 Corrupt = Literal["request", "records", "response"]
@@ -71,6 +72,7 @@ def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
     return found
 
 
+@suggesting_fields
 @frozen(kw_only=True)
 class FaultRule:
     """Conditions on requests, the fault that they get, and its triggers.

@@ -2,10 +2,12 @@
 
 __all__ = [
     "ask",
+    "broker_warnings",
     "clients",
     "groups",
     "in_loop",
     "jobs",
+    "latest_requests",
     "life",
     "machines",
     "records",

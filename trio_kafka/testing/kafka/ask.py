@@ -6,6 +6,8 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.security.principal import USER, Principal
 from trio_kafka.testing.running import KIT_CLIENT, HasParts
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 PRINCIPAL: Final = Principal(USER, KIT_CLIENT)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import trio
 
 from trio_kafka.coordinators.groups.consumer.embedded_protocol import read_assignment
-from trio_kafka.errors import ErrorCode
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -22,9 +22,11 @@ from trio_kafka.protocol.messages.k69_consumer_group_describe import (
 )
 from trio_kafka.protocol.messages.k69_consumer_group_describe import Member as ConsumerMember
 from trio_kafka.testing.kafka.ask import ask, check
-from trio_kafka.testing.kafka.topics import describe_topic, find_topic
+from trio_kafka.testing.kafka.topics import NOT_THERE, describe_topic, find_topic
 from trio_kafka.testing.kafka.values import Group, Member
 from trio_kafka.testing.running import HasParts
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 DEAD = "Dead"
 _CONSUMER = "consumer"
@@ -151,8 +153,14 @@ async def _lag(broker: HasParts, offsets: dict[tuple[str, int], int]) -> dict[tu
     ends: dict[tuple[str, int], int] = {}
     for name in sorted({topic for topic, _ in offsets}):
         image = find_topic(broker, name)
-        if image is not None:
+        if image is None:
+            continue
+        try:
             described = await describe_topic(broker, image)
-            ends |= {(name, number): end for number, (_, end) in described.offsets.items()}
+        except KafkaError as error:  # deleted meanwhile
+            if error.code not in NOT_THERE:
+                raise
+            continue
+        ends |= {(name, number): end for number, (_, end) in described.offsets.items()}
     # Not below 0, where a log was cut: it would make up for the lag of another partition.
     return {at: max(0, ends[at] - offset) for at, offset in offsets.items() if at in ends}

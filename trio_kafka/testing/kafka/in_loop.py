@@ -1,6 +1,6 @@
 """A Kafka broker under test, driven from its own Trio loop."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -14,14 +14,17 @@ from trio_kafka.testing.api_names import ApiName
 from trio_kafka.testing.controls import Controls
 from trio_kafka.testing.faults import Fault, FaultRule
 from trio_kafka.testing.interceptors import Around, Interceptor
+from trio_kafka.testing.kafka.broker_warnings import kept_warnings
 from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
 from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
 from trio_kafka.testing.kafka.jobs import RETENTION, run_job
+from trio_kafka.testing.kafka.latest_requests import LatestRequests
 from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
 from trio_kafka.testing.kafka.machines import Machine
 from trio_kafka.testing.kafka.records import produce, read_records
 from trio_kafka.testing.kafka.releases import Release, find_release
 from trio_kafka.testing.kafka.topics import (
+    NOT_THERE,
     compact_topic,
     create_topic,
     delete_records,
@@ -29,29 +32,39 @@ from trio_kafka.testing.kafka.topics import (
     describe_topic,
     find_topic,
 )
-from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic
+from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic, shown
+from trio_kafka.testing.keywords import suggesting, suggesting_methods
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 T = TypeVar("T")
 _LOOK_S = 0.005
-_LIMIT_S = 10.0
+_TIMEOUT_S = 10.0
+_LAST_LOOK_S = 2.0
 _TO_THE_END = -1
+_EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS
 
 
 class NotReachedError(AssertionError):
     """A state that a test waited for was not reached in time; the message says what there was."""
 
 
+@suggesting_methods
 class KafkaInLoop:
     """A broker under test: its state, its lives, its time, its faults. Use `kafka_in_loop`.
 
     controls: fault rules, coroutines, recorded requests, limits of versions; they go on over lives.
+    latest_requests, warnings: the latest ones, for the report of a failed test.
 
     Methods raise KafkaError with Kafka's code where a request fails, and NotRunningError while the
     broker is stopped or killed.
     """
 
-    def __init__(self, lives: Lifecycle) -> None:
+    def __init__(self, lives: Lifecycle, warnings: Collection[str] = ()) -> None:
         self._lives = lives
+        self.warnings = warnings
+        self.latest_requests = LatestRequests()
+        self.latest_requests.attach(lives.broker)
         self.controls = Controls(lives.broker, seed=lives.how.seed)
 
     @property
@@ -79,6 +92,7 @@ class KafkaInLoop:
         """Start the broker again, on its files and its port. Raises StartError."""
         await self._lives.start()
         self.controls.attach(self.broker)
+        self.latest_requests.attach(self.broker)
 
     async def stop(self) -> None:
         """Stop the broker in order; what it stored stays."""
@@ -123,15 +137,26 @@ class KafkaInLoop:
         """Move the broker's clock, wall and monotonic, one deadline at a time.
 
         Tasks that a deadline wakes run, and threads finish, before the next one. Returns the
-        number of deadlines that were met. Clients stay connected; their own clocks do not move.
-        hold: keep connections and the sessions of connected members alive, although they are
-            silent meanwhile. None: for more than 10 s.
+        number of deadlines that were met. A periodic job that finds nothing to do runs once.
+        Clients stay connected; their own clocks do not move. A record of theirs that is written
+        after a move is as old as the clock has been moved since.
+        hold: keep connections, long polls and the sessions of connected members alive, although
+            they are silent meanwhile. None: for more than 10 s.
         Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
         """
         total = seconds + 60 * minutes + 3600 * hours
         if not self.is_running:
             return await clock_of_loop().advance(total)
         return await move_clock(self.broker, total, hold)
+
+    async def reset_clock(self) -> None:
+        """Let the broker's wall clock show real time again, as before the first `advance`.
+
+        What has happened stays. The monotonic clock, which deadlines use, does not step back.
+        Raises ClockError as `advance`, RuntimeError while the clock is being moved.
+        """
+        await trio.lowlevel.checkpoint()
+        clock_of_loop().reset_wall()
 
     # --- periodic jobs
 
@@ -158,11 +183,27 @@ class KafkaInLoop:
     # --- topics and records
 
     async def create_topic(
-        self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None
+        self,
+        name: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        *,
+        exist_ok: bool = False,
     ) -> None:
-        """Create a topic; it has leaders when this returns."""
-        await create_topic(self.broker, name, partitions, configs or {})
-        await self.wait_until(lambda: _has_leaders(self._topic(name)), what=f"leaders of {name}")
+        """Create a topic; it has leaders when this returns.
+
+        exist_ok: accept one that exists already, with as many partitions.
+        Raises KafkaError(TOPIC_ALREADY_EXISTS).
+        """
+        try:
+            await create_topic(self.broker, name, partitions, configs or {})
+        except KafkaError as error:
+            if not exist_ok or error.code is not _EXISTS:
+                raise
+        await self._wait_for_leaders(name)
+        there = len(self._topic(name).partitions)
+        if exist_ok and there != partitions:
+            raise KafkaError(_EXISTS, f"{name} has {there} partitions, not {partitions}")
 
     async def delete_topic(self, name: str) -> None:
         await delete_topic(self.broker, name)
@@ -191,7 +232,12 @@ class KafkaInLoop:
         A topic that does not exist is created with `num.partitions`.
         """
         if find_topic(self.broker, topic) is None:
-            await self.create_topic(topic, self.broker.config.num_partitions)
+            try:
+                await create_topic(self.broker, topic, self.broker.config.num_partitions, {})
+            except KafkaError as error:  # meanwhile another task or a client may have created it
+                if error.code is not _EXISTS:
+                    raise
+        await self._wait_for_leaders(topic)  # a client may just be creating it
         return await produce(self.broker, self._topic(topic), records)
 
     async def records(
@@ -251,19 +297,19 @@ class KafkaInLoop:
         condition: Callable[[], bool] | Callable[[], Awaitable[bool]],
         *,
         what: str = "the condition",
-        limit_s: float = _LIMIT_S,
+        timeout_s: float = _TIMEOUT_S,
     ) -> None:
         """Wait until a condition holds, asked every 5 ms. It may await methods of this broker.
 
-        Raises NotReachedError after `limit_s`.
+        Raises NotReachedError after `timeout_s`.
         """
-        with trio.move_on_after(limit_s):
+        with trio.move_on_after(timeout_s):
             while True:
                 found = condition()
                 if found if isinstance(found, bool) else await found:
                     return
                 await trio.sleep(_LOOK_S)
-        raise NotReachedError(f"{what}: not reached within {limit_s:g} s")
+        raise NotReachedError(f"{what}: not reached within {timeout_s:g} s")
 
     async def wait_for_group(
         self,
@@ -272,51 +318,67 @@ class KafkaInLoop:
         state: str | None = None,
         members: int | None = None,
         lag: int | None = None,
-        limit_s: float = _LIMIT_S,
+        timeout_s: float = _TIMEOUT_S,
     ) -> Group:
         """Wait until a group has a state, a number of members, a total lag of at most `lag`.
 
         Raises NotReachedError, with the group as it is then.
         """
-        found = Group(group_id=group_id, state="unknown")
+        group = Group(group_id=group_id, state="unknown")
 
         async def reached() -> bool:
-            nonlocal found
-            found = await self.group(group_id)
-            return found.matches(state, members, lag)
+            nonlocal group
+            group = await self.group(group_id)
+            return group.matches(state, members, lag)
 
-        try:
-            await self.wait_until(reached, limit_s=limit_s)
-        except NotReachedError:
+        if not await self._reached(reached, timeout_s):
             wanted = {"state": state, "members": members, "lag": lag}
             asked = ", ".join(
                 f"{key} {value}" for key, value in wanted.items() if value is not None
             )
-            raise NotReachedError(f"{asked}: not reached within {limit_s:g} s: {found}") from None
-        return found
+            raise NotReachedError(f"{asked}: not reached within {timeout_s:g} s: {group}")
+        return group
 
     async def wait_for_records(
-        self, topic: str, count: int, *, limit_s: float = _LIMIT_S
+        self, topic: str, count: int, *, timeout_s: float = _TIMEOUT_S
     ) -> list[StoredRecord]:
         """Wait until a topic has at least `count` records, and return them.
 
-        Raises NotReachedError, with the number of records.
+        Raises NotReachedError, with the records.
         """
-        found: list[StoredRecord] = []
+        records: list[StoredRecord] = []
 
         async def reached() -> bool:
-            nonlocal found
-            if find_topic(self.broker, topic) is not None:
-                found = await self.records(topic)
-            return len(found) >= count
+            nonlocal records
+            try:
+                records = await self.records(topic)
+            except KafkaError as error:  # it is being created, or deleted
+                if error.code not in NOT_THERE:
+                    raise
+                records = []
+            return len(records) >= count
 
+        if not await self._reached(reached, timeout_s):
+            there = f"{topic} has {len(records)} records, not {count}, after {timeout_s:g} s"
+            raise NotReachedError("\n".join([there, *shown(records)]))
+        return records
+
+    async def _reached(self, condition: Callable[[], Awaitable[bool]], timeout_s: float) -> bool:
+        """Wait until a condition holds; at the end of the time look once more, without haste."""
         try:
-            await self.wait_until(reached, limit_s=limit_s)
+            await self.wait_until(condition, timeout_s=timeout_s)
         except NotReachedError:
-            raise NotReachedError(
-                f"{topic} has {len(found)} records, not {count}, after {limit_s:g} s"
-            ) from None
-        return found
+            with trio.move_on_after(_LAST_LOOK_S):
+                return await condition()
+            return False
+        return True
+
+    async def _wait_for_leaders(self, name: str) -> None:
+        def has_leaders() -> bool:
+            topic = find_topic(self.broker, name)  # None: another task has just created it
+            return topic is not None and all(one.leader >= 0 for one in topic.partitions.values())
+
+        await self.wait_until(has_leaders, what=f"leaders of {name}")
 
     def _topic(self, name: str) -> TopicImage:
         found = find_topic(self.broker, name)
@@ -325,10 +387,7 @@ class KafkaInLoop:
         return found
 
 
-def _has_leaders(topic: TopicImage) -> bool:
-    return all(one.leader >= 0 for one in topic.partitions.values())
-
-
+@suggesting
 @asynccontextmanager
 async def kafka_in_loop(
     machine: Machine,
@@ -337,12 +396,13 @@ async def kafka_in_loop(
 ) -> AsyncIterator[KafkaInLoop]:
     """Run a broker on a machine for the block.
 
-    topics: created at the start: names, or names with numbers of partitions.
+    topics: created at the start, unless they exist: names, or names with numbers of partitions.
     Raises StartError, ConfigError. A failure of the broker cancels the block and is raised.
     """
-    async with running_lives(machine, how or LifeSettings()) as lives:
-        kafka = KafkaInLoop(lives)
-        counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
-        for name, partitions in counts.items():
-            await kafka.create_topic(name, partitions)
-        yield kafka
+    with kept_warnings() as warnings:
+        async with running_lives(machine, how or LifeSettings()) as lives:
+            kafka = KafkaInLoop(lives, warnings.lines)
+            counts = topics if isinstance(topics, Mapping) else dict.fromkeys(topics, 1)
+            for name, partitions in counts.items():
+                await kafka.create_topic(name, partitions, exist_ok=True)
+            yield kafka

@@ -19,6 +19,8 @@ from trio_kafka.testing.kafka.older import OlderFeatures, older_apis
 from trio_kafka.testing.kafka.releases import Release
 from trio_kafka.world.world import Crashed, World
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 _HOST: Final = "127.0.0.1"
 # Settings that make tests quick; all others are Kafka's defaults.
 QUICK: Final[Mapping[str, str]] = {

@@ -23,6 +23,8 @@ from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.topics import first_offsets
 from trio_kafka.testing.kafka.values import Bytes, Record, StoredRecord, as_bytes
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
 _PIECE = 1 << 20  # bytes of one Fetch
 _TIMEOUT_MS = 30_000
 

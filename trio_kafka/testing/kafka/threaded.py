@@ -20,8 +20,11 @@ from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
 from trio_kafka.testing.kafka.releases import find_release
+from trio_kafka.testing.keywords import suggesting
 from trio_kafka.testing.loop_thread import LoopThread
 from trio_kafka.world.clock import SkippingClock
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,6 +68,7 @@ class AsyncKafka:
     restart = _awaitable(KafkaInLoop.restart)
     as_version = _awaitable(KafkaInLoop.as_version)
     advance = _awaitable(KafkaInLoop.advance)
+    reset_clock = _awaitable(KafkaInLoop.reset_clock)
     jobs = _awaitable(KafkaInLoop.jobs)
     run_job = _awaitable(KafkaInLoop.run_job)
     apply_retention = _awaitable(KafkaInLoop.apply_retention)
@@ -120,6 +124,7 @@ class Kafka:
     restart = _blocking(KafkaInLoop.restart)
     as_version = _blocking(KafkaInLoop.as_version)
     advance = _blocking(KafkaInLoop.advance)
+    reset_clock = _blocking(KafkaInLoop.reset_clock)
     jobs = _blocking(KafkaInLoop.jobs)
     run_job = _blocking(KafkaInLoop.run_job)
     apply_retention = _blocking(KafkaInLoop.apply_retention)
@@ -158,6 +163,7 @@ class Kafka:
             resume.set()
 
 
+@suggesting
 @contextmanager
 def running_broker(
     settings: Mapping[str, str] | None = None,

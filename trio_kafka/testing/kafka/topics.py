@@ -1,6 +1,7 @@
 """Topics of a broker under test: create, delete, look at."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
@@ -25,6 +26,17 @@ from trio_kafka.testing.kafka.ask import ask, check
 from trio_kafka.testing.kafka.values import Topic
 from trio_kafka.testing.running import HasParts
 
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
+NOT_THERE: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    }
+)
+"""Codes for a topic that is being created or deleted."""
 _EARLIEST, _LATEST = -2, -1
 _TIMEOUT_MS = 30_000
 

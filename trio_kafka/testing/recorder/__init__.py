@@ -1,6 +1,6 @@
 """Recorded requests of a running broker: to assert on, to save as frames, and to replay."""
 
 from trio_kafka.testing.recorder.recorded import RecordedRequest
-from trio_kafka.testing.recorder.recorder import Recorder
+from trio_kafka.testing.recorder.recorder import CONDITIONS, Recorder
 
-__all__ = ["RecordedRequest", "Recorder", "frames"]
+__all__ = ["CONDITIONS", "RecordedRequest", "Recorder", "frames"]

@@ -23,6 +23,7 @@ from trio_kafka.requests.interceptors.registry import Interception
 from trio_kafka.testing.api_names import ApiName, key_of_api
 from trio_kafka.testing.faults.asked_parts import parts_of
 from trio_kafka.testing.interceptors import RecordingOwner
+from trio_kafka.testing.keywords import keywords_of, suggesting_methods
 from trio_kafka.testing.recorder.recorded import RecordedRequest, Selection
 from trio_kafka.testing.running import HasParts
 
@@ -30,6 +31,7 @@ _MOST: Final = 10_000
 _ORDER: Final = -1  # before fault rules
 
 
+@suggesting_methods
 class Recorder:
     """Recorded requests of one broker, the latest `most` of them.
 
@@ -153,3 +155,7 @@ class Recorder:
             )
         )
         self._changed.unpark_all()
+
+
+CONDITIONS: Final = tuple(name for name in keywords_of(Recorder.requests) if name != "self")
+"""Names of the arguments of `Recorder.requests`."""

@@ -20,7 +20,7 @@ from trio_kafka.world.simulated import Universe
 T = TypeVar("T")
 SEED: Final = "TRIO_KAFKA_SIMULATE_SEED"  # run this seed alone, with a log
 SEEDS: Final = "TRIO_KAFKA_SIMULATE_SEEDS"  # run so many seeds instead of the decorator's
-LIMIT_S: Final = 600.0
+TIMEOUT_S: Final = 600.0
 _NO_SETTINGS: Final[Mapping[str, str]] = {}
 
 
@@ -29,13 +29,13 @@ class Seeds:
     """Set-up of the runs of a test.
 
     seeds: their number, or the seeds themselves.
-    settings: of the broker, texts by Kafka's names. limit_s: of virtual time for one run.
+    settings: of the broker, texts by Kafka's names. timeout_s: of virtual time for one run.
     moody: also simulate what is legal and rare, see `SimulatedRun`; None: every other seed does.
     """
 
     seeds: Sequence[int]
     settings: Mapping[str, str]
-    limit_s: float
+    timeout_s: float
     moody: bool | None
 
     def run(self, test: Callable[[Simulation], Awaitable[T]], name: str) -> list[T]:
@@ -66,9 +66,9 @@ class Seeds:
 
         try:
             if log is None:
-                return universe.run(main, self.limit_s)
+                return universe.run(main, self.timeout_s)
             with log.recording(universe):
-                return universe.run(main, self.limit_s)
+                return universe.run(main, self.timeout_s)
         except Exception as error:
             failure = only_leaf(error)
             at_s = f" after {times[0]:.3f} s of virtual time" if times else ""
@@ -111,11 +111,11 @@ def run_seed(
     seed: int,
     *,
     settings: Mapping[str, str] = _NO_SETTINGS,
-    limit_s: float = LIMIT_S,
+    timeout_s: float = TIMEOUT_S,
     moody: bool | None = None,
 ) -> T:
     """Run `test(sim)` for one seed and return its result. Arguments: see `simulate`."""
-    runs = Seeds(seeds=[seed], settings=settings, limit_s=limit_s, moody=moody)
+    runs = Seeds(seeds=[seed], settings=settings, timeout_s=timeout_s, moody=moody)
     return runs.run(test, getattr(test, "__qualname__", "test"))[0]
 
 
@@ -123,7 +123,7 @@ def simulate(
     seeds: int | Iterable[int] = 100,
     *,
     settings: Mapping[str, str] = _NO_SETTINGS,
-    limit_s: float = LIMIT_S,
+    timeout_s: float = TIMEOUT_S,
     moody: bool | None = None,
 ) -> Callable[[Callable[..., Awaitable[object]]], Callable[..., None]]:
     """Make a plain function of an async test, which runs it once for each seed in virtual time.
@@ -132,11 +132,11 @@ def simulate(
     and hypothesis work. The seed decides the order of tasks, the network, the disks and all random
     numbers.
     seeds: their number, or the seeds themselves. settings: of the broker, by Kafka's names.
-    limit_s: virtual time after which a run is stuck. moody: also simulate lost packets, short reads
-        and other rare but legal events; None: for odd seeds.
+    timeout_s: virtual time after which a run is stuck. moody: also simulate lost packets, short
+        reads and other rare but legal events; None: for odd seeds.
     """
     chosen = range(seeds) if isinstance(seeds, int) else list(seeds)
-    runs = Seeds(seeds=chosen, settings=settings, limit_s=limit_s, moody=moody)
+    runs = Seeds(seeds=chosen, settings=settings, timeout_s=timeout_s, moody=moody)
 
     def decorate(test: Callable[..., Awaitable[object]]) -> Callable[..., None]:
         if not inspect.iscoroutinefunction(test):

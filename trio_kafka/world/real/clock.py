@@ -5,7 +5,7 @@ use `world.clock.SkippingClock`, which can be moved.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 
 import trio
@@ -29,6 +29,11 @@ class MachineClock(trio.abc.Clock):
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         return deadline - time.perf_counter()
+
+    def wall_of(self, timestamp_ms: int, place: Hashable, offset: int) -> int:
+        """Return the moment itself: this clock is never moved."""
+        del place, offset
+        return timestamp_ms
 
     def working(self) -> AbstractContextManager[None]:
         """Do nothing: this clock skips no time."""

@@ -21,12 +21,12 @@ class Universe(SimulatedRun):
 
     machines: dict[str, SimulatedWorld]
 
-    def run(self, main: "Callable[[Universe], Awaitable[T]]", limit_s: float = inf) -> T:
+    def run(self, main: "Callable[[Universe], Awaitable[T]]", timeout_s: float = inf) -> T:
         """Run `main(self)` in virtual time, decided by the seed.
 
-        Raises Deadlock if all tasks wait, or after `limit_s` of virtual time.
+        Raises Deadlock if all tasks wait, or after `timeout_s` of virtual time.
         """
-        return simulate(self.seed, partial(main, self), limit_s)
+        return simulate(self.seed, partial(main, self), timeout_s)
 
     def machine(self, name: str) -> SimulatedWorld:
         """Start a new life of a machine, on what its disk has kept."""

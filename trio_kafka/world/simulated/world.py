@@ -1,6 +1,6 @@
 """World of a simulated machine."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, TypeVar
 
@@ -34,6 +34,11 @@ class SimulatedClock:
     def wall(self) -> float:
         now = trio.current_time()
         return EPOCH + now + self._ahead + self._rate * (now - self._since)
+
+    def wall_of(self, timestamp_ms: int, place: Hashable, offset: int) -> int:
+        """Return the moment itself: the clocks of all machines pass with virtual time."""
+        del place, offset
+        return timestamp_ms
 
     def drift(self, rate: float) -> None:
         """Let wall time gain `rate` seconds in a second from now on; negative: lose them."""

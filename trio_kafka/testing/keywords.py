@@ -1,0 +1,65 @@
+"""Misspelled keyword arguments of the kit: the error names the argument that was meant."""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, isfunction, signature
+from typing import ParamSpec, TypeVar
+
+__tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
+
+P = ParamSpec("P")
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+_BY_NAME = frozenset({Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY})
+
+
+def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise TypeError if an argument is not known; the message names the one that is meant."""
+    known = [name for name in known if name != "self"]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise TypeError(
+                f"{function}() has no argument {name!r}: {hint}There are {', '.join(known)}"
+            )
+
+
+def keywords_of(function: Callable[..., object]) -> list[str]:
+    """Return the names of the arguments that may be given by name."""
+    return [one.name for one in signature(function).parameters.values() if one.kind in _BY_NAME]
+
+
+def suggesting(function: Callable[P, T]) -> Callable[P, T]:
+    """Check the keyword arguments of a function by `check_keywords`.
+
+    One with `**arguments` checks them itself.
+    """
+    parameters = signature(function).parameters.values()
+    if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
+        return function
+    known = keywords_of(function)
+    names = frozenset(known)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if not names.issuperset(kwargs):
+            check_keywords(function.__qualname__.removesuffix(".__init__"), kwargs, known)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def suggesting_fields(cls: C) -> C:
+    """Check the keyword arguments of a class's constructor."""
+    cls.__init__ = suggesting(cls.__init__)  # type: ignore[misc]
+    return cls
+
+
+def suggesting_methods(cls: C) -> C:
+    """Check the keyword arguments of a class's public methods."""
+    for name, value in list(vars(cls).items()):
+        if isfunction(value) and not name.startswith("_"):
+            setattr(cls, name, suggesting(value))
+    return cls
