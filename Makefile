@@ -91,7 +91,7 @@ screenshot: .venv/test.stamp
 	mkdir -p docs/images
 	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/docs/images/admin-ui.png $(BIN)/pytest -q tests/e2e/test_admin_ui.py -k screenshot
 
-wheel: .venv/test.stamp
+wheel: .venv/build.stamp
 	$(BIN)/python -m hatchling build -t wheel -d dist
 
 # In this order: each file is held to the versions of the one before.
