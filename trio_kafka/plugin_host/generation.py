@@ -299,14 +299,14 @@ class Generation:
         return [] if self._block is None else list(_names(self._block, self._own_tasks))
 
     def _log_state(self, state: State, error: str) -> None:
-        log = _logger.error if error else _logger.info
-        log(
-            "plugin state changed",
-            plugin=self.name,
-            generation=self.number,
-            state=state.value,
-            reason=error,
-        )
+        """Log one line for a start, one for an end; the steps between are debug lines."""
+        fields = {"plugin": self.name, "generation": self.number, "state": state.value}
+        if error:
+            _logger.error("plugin state changed", **fields, reason=error)
+        elif state in (State.READY, State.STOPPED):
+            _logger.info("plugin state changed", **fields)
+        else:
+            _logger.debug("plugin state changed", **fields)
 
     def _figures(self) -> Figures:
         return {
