@@ -86,12 +86,12 @@ docs: .venv/docs.stamp
 	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env --conf-dir docs . build/docs
 	echo '<meta http-equiv="refresh" content="0; url=docs/README.html">' > build/docs/index.html
 
-# The picture of the README, as a test sees the admin UI in Chromium.
+# A picture of the admin UI, as a test sees it in Chromium.
 screenshot: .venv/test.stamp
-	mkdir -p docs/images
-	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/docs/images/admin-ui.png $(BIN)/pytest -q tests/e2e/test_admin_ui.py -k screenshot
+	mkdir -p build
+	TRIO_KAFKA_SCREENSHOT=$(CURDIR)/build/admin-ui.png $(BIN)/pytest -q tests/e2e/test_admin_ui.py -k screenshot
 
-wheel: .venv/test.stamp
+wheel: .venv/build.stamp
 	$(BIN)/python -m hatchling build -t wheel -d dist
 
 # In this order: each file is held to the versions of the one before.

@@ -93,14 +93,16 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.names import check_topic_name, is_internal
 from trio_kafka.metadata.quotas import quota_filter, quotas_that
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
-from trio_kafka.plugin_host.context import PluginContext
+from trio_kafka.plugin_host.context import Forward, PluginContext
 from trio_kafka.plugin_host.declaration import Plugin, plugin
 from trio_kafka.plugin_host.guard import PluginError, TooSoonError
 from trio_kafka.plugin_host.mounts import Mount, Mounts
+from trio_kafka.plugin_host.records import RecordPosition
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
 from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
+from trio_kafka.records.batch import Record
 from trio_kafka.records.record_checks import BadRecordsError
 from trio_kafka.replication.alter_log_dirs import alter_log_dir
 from trio_kafka.replication.append import append, check_acks
@@ -187,6 +189,7 @@ __all__ = [
     "FetchOffsets",
     "FetchedTopic",
     "Figure",
+    "Forward",
     "GroupAssignment",
     "GroupFilter",
     "GroupHeartbeat",
@@ -232,6 +235,8 @@ __all__ = [
     "QuotaChange",
     "QuotaEntity",
     "Reads",
+    "Record",
+    "RecordPosition",
     "RefusedError",
     "Registry",
     "Resource",

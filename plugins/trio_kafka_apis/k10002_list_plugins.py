@@ -42,6 +42,7 @@ def _listed(one: PluginStatus) -> ListedPlugin:
         generation=one.generation,
         past=one.past,
         failures=one.failures,
+        failed_requests=one.failed_requests,
         error=one.error[:LONGEST] or None,
         contributions=list(one.contributions),
         settings=[PluginSetting(name, text) for name, text in one.settings.items()],

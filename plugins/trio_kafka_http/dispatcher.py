@@ -1,7 +1,7 @@
 """Checks of requests before an app, and handling of an app's failures.
 
 An ASGI app itself, without sockets and hypercorn: the simulated world calls it directly. Apps are
-mounted by path; `/healthz` and `/readyz` are its own.
+mounted by path; `/healthz` and `/readyz` are its own. `/` leads on to the admin UI, or lists paths.
 """
 
 import hmac
@@ -35,6 +35,8 @@ from trio_kafka_http.settings import HttpSettings, endpoints_of
 EXTENSION: Final = "trio_kafka"
 _LONGEST_PATH: Final = 2048
 _OWN: Final = frozenset({"/healthz", "/readyz"})
+_ROOT: Final = "/"
+_UI: Final = "admin"  # the plugin to which `/` leads
 _READ: Final = frozenset({"GET", "HEAD"})
 _NEEDED: Final = "a token is needed: Authorization: Bearer, or Basic with the token as password"
 _ALLOW: Final = ((b"allow", b"GET, HEAD"),)
@@ -116,6 +118,10 @@ class Dispatcher:
                 peer.refuse()
                 raise RefusedError(503, "too many connections")
             path = scope["path"]
+            if path == _ROOT:
+                self._authorize(headers)
+                await self._answer_root(scope["method"], cycle)
+                return
             mount = self._mounts.find(path) if len(path) <= _LONGEST_PATH else None
             if mount is None or not mount.checks_tokens:
                 self._authorize(headers)
@@ -173,6 +179,18 @@ class Dispatcher:
             await cycle.answer(503, {"status": "not ready", "reasons": reasons})
         else:
             await cycle.answer(200, {"status": "ready"})
+
+    async def _answer_root(self, method: str, cycle: RequestCycle) -> None:
+        """Redirect to the admin UI, if it is mounted; otherwise list what is here."""
+        if method not in _READ:
+            raise RefusedError(405, "only GET and HEAD", _ALLOW)
+        mounts = list(self._mounts)
+        index = {"paths": sorted([*_OWN, *(one.path for one in mounts)])}
+        ui = next((one.path for one in mounts if one.owner == _UI), None)
+        if ui is None:
+            await cycle.answer(200, index)
+        else:
+            await cycle.answer(307, index, ((b"location", ui.encode()),))
 
     def _scope_of(
         self,

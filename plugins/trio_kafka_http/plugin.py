@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Final
 
+from trio_kafka.install_hint import install_command
 from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.requests.parts import Parts
 from trio_kafka_http.dispatcher import Dispatcher
@@ -18,6 +19,7 @@ from trio_kafka_http.settings import (
 )
 
 _SERVER: Final = "hypercorn"
+_EXTRA: Final = "trio-kafka[http]"
 _DRAIN_S: Final = 2.0  # time for requests in flight at the stop
 
 
@@ -70,8 +72,8 @@ def _is_on(context: PluginContext[HttpSettings]) -> bool:
     if find_spec(_SERVER) is not None:
         return True
     if listeners != DEFAULT_LISTENERS:
-        raise NoServerError(f"{_SERVER} is not installed: install trio-kafka[http]")
-    context.logger.info("HTTP plane is off: install trio-kafka[http] to enable it")
+        raise NoServerError(f"{_SERVER} is not installed: {install_command(_EXTRA)}")
+    context.logger.info("HTTP plane is off", enable=install_command(_EXTRA))
     return False
 
 

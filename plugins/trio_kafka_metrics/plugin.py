@@ -9,6 +9,7 @@ import trio
 from attrs import frozen
 
 from trio_kafka.config.setting import boolean, int32
+from trio_kafka.install_hint import install_command
 from trio_kafka.plugin import MetricsReporter, PluginContext, plugin
 from trio_kafka_metrics.collection import Collection
 from trio_kafka_metrics.requests import RequestMetrics
@@ -45,7 +46,7 @@ async def metrics(context: PluginContext[MetricsSettings]) -> AsyncIterator[None
         logger=context.logger,
     )
     if find_spec(_CLIENT) is None:
-        context.logger.info("no /metrics: install trio-kafka[http] to serve it")
+        context.logger.info("/metrics is off", enable=install_command("trio-kafka[http]"))
     else:
         scrapes = Scrapes(collection, world.run_in_thread, process=not world.simulated)
         context.mount(PATH, scrapes.app)

@@ -1,7 +1,12 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
 from trio.testing import MockClock
 
-from tests.plugin_host.plugins import echo
-from trio_kafka.errors import ErrorCode
+from tests.plugin_host.plugins import EchoRequest, EchoResponse, echo
+from trio_kafka.plugin import Context, ErrorCode, KafkaError, PluginContext, api, plugin
 from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest, PluginSetting
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
@@ -37,3 +42,30 @@ async def test_one_that_failed_says_why(autojump_clock: MockClock) -> None:
 
     assert (one.state, one.failures, one.generation) == ("failed", 1, 0)
     assert "0 is too small" in one.error
+
+
+async def test_failed_requests_are_counted_over_all_generations(autojump_clock: MockClock) -> None:
+    @plugin("broken")
+    @asynccontextmanager
+    async def broken(context: PluginContext[Any]) -> AsyncIterator[None]:
+        @api(EchoRequest)
+        def fail(request: EchoRequest, _: Context) -> EchoResponse:
+            if request.text == "refuse":
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "no")
+            raise ValueError("a bug")
+
+        context.add_api(fail)
+        yield
+
+    settings = {"plugin.broken.policy": "restart", "plugin.broken.failures": "3"}
+    async with served_broker(simulated_world(), settings, plugins=[broken]) as served:
+        await served.ask(EchoRequest("a"))
+        await served.ask(EchoRequest("refuse"))
+        await served.ask(EchoRequest("b"))
+        [before] = (await served.ask(ListPluginsRequest())).plugins
+        await served.ask(EchoRequest("c"))
+        await trio.sleep(3)
+        [after] = (await served.ask(ListPluginsRequest())).plugins
+
+    assert (before.failed_requests, before.failures, before.state) == (2, 0, "ready")
+    assert (after.failed_requests, after.failures, after.generation) == (3, 1, 2)

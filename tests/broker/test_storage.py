@@ -36,6 +36,26 @@ async def test_an_unformatted_directory_is_refused_with_what_to_do(world, autoju
     )
 
 
+async def test_a_refused_start_creates_no_directory_and_leaves_no_file(
+    world, autojump_clock
+) -> None:
+    settings = {"log.dirs": "/new,/other", "metadata.log.dir": "/meta"}
+
+    assert (await refused(world, config_of(settings))).startswith("/meta is not formatted")
+
+    for path in ("/new", "/other", "/meta"):
+        with pytest.raises(FileNotFoundError):
+            world.directory(path)
+
+
+async def test_a_refused_start_leaves_an_empty_directory_empty(world, autojump_clock) -> None:
+    world.directory("/data", create=True)
+
+    await refused(world, config_of())
+
+    assert world.directory("/data").names() == []
+
+
 async def test_the_wrong_node_is_refused(world, autojump_clock) -> None:
     world = await live_once(world, config_of(), clean=True)
 

@@ -6,6 +6,7 @@ import pytest
 from trio_kafka.cli import main
 from trio_kafka.cli.embedded import print_addresses, print_banner
 from trio_kafka.cli.testing_broker import print_testing_addresses
+from trio_kafka.install_hint import install_command
 from trio_kafka.introspect.log import get_logger
 
 
@@ -116,5 +117,5 @@ def test_a_broker_for_tests_needs_an_http_server(served, monkeypatch, capsys):
     monkeypatch.setattr("trio_kafka.cli.testing_broker.find_spec", lambda _: None)
 
     assert main(["start", "--testing"]) == 2
-    assert "install trio-kafka[http]" in capsys.readouterr().err
+    assert install_command("trio-kafka[http]") in capsys.readouterr().err
     assert served == []

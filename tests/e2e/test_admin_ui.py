@@ -334,7 +334,7 @@ def test_whoever_has_the_token_sees_the_pages(
 
 
 def test_a_screenshot_shows_a_broker_at_work(started: Chrome, tmp_path: Path) -> None:
-    """The picture of the README; `make screenshot` keeps it."""
+    """`make screenshot` keeps it."""
     target = Path(os.environ.get("TRIO_KAFKA_SCREENSHOT", tmp_path / "admin-ui.png"))
     http = f"http://127.0.0.1:{unused_port()}"
     settings = (f"plugin.http.listeners={http}", "plugin.admin.refresh.ms=500")

@@ -1,5 +1,6 @@
 """The projects of `examples/testing`: their tests pass, each in an environment of its own."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def test_the_tests_of_a_recipe_pass_in_its_own_environment(
 def test_a_recipe_has_a_readme_that_says_how_to_run_it(name: str) -> None:
     readme = (RECIPES / name / "README.md").read_text()
 
-    assert "trio-kafka[testing]" in readme
+    assert re.search(r'^    pip install .*"../../..\[(spark,)?testing\]"$', readme, re.MULTILINE)
     assert "    pytest\n" in readme
     for path in (RECIPES / name).glob("*.py"):
         assert f"`{path.name}`" in readme

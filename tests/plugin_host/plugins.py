@@ -1,7 +1,8 @@
 """Plugins that tests start: each is one function, as an author would write it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import trio
 from attrs import frozen
@@ -18,6 +19,8 @@ from trio_kafka.plugin import (
 )
 from trio_kafka.plugin import integer as number
 from trio_kafka.protocol import schema
+from trio_kafka.testing.broker import ServedBroker, served_broker
+from trio_kafka.testing.simulation import simulated_world
 
 
 @schema.request(key=10200, versions="0-1", flexible="0+")
@@ -56,3 +59,20 @@ async def echo(context: PluginContext[EchoSettings]) -> AsyncIterator[None]:
     context.add_api(answer)
     context.nursery.start_soon(trio.sleep_forever, name="upkeep")
     yield
+
+
+@asynccontextmanager
+async def context_of_one(
+    settings: Mapping[str, str] | None = None,
+) -> AsyncIterator[tuple[Any, ServedBroker]]:
+    """The context of a plugin that does nothing, in a broker."""
+    kept: list[Any] = []
+
+    @plugin("one", order=3)
+    @asynccontextmanager
+    async def one(context: Any) -> AsyncIterator[None]:
+        kept.append(context)
+        yield
+
+    async with served_broker(simulated_world(), settings, plugins=[one]) as served:
+        yield kept[0], served

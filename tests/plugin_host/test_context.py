@@ -1,31 +1,11 @@
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from types import GenericAlias, ModuleType
-from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.plugin_host.plugins import EchoRequest, EchoResponse
-from trio_kafka.plugin import Context, PluginContext, api, plugin
-from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.simulation import simulated_world
-
-
-@asynccontextmanager
-async def context_of_one() -> AsyncIterator[tuple[Any, ServedBroker]]:
-    """The context of a plugin that does nothing."""
-    kept: list[Any] = []
-
-    @plugin("one", order=3)
-    @asynccontextmanager
-    async def one(context: Any) -> AsyncIterator[None]:
-        kept.append(context)
-        yield
-
-    async with served_broker(simulated_world(), plugins=[one]) as served:
-        yield kept[0], served
+from tests.plugin_host.plugins import EchoRequest, EchoResponse, context_of_one
+from trio_kafka.plugin import Context, PluginContext, api
 
 
 async def test_it_has_what_the_broker_has(autojump_clock: MockClock) -> None:

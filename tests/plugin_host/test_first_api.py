@@ -1,100 +1,57 @@
 """docs/tutorial/first-api.md, block by block: what it says to write is written, what it says to run
-is run.
+is run, in a network of its own.
 """
 
-import os
 import re
-import subprocess
-import sys
-import tomllib
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.plugin_host.packages import write
+from tests.project.shell_pages import Block, blocks, can_isolate, run_blocks
 from tests.project.tree import ROOT
-from trio_kafka.testing.processes import BrokerProcess, broker_process
 
 PAGE = ROOT / "docs" / "tutorial" / "first-api.md"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ADDRESS = "127.0.0.1:19092"
+# As `pip install -e` leaves the package: in the path, its entry points known.
+INSTALLED = """mkdir dice/dice-1.dist-info
+printf 'Metadata-Version: 2.1\\nName: dice\\nVersion: 1\\n' > dice/dice-1.dist-info/METADATA
+printf '[trio_kafka.plugins]\\ndice = dice:dice\\n' > dice/dice-1.dist-info/entry_points.txt"""
+# The environment of these tests stands for the environment of the page.
+REPLACED = {
+    "python3 -m venv": ":",
+    ". rolls/": ":",
+    'pip install "./trio-kafka': ":",
+    "pip install -e dice": INSTALLED,
+}
 
 
-class Reader:
-    """Who follows the page in a directory of their own."""
-
-    def __init__(self, place: Path, stack: ExitStack) -> None:
-        self.place = place
-        self.printed: list[str] = []
-        self._stack = stack
-        self._broker: BrokerProcess | None = None
-        programs = Path(sys.executable).parent
-        self._variables = {
-            **os.environ,
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "PYTHONPATH": f"{place / 'dice'}:{ROOT}:{ROOT / 'plugins'}",
-        }
-
-    def write(self, text: str) -> None:
-        """A block whose first line names its file."""
-        name, _, rest = text.partition("\n")
-        (self.place / name.removeprefix("# ")).write_text(rest)
-
-    def run(self, command: str) -> None:
-        if command.startswith(("python3.11 -m venv", ". rolls/", 'pip install "./trio-kafka')):
-            return  # the environment of these tests stands for it
-        if command.startswith("pip install"):
-            self._install()
-        elif " start " in command:
-            address, setting = command.split(" -c ")[1:]
-            assert address == f"listeners=PLAINTEXT://{ADDRESS}"
-            self._start(setting)
-        else:
-            self._call(command)
-
-    def _install(self) -> None:
-        """As `pip install -e` leaves it: in the path, its entry points known."""
-        project = tomllib.loads((self.place / "dice" / "pyproject.toml").read_text())["project"]
-        write(self.place / "dice", "dice", {}, project["entry-points"]["trio_kafka.plugins"])
-
-    def _start(self, setting: str) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PYTHONPATH", self._variables["PYTHONPATH"])
-            self._broker = self._stack.enter_context(broker_process(self.place, setting))
-
-    def _call(self, command: str) -> None:
-        if self._broker is not None:
-            command = command.replace(ADDRESS, ":".join(map(str, self._broker.address)))
-        done = subprocess.run(
-            ["bash", "-ec", command],
-            cwd=self.place,
-            env=self._variables,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        self.printed.append(done.stdout)
+def as_command(block: Block) -> str:
+    """A shell block as it stands, or the writing of a block whose first line names its file."""
+    if block.language == "sh":
+        return block.text
+    name, _, rest = block.text.partition("\n")
+    if block.language == "python":
+        return f"cat > {name.removeprefix('# ')} <<'END_OF_FILE'\n{rest}END_OF_FILE"
+    return f"grep -F '{block.text.splitlines()[-1]}' dice/pyproject.toml"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(150)
 def test_the_page_works_from_its_first_line_to_its_last(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        reader = Reader(tmp_path, stack)
-        for language, text in BLOCK.findall(PAGE.read_text()):
-            if language == "python":
-                reader.write(text)
-            elif language == "sh":
-                for command in text.splitlines():
-                    reader.run(command)
-            else:
-                assert text in (tmp_path / "dice" / "pyproject.toml").read_text()
+    if not can_isolate():
+        pytest.skip("unshare gives no network namespace here: install util-linux and iproute2")
+    steps = list(blocks(PAGE))
 
-    assert "3 passed" in reader.printed[1]
-    assert "3 passed" in reader.printed[2]
-    assert "api:Roll(10150)" in reader.printed[4]
-    assert re.fullmatch(r"rolled( \d+){3}\n", reader.printed[5])
-    assert reader.printed[-1] == "rolled 20 20 20\n"
+    printed = run_blocks(
+        [as_command(block) for block in steps],
+        tmp_path,
+        replaced=REPLACED,
+        path=str(tmp_path / "dice"),
+    )
+
+    shell = [text for block, text in zip(steps, printed, strict=True) if block.language == "sh"]
+    assert "3 passed" in shell[1]
+    assert "3 passed" in shell[2]
+    assert "api:Roll(10150)" in shell[4]
+    assert re.fullmatch(r"rolled( \d+){3}\n", shell[5])
+    assert shell[-1].splitlines()[-1] == "rolled 20 20 20"
     assert "It prints `rolled 20 20 20`" in PAGE.read_text()

@@ -1,8 +1,14 @@
+import logging
+
 import pytest
 import trio
+from trio.testing import MockClock
 
+from tests.plugin_host.plugins import echo
 from trio_kafka.plugin_host.generation import describe
 from trio_kafka.plugin_host.guard import PluginError
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.simulation import simulated_world
 
 # The life of a generation is tested by tests/plugin_host/test_hostile.py and test_reload.py.
 
@@ -34,3 +40,23 @@ async def test_a_cancelled_is_described() -> None:
             raise
 
     assert told == ["it raised a Cancelled that nothing requested"]
+
+
+async def test_a_start_and_a_stop_of_a_plugin_are_one_line_each(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "trio_kafka.plugin_host")
+    async with served_broker(simulated_world(), plugins=[echo]):
+        pass
+
+    changes = [
+        (record.levelname, record.fields["state"])  # type: ignore[attr-defined]
+        for record in caplog.records
+        if record.getMessage() == "plugin state changed"
+    ]
+    assert [state for level, state in changes if level == "INFO"] == ["ready", "stopped"]
+    assert [state for level, state in changes if level == "DEBUG"] == [
+        "validated",
+        "starting",
+        "draining",
+    ]

@@ -1,6 +1,7 @@
-"""docs/how-to/write-a-plugin.md: its plugin runs, and what it tells of is there."""
+"""docs/how-to/write-a-plugin.md: its plugin and its tests run, and what it tells of is there."""
 
 import re
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -20,13 +21,15 @@ from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.simulation import simulated_world
 
+pytest_plugins = ["pytester"]
+
 PAGE = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text()
 DESIGN = (ROOT / "docs" / "design" / "plugins.md").read_text()
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def made() -> Plugin:
-    [block] = BLOCK.findall(PAGE)
+    block = BLOCK.findall(PAGE)[0]
     names: dict[str, Any] = {"__name__": "keeper"}
     exec(block, names)
     plugin: Plugin = names["keeper"]
@@ -45,6 +48,20 @@ async def test_its_plugin_runs(autojump_clock: MockClock) -> None:
         }
 
     assert (hosted.state, hosted.policy, hosted.order[0]) == (State.STOPPED, "restart", 50)
+
+
+@pytest.mark.slow
+def test_its_tests_pass(pytester: pytest.Pytester) -> None:
+    module, *tests = BLOCK.findall(PAGE)
+    Path(pytester.path, "keeper.py").write_text(module)
+    for number, text in enumerate(tests):
+        Path(pytester.path, f"test_block{number}.py").write_text(text)
+
+    done = pytester.runpytest_subprocess(
+        *("-p", "no:randomly", "-p", "no:asyncio", "-p", "no:cacheprovider", "-q")
+    )
+
+    done.assert_outcomes(passed=2)
 
 
 def test_every_setting_of_every_plugin_is_told_of() -> None:

@@ -32,6 +32,7 @@ async def test_a_plugin_is_a_node_with_its_state_and_what_it_gives(
         "enabled": True,
         "generation": 1,
         "failures": 0,
+        "failed_requests": 0,
         "policy": "isolate",
         "order": 100,
         "error": None,

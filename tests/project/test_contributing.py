@@ -1,6 +1,7 @@
 """Modules and paths that CONTRIBUTING.md and the pages of docs name exist."""
 
 import re
+import tomllib
 from importlib.util import find_spec
 
 import pytest
@@ -30,3 +31,14 @@ def test_the_paths_that_it_names_exist() -> None:
 
     assert len(paths) > 10
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_the_lane_of_other_versions_of_python_runs_all_that_are_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    [line] = re.findall(
+        r"^VERSIONS=\((.*)\)$", (ROOT / ".ci" / "pythons").read_text(), re.MULTILINE
+    )
+
+    assert set(declared) <= {"3.11", *line.split()}
+    assert ".ci/pythons ||" in (ROOT / ".ci" / "run").read_text()

@@ -1,5 +1,6 @@
 """Relative links of all Markdown pages lead to files that are tracked, and to headings in them."""
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.project.tree import ROOT, tracked_files
+from tests.project.tree import ROOT, modules, tracked_files
 
 NEWS = re.compile(r"docs/changes\.d/[+\d]")
 PAGES = sorted(
@@ -87,3 +88,19 @@ def test_broken_links_are_found(tmp_path: Path) -> None:
         "a.md: #two: a.md has no such heading",
         "a.md: b.md#c: b.md has no such heading",
     ]
+
+
+def test_a_title_is_in_words_and_names_no_class() -> None:
+    names = {
+        node.name
+        for module in modules()
+        for node in ast.parse((ROOT / module).read_text()).body
+        if isinstance(node, ast.ClassDef)
+    }
+    titles = {path: (ROOT / path).read_text().partition("\n")[0] for path in PAGES}
+
+    assert [
+        path
+        for path, title in titles.items()
+        if set(re.findall(r"\w*[a-z][A-Z]\w*", title)) & names
+    ] == []

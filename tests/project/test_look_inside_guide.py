@@ -12,7 +12,7 @@ from trio_kafka.introspect.levels import has_logger
 from trio_kafka.requests.request_log.sinks import LOGGER
 
 GUIDE = (ROOT / "docs" / "how-to" / "look-inside.md").read_text()
-COMMANDS = re.findall(r"^    trio-kafka (.*)$", GUIDE, re.MULTILINE)
+COMMANDS = re.findall(r"^trio-kafka (.*)$", GUIDE, re.MULTILINE)
 SETTINGS = re.findall(r"^    (trio\..*=.*)$", GUIDE, re.MULTILINE)
 
 

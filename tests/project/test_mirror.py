@@ -7,6 +7,7 @@ from tests.project.tree import ROOT, modules, place_of_test
 # Modules without a test file of their own, each with what tests them.
 TESTED_ELSEWHERE = {
     "plugins/trio_kafka_builtin/fault_commands": "small commands: test_commands.py runs them",
+    "trio_kafka/cli/plugin/templates": "texts: test_kinds.py runs the tests of each",
     "trio_kafka/coordinators/groups/offset_values.py": "values: held by the tests of commits",
     "trio_kafka/coordinators/groups/protocols.py": "interfaces: held by the groups of each type",
     "trio_kafka/coordinators/groups/submitter.py": "held by the tests of the coordinator",

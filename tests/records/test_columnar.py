@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from trio_kafka.install_hint import install_command
 from trio_kafka.records import columnar
 
 
@@ -28,7 +29,7 @@ def test_a_missing_library_is_an_error_that_says_what_to_install(missing: str) -
     )
 
     assert f"need {missing}" in said
-    assert 'pip install "trio-kafka[columnar]"' in said
+    assert install_command("trio-kafka[columnar]") in said
 
 
 @pytest.mark.slow

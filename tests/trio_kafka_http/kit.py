@@ -58,6 +58,7 @@ class DispatcherSetup:
     statistics: PlaneStatistics
     counters: Counters
     caller: Caller
+    mounts: Mounts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await self.dispatcher.serve(scope, receive, send, self.caller)
@@ -82,17 +83,22 @@ def dispatcher_of(
     counters = Counters()
     statistics = PlaneStatistics(counters.counter)
     numbers = iter(range(1, 1 << 30))
+    mounts = mounts_of(apps or {}, checking or {})
     dispatcher = Dispatcher(
         settings=HttpSettings(**settings),
         deadline_s=deadline_s,
-        mounts=mounts_of(apps or {}, checking or {}),
+        mounts=mounts,
         unready=lambda: unready,
         random_bytes=lambda size: next(numbers).to_bytes(size, "big"),
         statistics=statistics,
         logger=get_logger("trio_kafka.plugin.http"),
     )
     return DispatcherSetup(
-        dispatcher=dispatcher, statistics=statistics, counters=counters, caller=caller or Caller()
+        dispatcher=dispatcher,
+        statistics=statistics,
+        counters=counters,
+        caller=caller or Caller(),
+        mounts=mounts,
     )
 
 

@@ -9,6 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.trio_kafka_http.kit import Caller, broken, dispatcher_of, echo, hello, slow, start
+from trio_kafka.plugin_host.mounts import Mount
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka.testing.asgi import IncompleteAnswerError, ask
 
@@ -23,7 +24,7 @@ async def test_the_longest_mounted_path_has_the_request() -> None:
     assert (await ask(dispatcher, "POST", "/hello/inner/x", body=b"yes")).body == b"yes"
 
 
-@pytest.mark.parametrize("path", ["/", "/hell", "/helloo", "/x/hello", "//hello"])
+@pytest.mark.parametrize("path", ["/hell", "/helloo", "/x/hello", "//hello"])
 async def test_a_path_without_an_app_is_not_found(path: str) -> None:
     answer = await ask(dispatcher_of(APPS), "GET", path)
 
@@ -32,6 +33,32 @@ async def test_a_path_without_an_app_is_not_found(path: str) -> None:
     document = answer.json()
     assert document["error_code"] == 404
     assert document["request_id"] == answer.headers["x-request-id"] == f"{1:016x}"
+
+
+async def test_the_root_lists_the_paths_that_are_there() -> None:
+    answer = await ask(dispatcher_of({"/hello": hello, "/echo": echo}), "GET", "/")
+
+    assert answer.status == 200
+    assert answer.json() == {"paths": ["/echo", "/healthz", "/hello", "/readyz"]}
+
+
+async def test_the_root_leads_to_the_admin_ui_wherever_it_is_mounted() -> None:
+    setup = dispatcher_of({"/hello": hello})
+    setup.mounts.swap((), [Mount("/ui", hello, "admin")])
+
+    answer = await ask(setup, "GET", "/")
+
+    assert (answer.status, answer.headers["location"]) == (307, "/ui")
+
+
+async def test_the_root_is_read_and_not_written() -> None:
+    answer = await ask(dispatcher_of(APPS), "POST", "/")
+
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+async def test_the_root_needs_the_token_as_the_apps_do() -> None:
+    assert (await ask(dispatcher_of(APPS, token="t" * 20), "GET", "/")).status == 401
 
 
 async def test_a_path_of_great_length_is_refused_unread() -> None:

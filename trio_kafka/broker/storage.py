@@ -69,6 +69,8 @@ async def open_storage(
     """
     apart = config.metadata_directory not in config.directories
     metadata: LogDirectory | None = None
+    if not format_if_empty:
+        _check_formatted(world, config.metadata_directory)
     try:
         await logs.open()
         _reject_used(logs)
@@ -92,6 +94,27 @@ async def open_storage(
             raise StartError(f"{error}: correct log.dirs or metadata.log.dir") from error
         raise
     return Storage(identity=identity, metadata=metadata, apart=apart)
+
+
+def _check_formatted(world: World, path: str) -> None:
+    """Raise StartError if a directory is missing or not formatted, and leave nothing in it.
+
+    A directory that cannot be read is for `LogManager.open` to judge.
+    """
+    try:
+        is_formatted = world.directory(path).exists(META_PROPERTIES)
+    except FileNotFoundError:
+        is_formatted = False
+    except OSError:
+        return
+    if not is_formatted:
+        raise _not_formatted(path)
+
+
+def _not_formatted(path: str) -> StartError:
+    return StartError(
+        f"{path} is not formatted: run `trio-kafka format`, or start with --format-if-empty"
+    )
 
 
 def _reject_used(logs: LogManager) -> None:
@@ -127,10 +150,7 @@ def _find(config: BrokerConfig, logs: LogManager) -> LogDirectory:
 def _identity(config: BrokerConfig, metadata: LogDirectory) -> MetaProperties:
     properties = metadata.properties
     if properties is None:
-        raise StartError(
-            f"{metadata.path} is not formatted: run `trio-kafka format`, or start with"
-            " --format-if-empty"
-        )
+        raise _not_formatted(metadata.path)
     if properties.node_id != config.node_id:
         raise StartError(
             f"{metadata.path} belongs to node {properties.node_id}, but node.id is "

@@ -3,7 +3,8 @@
 An entry point's name is the first word of its commands, and its value a module that imports nothing
 heavy. The module's `COMMANDS` maps the other words to the place of a function and one line, as
 `trio_kafka.cli.COMMANDS` does; the empty name is the first word itself. The docstring's first line
-describes all of them. `INSTALL` may name what to install where a command finds a module missing.
+describes all of them. `INSTALL` may name what to install where a command finds a module missing, as
+a requirement with extras (`keeper[tools]`).
 
 Entry points are read when the words are no command of trio-kafka itself, and for the listing.
 """
@@ -18,6 +19,7 @@ from typing import Any, Final
 from attrs import Factory
 
 from trio_kafka.attributes import frozen
+from trio_kafka.install_hint import install_command
 
 GROUP: Final = "trio_kafka.commands"
 
@@ -89,7 +91,7 @@ def load_command(
 
 def missing(group: Contributed, error: ModuleNotFoundError) -> str:
     """Say which module is missing and what to install."""
-    needed = f'pip install "{group.install}"' if group.install else "install it"
+    needed = install_command(group.install) if group.install else "install it"
     return f"module {error.name} is not installed: {needed} ({group.source})"
 
 

@@ -10,6 +10,7 @@ from trio_kafka.broker import RunningBroker
 from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.load import Layer
 from trio_kafka.config.properties import Given
+from trio_kafka.install_hint import install_command
 
 _HOST: Final = "127.0.0.1"
 _PORT: Final = 9092
@@ -90,7 +91,7 @@ def _replaced_ports(broker: RunningBroker) -> Iterator[str]:
 
 def _why_no_http() -> str:
     if find_spec(_HTTP_SERVER) is None:
-        return "install trio-kafka[http] to have one"
+        return f"{install_command('trio-kafka[http]')} to have one"
     return f"set {_HTTP}=http://{_HOST}:{_HTTP_PORT} to have one"
 
 

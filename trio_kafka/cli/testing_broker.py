@@ -20,11 +20,11 @@ from trio_kafka.cli.output import print_json_line
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import Layer
 from trio_kafka.config.properties import Given
+from trio_kafka.install_hint import install_command
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.in_memory import InMemoryWorld
 from trio_kafka.world.real import RealWorld
 
-_NO_SERVER: Final = "the test controls need an HTTP server: install trio-kafka[http]"
 _OPTION: Final = "--testing"
 _CONTROLS: Final = "faults"  # the plugin
 _HTTP_SERVER: Final = "hypercorn"
@@ -44,7 +44,8 @@ _POLL_S: Final = 0.2  # where the system cannot tell that a process has ended
 def quick_settings() -> Layer:
     """Return the lowest layer of settings. Raises CommandFailedError if no server is installed."""
     if find_spec(_HTTP_SERVER) is None:
-        raise CommandFailedError(_NO_SERVER)
+        needed = install_command("trio-kafka[http]")
+        raise CommandFailedError(f"the test controls need an HTTP server: {needed}")
     return {name: Given(text, _OPTION) for name, text in _SETTINGS.items()}
 
 

@@ -1,6 +1,7 @@
 """The plugin's side of the host: what a plugin receives and how it contributes."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial as bound
 from types import GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -14,7 +15,8 @@ from trio_kafka.introspect.families import MetricsReporter
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Node, NodeKind
-from trio_kafka.model import Endpoint
+from trio_kafka.model import Endpoint, TopicId
+from trio_kafka.plugin_host.changed_batches import changed_batches
 from trio_kafka.plugin_host.contributions import Checked, Contributions, Interception
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies, Reporters
 from trio_kafka.plugin_host.guard import (
@@ -27,15 +29,22 @@ from trio_kafka.plugin_host.guard import (
 )
 from trio_kafka.plugin_host.mounts import App, Mount, Mounts, check_path
 from trio_kafka.plugin_host.pages import AdminPage, AdminPages, check_page_name
+from trio_kafka.plugin_host.records import RecordPosition, decoded, read_bytes
+from trio_kafka.plugin_host.served_request import parked, serving
+from trio_kafka.records.batch import Record
+from trio_kafka.records.file_range import FileRange
+from trio_kafka.records.values import Change
 from trio_kafka.requests.api import Api, api_of
 from trio_kafka.requests.interceptors.registry import Kind as InterceptorKind
 from trio_kafka.requests.loopback import IN_PROCESS
 from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.world.protocols import Buffer
 from trio_kafka.world.world import World
 
 S = TypeVar("S")
+Forward = Callable[[Any], Awaitable[Any]]  # of an `around`: serves a request further in
 
 
 class _WithSettings:
@@ -147,14 +156,91 @@ class PluginContext(_Of[S]):
 
         Interceptors, quotas, metrics and the request log apply. See `requests.loopback`.
         client_id: None: the plugin's name. version: None: the newest that is served.
+        A request that this task serves (async handler or `around`) is parked meanwhile.
+        Raises KafkaError(UNSUPPORTED_VERSION), RefusedError if a client would lose its connection.
         """
-        return await self.parts.in_process.ask(
+        ask = bound(
+            self.parts.in_process.ask,
             request,
             principal=principal,
             client_id=self.name if client_id is None else client_id,
             peer=peer,
             version=version,
         )
+        return await parked(ask)
+
+    # --- records
+
+    async def records(self, batches: Buffer | FileRange | None) -> list[Record]:
+        """Decode the records of a Produce request or of a response to a Fetch.
+
+        batches: `records` of a partition: whole batches, a last one cut short is left out; None has
+        no records. Control records are left out. The field itself does not change.
+        Decode records of a Produce before `forward`, which may reuse the frame.
+        Raises KafkaError: CORRUPT_MESSAGE, also for more than 16 MiB of decompressed records;
+        NOT_LEADER_OR_FOLLOWER if the log was truncated meanwhile.
+        """
+        return await decoded(batches, self.world)
+
+    async def with_values(self, batches: Buffer | FileRange | None, change: Change) -> Buffer:
+        """Return batches with other values, for the `records` of a partition of a Produce request.
+
+        change: gets the bytes of a value and returns others, equal ones for no change, or None
+        for null. It is not called for null values and control records.
+        Producers, sequences, codecs and all else of a batch stay. A last batch that is cut short is
+        left out. If nothing changes, the result is `batches`, unless those were a range of a file.
+        Raises what `change` raises, and as `records`.
+        """
+        data = await read_bytes(batches)
+        return await changed_batches(data, change, self.world, self.parts.replicas.decompression)
+
+    async def produce(
+        self,
+        topic: str,
+        records: Iterable[Record],
+        *,
+        partition: int | None = None,
+        acks: int = -1,
+        timeout_s: float = 30.0,
+        principal: Principal = NOBODY,
+    ) -> list[RecordPosition]:
+        """Append records to a topic as a client would; return partition and offset of each.
+
+        The topic is created if the broker creates topics by their names. A record without a
+        timestamp gets the present time. Records with a key go to the partition that Kafka's
+        producers choose; those without one go to one random partition.
+        partition: of all records. acks: -1, 1, or 0 for no answer (offsets are -1).
+        Raises the KafkaError of the first partition that rejects its records, and
+        KafkaError(REQUEST_TIMED_OUT) after `timeout_s`. Records of other partitions may have been
+        appended then.
+        The request passes all interceptors, those of this plugin too: its context has the
+        `client_id` of the plugin's name, and the `listener` "in-process".
+        """
+        # It imports messages, which a start need not.
+        from trio_kafka.plugin_host.record_producer import Producer  # noqa: PLC0415 - see above
+
+        producer = Producer(
+            bound(self.ask, principal=principal),
+            lambda: self.parts.metadata.image,
+            self.world,
+            creates_topics=self.config.auto_create_topics_enable,
+        )
+        return await producer.produce(
+            topic, records, partition=partition, acks=acks, timeout_s=timeout_s
+        )
+
+    def topic_name(self, topic: Any) -> str:
+        """Return the name of a topic in a request or response, also if it is given by its id.
+
+        topic: element with `name` or `topic`, and maybe `topic_id`. Empty: no topic has that id.
+        """
+        name: str = getattr(topic, "name", "") or getattr(topic, "topic", "")
+        if name:
+            return name
+        known = self.parts.metadata.image.topic(TopicId(topic.topic_id))
+        return "" if known is None else known.name
+
+    # --- APIs and interceptors
 
     def add_api(self, handler: Callable[..., Any]) -> None:
         """Serve an API by a function marked `@api`. Raises TypeError, DuplicateApiError."""
@@ -178,15 +264,39 @@ class PluginContext(_Of[S]):
         self._contributions.add("api", guard_api(api, self._owner))
 
     def before(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
-        """Call a function for every request of a class (None: all) before its handler runs."""
+        """Call a function for every request of a class before its handler runs.
+
+            def function(request: ProduceRequest, context: Context) -> ProduceResponse | None
+
+        None passes the request on, changed or not. A response, or a KafkaError that it raises,
+        answers the client instead. It must not wait. request: None: the requests of every API.
+        """
         self.intercept("before", request, function)
 
     def after(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
-        """Call a function for every response to a class of requests before it is written."""
+        """Call a function for every response to a class of requests before it is written.
+
+            def function(
+                request: ProduceRequest, response: ProduceResponse, context: Context
+            ) -> ProduceResponse | None
+
+        None keeps the response, changed or not; another response replaces it. Errors are responses
+        too. It must not wait, and it is not called without a response (acks=0).
+        request: None: the responses of every API.
+        """
         self.intercept("after", request, function)
 
     def around(self, request: type[Any] | None, function: Callable[..., Any]) -> None:
-        """Wrap the handler of a class of requests in an async function, which may wait."""
+        """Wrap the handler of a class of requests in an async function, which may wait.
+
+            async def function(
+                request: ProduceRequest, context: Context, forward: Forward
+            ) -> ProduceResponse | None
+
+        `await forward(request)` returns the response, or None if there is none (acks=0). It may be
+        called once, or not at all. A response, or a KafkaError that the function raises, answers
+        the client. request: None: the requests of every API.
+        """
         self.intercept("around", request, function)
 
     def intercept(
@@ -196,7 +306,7 @@ class PluginContext(_Of[S]):
         interception = Interception(
             kind=kind,
             request=request,
-            function=function,
+            function=serving(function) if kind == "around" else function,
             order=self._order,
             versions=self._versions,
         )

@@ -32,6 +32,7 @@ _logger: Final = get_logger(__name__)
 GRACE_S: Final = 1.0  # seconds from cancellation until a plugin is abandoned
 # A nursery claims every Cancelled, even one that a task kept and raised again.
 _CANCELLED: Final = "it cancelled its nursery, or a task raised a Cancelled of its own"
+FAILED_REQUESTS: Final = "plugin_failed_requests"  # counter, with the label `plugin`
 _WINDOW_S: Final = 60.0  # window in which failed requests are counted
 
 
@@ -72,6 +73,7 @@ class Generation:
         self._plugin = plugin
         self._on_failure = on_failure
         self._imported = imported
+        self._counters = dependencies.counters
         self._replaces = replaces
         if imported is not None:
             imported.users += 1
@@ -254,6 +256,7 @@ class Generation:
         a minute. The caller logs the traceback.
         """
         self.failures += 1
+        self._counters.add(FAILED_REQUESTS, plugin=self.name)
         if not isinstance(error, Exception):
             self._fail(error, f"{where}: {describe(error)}", is_logged=True)
             return
@@ -296,14 +299,14 @@ class Generation:
         return [] if self._block is None else list(_names(self._block, self._own_tasks))
 
     def _log_state(self, state: State, error: str) -> None:
-        log = _logger.error if error else _logger.info
-        log(
-            "plugin state changed",
-            plugin=self.name,
-            generation=self.number,
-            state=state.value,
-            reason=error,
-        )
+        """Log one line for a start, one for an end; the steps between are debug lines."""
+        fields = {"plugin": self.name, "generation": self.number, "state": state.value}
+        if error:
+            _logger.error("plugin state changed", **fields, reason=error)
+        elif state in (State.READY, State.STOPPED):
+            _logger.info("plugin state changed", **fields)
+        else:
+            _logger.debug("plugin state changed", **fields)
 
     def _figures(self) -> Figures:
         return {

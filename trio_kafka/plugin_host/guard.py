@@ -23,6 +23,7 @@ from trio_kafka.coordinators.groups.consumer.assignors.spec import (
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.families import Family, MetricsReporter
+from trio_kafka.plugin_host.served_request import serving
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
 from trio_kafka.requests.completions import then
@@ -231,6 +232,7 @@ def _guard_waiting(
 ) -> Callable[..., Awaitable[Any]]:
     """Guard an async handler, whose second argument is the context, with deadline and limit."""
     in_flight, limiter = owner.in_flight, owner.limiter
+    handler = serving(handler)
 
     async def serve(request: Any, context: Any) -> Any:
         token = object()

@@ -1,5 +1,7 @@
 """State of one plugin across all of its generations."""
 
+from collections.abc import Callable
+
 from attrs import field
 
 from trio_kafka.attributes import define
@@ -24,7 +26,8 @@ class HostedPlugin:
     current: the generation that serves, or failed last. starting: its replacement, until ready or
     failed. past: older generations that have not ended.
     published: contributions that the broker uses now, even if they only reject requests.
-    failures: of all generations. restarts: consecutive ones. begun: number of generations started.
+    failures: of all generations. failed_requests: number of failed requests, of all generations.
+    restarts: consecutive ones. begun: number of generations started.
     busy: a reload runs. reloaded_at: start of the last reload. importing: its import.
     off: disabled by name, without an import.
     """
@@ -41,6 +44,7 @@ class HostedPlugin:
     published: Contributions | None = None
     past: list[Generation] = field(factory=list)
     failures: int = 0
+    failed_requests: Callable[[], int]
     restarts: int = 0
     begun: int = 0
     busy: bool = False
@@ -135,6 +139,7 @@ class HostedPlugin:
             generation=self.generation,
             past=len(self.past),
             failures=self.failures,
+            failed_requests=self.failed_requests(),
             error=self.error,
             contributions=self.contributions,
             settings=self.shown_settings(),
@@ -148,6 +153,7 @@ class HostedPlugin:
             "since": self.since,
             "generation": self.generation,
             "failures": self.failures,
+            "failed_requests": self.failed_requests(),
             "policy": self.policy,
             "order": self.order[0],
             "error": self.error or None,

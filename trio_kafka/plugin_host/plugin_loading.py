@@ -14,7 +14,7 @@ from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.discovery import Origin
-from trio_kafka.plugin_host.generation import describe
+from trio_kafka.plugin_host.generation import FAILED_REQUESTS, describe
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.hosted_plugin import HostedPlugin
 from trio_kafka.plugin_host.lifecycle import Lifecycle, State
@@ -68,7 +68,15 @@ class _PluginLoader:
         clash = self.hosted.get(name)
         shown = name if clash is None else f"{name} ({origin.source})"
         lifecycle = Lifecycle(self.dependencies.world.clock.wall, partial(_log_state, shown))
-        hosted = HostedPlugin(name=shown, origin=origin, lifecycle=lifecycle, node=self.node)
+        hosted = HostedPlugin(
+            name=shown,
+            origin=origin,
+            lifecycle=lifecycle,
+            node=self.node,
+            failed_requests=partial(
+                self.dependencies.counters.value, FAILED_REQUESTS, plugin=shown
+            ),
+        )
         hosted.node = self.node.add(shown, "plugin", hosted.figures)
         self.hosted[shown] = hosted
         if clash is not None:

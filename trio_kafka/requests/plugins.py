@@ -13,6 +13,7 @@ class PluginStatus:
     since: time of the last change of state, in seconds since 1970.
     generation: number of its current generation; 0: never started.
     past: number of earlier generations that have not ended.
+    failures: of the plugin itself. failed_requests: requests that raised in its code.
     settings: its own settings, without secrets.
     """
 
@@ -26,6 +27,7 @@ class PluginStatus:
     generation: int
     past: int
     failures: int
+    failed_requests: int
     error: str
     contributions: Sequence[str]
     settings: Mapping[str, str]

@@ -39,6 +39,7 @@ def show(data: Data, place: Place) -> Iterator[Html]:
         figures("generation", "generation", about="number of starts"),
         figures("past", "leaving", about="generations that still run"),
         figures("failures", "failures"),
+        figures("failed_requests", "failed requests", about="requests that raised in its code"),
         words("policy", "policy", "its policy on failure"),
         figures("order", "order"),
         words("doc", "what it does"),

@@ -32,12 +32,12 @@ def compaction(
 ) -> int:
     """Show how many records and bytes compaction would remove from each partition."""
     given = Input.taken(arguments)
+    records = given.records()
+    segments = None if given.path is None or include_active else given.view("segments")
 
     def job(spark: SparkSession) -> int:
-        active = None
-        if given.path is not None and not include_active:
-            active = given.view(spark, "segments").where("is_active")
-        found = compaction_what_if(given.records(spark), active, delete_retention_ms)
+        active = None if segments is None else segments.load(spark).where("is_active")
+        found = compaction_what_if(records.load(spark), active, delete_retention_ms)
         show(found, **arguments)
         return 0
 

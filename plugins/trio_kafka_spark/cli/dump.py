@@ -17,10 +17,10 @@ def declare(parser: ArgumentParser) -> None:
 
 def dump(*, master: str | None, **arguments: Any) -> int:
     """Show records, with keys, values and headers as text, in the order of the log."""
-    given = Input.taken(arguments)
+    reading = Input.taken(arguments).records(includeHeaders="true")
 
     def job(spark: SparkSession) -> int:
-        show(dumped(given.records(spark, includeHeaders="true")), **arguments)
+        show(dumped(reading.load(spark)), **arguments)
         return 0
 
     return run_job("spark dump", master, job)

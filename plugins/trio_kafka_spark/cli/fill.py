@@ -17,10 +17,10 @@ def declare(parser: ArgumentParser) -> None:
 
 def fill(*, master: str | None, **arguments: Any) -> int:
     """Show records and bytes of a batch and the compression ratio, by topic and codec."""
-    given = Input.taken(arguments)
+    reading = Input.taken(arguments).view("batches", uncompressed="true")
 
     def job(spark: SparkSession) -> int:
-        show(batch_fill(given.view(spark, "batches", uncompressed="true")), **arguments)
+        show(batch_fill(reading.load(spark)), **arguments)
         return 0
 
     return run_job("spark fill", master, job)

@@ -1,14 +1,21 @@
-"""Arguments that say what a job reads, and the DataFrames that they name."""
+"""Arguments that say what a job reads, checked before Spark starts, and the DataFrames they name.
+
+A session takes seconds to start: a mistake in the arguments is told before.
+"""
 
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from trio_kafka.attributes import frozen
+from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.broker_options import declare_bootstrap, default_bootstrap
-from trio_kafka_spark.client.errors import OptionError
+from trio_kafka_spark.client.errors import OptionError, SourceError
+from trio_kafka_spark.log.options import LogOptions
+from trio_kafka_spark.source.options import Mode, parse
 
 FROM_LOG: Final = "trio-kafka-log"
 FROM_BROKER: Final = "trio-kafka"
@@ -21,6 +28,18 @@ _FIELDS: Final = (
     "ending_offsets",
     "option",
 )
+
+
+@frozen
+class Reading:
+    """Checked options of one of the two readers."""
+
+    kind: str
+    options: Mapping[str, str]
+
+    def load(self, spark: SparkSession) -> DataFrame:
+        """Return what they name."""
+        return spark.read.format(self.kind).options(**self.options).load()
 
 
 @frozen(kw_only=True)
@@ -41,22 +60,25 @@ class Input:
         given = {name: arguments.pop(name) for name in _FIELDS if name in arguments}
         return cls(**given)
 
-    def records(self, spark: SparkSession, **more: str) -> DataFrame:
-        """Return records of the topics, from --path or from a broker. Raises OptionError."""
-        if self.path is not None and self.bootstrap is not None:
-            raise OptionError("path", "found --path and --bootstrap; give one of them")
-        options = self._selection() | self._offsets() | more
-        if self.path is not None:
-            return self._load(spark, FROM_LOG, {"path": self.path, **options})
-        address = {"kafka.bootstrap.servers": self.bootstrap or default_bootstrap()}
-        return self._load(spark, FROM_BROKER, address | options)
+    def records(self, **more: str) -> Reading:
+        """Return a reading of records, from --path or from a broker. Raises CommandFailedError."""
+        with refused():
+            if self.path is not None and self.bootstrap is not None:
+                raise OptionError("path", "found --path and --bootstrap; give one of them")
+            options = self._selection() | self._offsets() | more | pairs(self.option)
+            if self.path is not None:
+                return _checked(FROM_LOG, {"path": self.path, **options})
+            address = {"kafka.bootstrap.servers": self.bootstrap or default_bootstrap()}
+            return _checked(FROM_BROKER, address | options)
 
-    def view(self, spark: SparkSession, view: str, **more: str) -> DataFrame:
-        """Return a view of log directories. Raises OptionError."""
-        if self.path is None:
-            raise OptionError("path", "this job reads log directories; name them with --path")
-        options = {"path": self.path, "view": view, **self._selection(), **self._offsets(), **more}
-        return self._load(spark, FROM_LOG, options)
+    def view(self, view: str, **more: str) -> Reading:
+        """Return a reading of a view of log directories. Raises CommandFailedError."""
+        with refused():
+            if self.path is None:
+                raise OptionError("path", "this job reads log directories; name them with --path")
+            place = {"path": self.path, "view": view}
+            options = self._selection() | self._offsets() | more | pairs(self.option)
+            return _checked(FROM_LOG, place | options)
 
     def _selection(self) -> dict[str, str]:
         if self.topic and self.pattern:
@@ -69,8 +91,23 @@ class Input:
         given = {"startingOffsets": self.starting_offsets, "endingOffsets": self.ending_offsets}
         return {name: value for name, value in given.items() if value is not None}
 
-    def _load(self, spark: SparkSession, kind: str, options: dict[str, str]) -> DataFrame:
-        return spark.read.format(kind).options(**options | pairs(self.option)).load()
+
+def _checked(kind: str, options: Mapping[str, str]) -> Reading:
+    """Return a reading whose options are right in themselves. Raises OptionError, SourceError."""
+    if kind == FROM_LOG:
+        LogOptions.from_options(options)
+    else:
+        parse(options, Mode.BATCH)
+    return Reading(kind, options)
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """Turn an error in the arguments into a failure of the command."""
+    try:
+        yield
+    except (OptionError, SourceError) as error:
+        raise CommandFailedError(str(error), FAILED) from error
 
 
 def declare_input(parser: ArgumentParser, *, broker: bool) -> None:

@@ -31,16 +31,17 @@ def lag(*, group: Sequence[str], every: str, master: str | None, **arguments: An
         given, topic=[OFFSETS_TOPIC], pattern=None, starting_offsets=None, ending_offsets=None
     )
 
+    offsets, batches = stored.records(), given.view("batches")
+
     def job(spark: SparkSession) -> int:
-        committed = commits(stored.records(spark))
+        committed = commits(offsets.load(spark))
         if group:
             committed = committed.where(sf.col("group").isin(*group))
-        batches = given.view(spark, "batches")
         if given.topic:
             committed = committed.where(sf.col("topic").isin(*given.topic))
         if given.pattern:
             committed = committed.where(sf.col("topic").rlike(f"^(?:{given.pattern})$"))
-        show(lag_over_time(committed, batches, every), **arguments)
+        show(lag_over_time(committed, batches.load(spark), every), **arguments)
         return 0
 
     return run_job("spark lag", master, job)

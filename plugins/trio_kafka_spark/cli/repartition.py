@@ -18,11 +18,11 @@ def declare(parser: ArgumentParser) -> None:
 
 def repartition(*, master: str | None, json: bool, **arguments: Any) -> int:
     """Copy records to a topic with another number of partitions, keeping the order of each key."""
-    given, output = Input.taken(arguments), Output.taken(arguments)
+    reading, output = Input.taken(arguments).records(includeHeaders="true"), Output.taken(arguments)
 
     def job(spark: SparkSession) -> int:
         count = output.partitions()
-        records = given.records(spark, includeHeaders="true")
+        records = reading.load(spark)
         written = output.write(repartitioned(records, count, output.to_topic))
         print_written(written, output.to_topic, json=json, partitions=count)
         return 0

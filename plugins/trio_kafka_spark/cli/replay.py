@@ -44,10 +44,10 @@ def replay(
     **arguments: Any,
 ) -> int:
     """Write records again in order of time, at the speed of the past, another one, or a rate."""
-    given, output = Input.taken(arguments), Output.taken(arguments)
+    reading, output = Input.taken(arguments).records(includeHeaders="true"), Output.taken(arguments)
 
     def job(spark: SparkSession) -> int:
-        records = given.records(spark, includeHeaders="true")
+        records = reading.load(spark)
         factor = None if rate is not None else (1.0 if speed is None else speed)
         frame = replayed(records, output.to_topic, speed=factor, keep_partitions=not by_key)
         few = _FEW if rate is None else min(max(1, int(rate / _BURSTS_A_SECOND)), 20_000)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from trio_kafka_spark.cli.inputs import Input, declare_input
+from trio_kafka_spark.cli.inputs import Input, Reading, declare_input
 from trio_kafka_spark.cli.outputs import declare_output, run_job, show
 from trio_kafka_spark.jobs.request_log import parsed
 from trio_kafka_spark.jobs.requests import BY, analyse
@@ -34,17 +34,20 @@ def requests(
     *, by: Sequence[str] | None, every: str | None, master: str | None, **arguments: Any
 ) -> int:
     """Show counts, errors and latency from the request log (trio.request.log=topic)."""
-    given = Input.taken(arguments)
+    reading = request_log(Input.taken(arguments))
 
     def job(spark: SparkSession) -> int:
-        show(analyse(requests_of(given, spark), by or ["api"], every), **arguments)
+        show(analyse(parsed(reading.load(spark)), by or ["api"], every), **arguments)
         return 0
 
     return run_job("spark requests", master, job)
 
 
-def requests_of(given: Input, spark: SparkSession) -> DataFrame:
-    """Return the requests in the request log's topic, `trio-request-log` unless one is named."""
+def request_log(given: Input) -> Reading:
+    """Return a reading of the request log's topic, `trio-request-log` unless one is named.
+
+    Raises CommandFailedError.
+    """
     if not given.topic and not given.pattern:
         given = attrs.evolve(given, topic=[REQUEST_TOPIC])
-    return parsed(given.records(spark))
+    return given.records()

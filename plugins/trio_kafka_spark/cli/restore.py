@@ -3,9 +3,9 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from trio_kafka_spark.cli.inputs import Input, declare_input
+from trio_kafka_spark.cli.inputs import Input, Reading, declare_input, refused
 from trio_kafka_spark.cli.outputs import run_job
 from trio_kafka_spark.cli.writing import Output, declare_writing, print_written
 from trio_kafka_spark.client.errors import OptionError
@@ -22,10 +22,10 @@ def declare(parser: ArgumentParser) -> None:
 
 def restore(*, parquet: str | None, master: str | None, json: bool, **arguments: Any) -> int:
     """Write records back into the partitions that they came from, in order, with their times."""
-    given, output = Input.taken(arguments), Output.taken(arguments)
+    reading, output = _reading(Input.taken(arguments), parquet), Output.taken(arguments)
 
     def job(spark: SparkSession) -> int:
-        records = _records(given, parquet, spark)
+        records = spark.read.parquet(str(parquet)) if reading is None else reading.load(spark)
         written = output.write(restored(records, output.to_topic))
         print_written(written, output.to_topic, json=json)
         return 0
@@ -33,11 +33,13 @@ def restore(*, parquet: str | None, master: str | None, json: bool, **arguments:
     return run_job("spark restore", master, job)
 
 
-def _records(given: Input, parquet: str | None, spark: SparkSession) -> DataFrame:
+def _reading(given: Input, parquet: str | None) -> Reading | None:
+    """Return what is read; None: a table. Raises CommandFailedError."""
     if parquet is None:
-        return given.records(spark, includeHeaders="true")
-    if given.path or given.bootstrap:
-        raise OptionError(
-            "parquet", "found another input too; give one of --path, --bootstrap, --parquet"
-        )
-    return spark.read.parquet(parquet)
+        return given.records(includeHeaders="true")
+    with refused():
+        if given.path or given.bootstrap:
+            raise OptionError(
+                "parquet", "found another input too; give one of --path, --bootstrap, --parquet"
+            )
+    return None

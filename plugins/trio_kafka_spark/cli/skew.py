@@ -22,13 +22,11 @@ def declare(parser: ArgumentParser) -> None:
 def skew(*, keys: bool, most: int, master: str | None, **arguments: Any) -> int:
     """Show how evenly partitions are filled (--path), or which keys have most records (--keys)."""
     given = Input.taken(arguments)
+    reading = given.records() if keys else given.view("segments")
 
     def job(spark: SparkSession) -> int:
-        if keys:
-            found = skew_of_keys(given.records(spark), most)
-        else:
-            found = skew_of_partitions(given.view(spark, "segments"))
-        show(found, **arguments)
+        frame = reading.load(spark)
+        show(skew_of_keys(frame, most) if keys else skew_of_partitions(frame), **arguments)
         return 0
 
     return run_job("spark skew", master, job)

@@ -7,7 +7,8 @@ from pyspark.sql import SparkSession
 
 from trio_kafka_spark.cli.inputs import Input, declare_input
 from trio_kafka_spark.cli.outputs import declare_output, run_job, show
-from trio_kafka_spark.cli.requests import REQUEST_TOPIC, requests_of
+from trio_kafka_spark.cli.requests import REQUEST_TOPIC, request_log
+from trio_kafka_spark.jobs.request_log import parsed
 from trio_kafka_spark.jobs.usage import usage_by_client, usage_by_topic
 
 
@@ -24,13 +25,11 @@ def declare(parser: ArgumentParser) -> None:
 def usage(*, clients: bool, master: str | None, **arguments: Any) -> int:
     """Show bytes and records by topic (--path), or by client and API from the request log."""
     given = Input.taken(arguments)
+    reading = request_log(given) if clients else given.view("segments")
 
     def job(spark: SparkSession) -> int:
-        if clients:
-            found = usage_by_client(requests_of(given, spark))
-        else:
-            found = usage_by_topic(given.view(spark, "segments"))
-        show(found, **arguments)
+        frame = reading.load(spark)
+        show(usage_by_client(parsed(frame)) if clients else usage_by_topic(frame), **arguments)
         return 0
 
     return run_job("spark usage", master, job)

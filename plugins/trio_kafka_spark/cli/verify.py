@@ -20,10 +20,10 @@ def declare(parser: ArgumentParser) -> None:
 
 def verify(*, master: str | None, **arguments: Any) -> int:
     """Show what is wrong in log directories; the status is 1 if anything is."""
-    given = Input.taken(arguments)
+    reading = Input.taken(arguments).view("segments")
 
     def job(spark: SparkSession) -> int:
-        findings = verified(given.view(spark, "segments")).cache()
+        findings = verified(reading.load(spark)).cache()
         count = findings.count()
         if count or arguments["save"]:
             show(findings.orderBy("file", "position", "kind"), **arguments)

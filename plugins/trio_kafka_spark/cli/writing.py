@@ -10,7 +10,7 @@ from pyspark.sql import functions as sf
 from trio_kafka.attributes import frozen
 from trio_kafka.cli.broker_options import declare_bootstrap
 from trio_kafka.cli.output import declare_json, print_json_line
-from trio_kafka_spark.cli.inputs import pairs
+from trio_kafka_spark.cli.inputs import pairs, refused
 from trio_kafka_spark.client.cluster import Cluster
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.client.settings import BOOTSTRAP, ClientSettings
@@ -29,8 +29,11 @@ class Output:
 
     @classmethod
     def taken(cls, arguments: dict[str, Any]) -> "Output":
-        """Take the arguments of a write out of a command's arguments."""
-        return cls(**{name: arguments.pop(name) for name in _FIELDS})
+        """Take the arguments of a write out of a command's arguments. Raises CommandFailedError."""
+        output = cls(**{name: arguments.pop(name) for name in _FIELDS})
+        with refused():
+            pairs(output.to_option)
+        return output
 
     @property
     def options(self) -> dict[str, str]:

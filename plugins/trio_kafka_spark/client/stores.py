@@ -7,6 +7,7 @@ effect the content decides, as in Java, whose JKS store reads PKCS12 files too.
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from trio_kafka.install_hint import install_command
 from trio_kafka_spark.client.errors import OptionError
 from trio_kafka_spark.client.secret import Secret
 
@@ -99,7 +100,8 @@ def _pkcs12(
         from cryptography.hazmat.primitives.serialization import pkcs12  # noqa: PLC0415
     except ImportError:
         raise OptionError(
-            option, f'{location} is PKCS12: pip install "trio-kafka[spark]" on every machine'
+            option,
+            f"{location} is PKCS12: {install_command('trio-kafka[spark]')} on every machine",
         ) from None
     secret = None if password is None else password.reveal().encode()
     try:

@@ -31,6 +31,8 @@ def test_people_see_a_table_and_what_there_is_to_say() -> None:
             "SINCE",
             "GENERATION",
             "FAILURES",
+            "FAILED",
+            "REQUESTS",
             "POLICY",
             "DESCRIPTION",
         )

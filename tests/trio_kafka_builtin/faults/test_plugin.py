@@ -18,18 +18,6 @@ from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka_builtin.faults.plugin import faults
 
 GUIDE = ROOT / "docs" / "how-to" / "faults.md"
-# An idempotent producer of 20 records, one after the other.
-PRODUCE = """
-import json
-from confluent_kafka import Producer
-at = json.load(open("addresses.json"))["bootstrap"]
-producer = Producer({"bootstrap.servers": at, "enable.idempotence": True})
-lost = []
-for number in range(20):
-    producer.produce("orders", b"%d" % number, on_delivery=lambda e, _: e and lost.append(e))
-    assert producer.flush(20) == 0
-assert not lost
-"""
 
 
 async def test_it_is_off_where_no_setting_turns_it_on(autojump_clock: MockClock) -> None:
@@ -65,42 +53,6 @@ async def test_rules_do_not_outlive_a_reload(autojump_clock: MockClock) -> None:
         assert harness.hosted.generation == 2
         assert (await Http(harness)("GET")).json() == {"rules": []}
         assert await code(harness) == 0
-
-
-@pytest.mark.slow
-def test_the_guide_works_with_a_real_client(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    start, export, commands = blocks
-    add, wait, *others = commands.strip().split("\n\n")
-    script = "\n".join(
-        [
-            f"export PATH={Path(sys.executable).parent}:$PATH",
-            start.replace("--testing", "--testing --with-parent"),
-            "until [ -s addresses.json ]; do sleep 0.05; done",
-            export,
-            add,
-            f"{sys.executable} -c '{PRODUCE}'",
-            wait,
-            *others,
-            "trio-kafka fault list",
-            "kill %1; wait",
-        ]
-    )
-
-    done = subprocess.run(
-        ["bash", "-ec", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
-    lines = [line.split() for line in done.stdout.splitlines()]
-    hits = [line[2] for line in lines if line[0] == "leader-moves"]
-    assert hits == ["0", "5", "5", "5"]  # added, waited for, listed, removed
-    assert [line[0] for line in lines[-3:]] == ["NAME", "slow", "NAME"]
 
 
 @pytest.mark.slow

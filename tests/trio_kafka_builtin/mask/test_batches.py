@@ -7,13 +7,14 @@ from tests.log.kit import decompression
 from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.log.decompression import Decompression
+from trio_kafka.plugin_host.changed_batches import UNPACKED
 from trio_kafka.records.batch import Record, read_header, read_records
 from trio_kafka.records.compression import Codec
 from trio_kafka.records.control import Marker
 from trio_kafka.records.header import check_crc
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.world import World
-from trio_kafka_builtin.mask.batches import UNPACKED, masked_batches
+from trio_kafka_builtin.mask.batches import masked_batches
 from trio_kafka_builtin.mask.values import UnreadableError
 
 

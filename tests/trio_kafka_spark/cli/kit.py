@@ -1,15 +1,8 @@
-"""Commands of Spark, called as `trio-kafka spark` calls them."""
+"""Spark's commands, run in this process."""
 
-from argparse import ArgumentParser
-from importlib import import_module
-
-from trio_kafka_spark.cli.spark import COMMANDS
+from trio_kafka.cli import main
 
 
 def run(name: str, *arguments: object) -> int:
     """Run a command in this process and return its exit status."""
-    module, _, function = COMMANDS[name][0].partition(":")
-    file = import_module(module)
-    parser = ArgumentParser(name)
-    file.declare(parser)
-    return getattr(file, function)(**vars(parser.parse_args([str(one) for one in arguments])))
+    return main(["spark", name, *map(str, arguments)])

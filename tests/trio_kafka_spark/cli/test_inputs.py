@@ -2,41 +2,21 @@
 
 import pytest
 
-from trio_kafka_spark.cli.inputs import FROM_BROKER, FROM_LOG, Input, pairs
-from trio_kafka_spark.client.errors import OptionError
+from trio_kafka.cli import CommandFailedError
+from trio_kafka_spark.cli.inputs import FROM_BROKER, FROM_LOG, Input, Reading, pairs
 
 
-class Reading:
-    """What a session is asked to read."""
-
-    def __init__(self):
-        self.kind = ""
-        self.given: dict[str, str] = {}
-
-    @property
-    def read(self):
-        return self
-
-    def format(self, kind):
-        self.kind = kind
-        return self
-
-    def options(self, **given):
-        self.given = given
-        return self
-
-    def load(self):
-        return self.kind, self.given
+def told(reading: Reading):
+    return reading.kind, dict(reading.options)
 
 
 def test_records_come_from_directories_or_from_a_broker():
-    spark = Reading()
-
-    assert Input(path="/a", topic=["t", "u"]).records(spark, includeHeaders="true") == (
+    assert told(Input(path="/a", topic=["t", "u"]).records(includeHeaders="true")) == (
         FROM_LOG,
         {"path": "/a", "subscribe": "t,u", "includeHeaders": "true"},
     )
-    assert Input(bootstrap="h:1", pattern="a.*", starting_offsets="earliest").records(spark) == (
+    broker = Input(bootstrap="h:1", pattern="a.*", starting_offsets="earliest")
+    assert told(broker.records()) == (
         FROM_BROKER,
         {
             "kafka.bootstrap.servers": "h:1",
@@ -48,15 +28,15 @@ def test_records_come_from_directories_or_from_a_broker():
 
 def test_without_either_the_broker_is_that_of_the_environment(monkeypatch):
     monkeypatch.setenv("TRIO_KAFKA_BOOTSTRAP", "e:1")
-    assert Input(topic=["t"]).records(Reading())[1]["kafka.bootstrap.servers"] == "e:1"
+    assert Input(topic=["t"]).records().options["kafka.bootstrap.servers"] == "e:1"
     monkeypatch.delenv("TRIO_KAFKA_BOOTSTRAP")
-    assert Input(topic=["t"]).records(Reading())[1]["kafka.bootstrap.servers"] == "127.0.0.1:9092"
+    assert Input(topic=["t"]).records().options["kafka.bootstrap.servers"] == "127.0.0.1:9092"
 
 
 def test_options_of_the_reader_win():
     given = Input(path="/a", topic=["t"], option=["mode=permissive", "subscribe=u"])
 
-    assert given.view(Reading(), "batches")[1] == {
+    assert given.view("batches").options == {
         "path": "/a",
         "view": "batches",
         "subscribe": "u",
@@ -70,16 +50,20 @@ def test_options_of_the_reader_win():
         (Input(path="/a", bootstrap="h:1"), "found --path and --bootstrap; give one"),
         (Input(path="/a", topic=["t"], pattern="u"), "found --topic and --pattern; give one"),
         (Input(path="/a", option=["x"]), "'x'; expected NAME=VALUE"),
+        (Input(path="/a", topic=["t"], option=["mood=x"]), "mood"),
+        (Input(path="/a"), "want one of subscribe"),
+        (Input(bootstrap="h:1", topic=["t"], starting_offsets="soon"), "startingOffsets"),
+        (Input(bootstrap="h:1"), "subscribe"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(given, said):
-    with pytest.raises(OptionError, match=said):
-        given.records(Reading())
+    with pytest.raises(CommandFailedError, match=said):
+        given.records()
 
 
 def test_views_need_directories():
-    with pytest.raises(OptionError, match="with --path"):
-        Input(bootstrap="h:1").view(Reading(), "segments")
+    with pytest.raises(CommandFailedError, match="with --path"):
+        Input(bootstrap="h:1").view("segments")
 
 
 def test_values_may_have_equals_signs():

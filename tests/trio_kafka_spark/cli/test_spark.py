@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from trio_kafka.cli import main
+from trio_kafka.install_hint import install_command
 from trio_kafka_spark.cli.spark import COMMANDS, INSTALL
 
 
@@ -60,5 +61,5 @@ sys.exit(main({words!r}))
     )
 
     assert done.returncode == 2
-    assert f'pip install "{INSTALL}"' in done.stderr
+    assert install_command(INSTALL) in done.stderr
     assert "module pyspark is not installed" in done.stderr

@@ -22,8 +22,17 @@ from trio_kafka.protocol.texts import printable
 
 UNKNOWN: Final = "the server has no API for plugins: only a trio-kafka broker has it"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_HEAD: Final = ("NAME", "STATE", "SINCE", "GENERATION", "FAILURES", "POLICY", "DESCRIPTION")
-_SIDES: Final = (LEFT, LEFT, LEFT, RIGHT, RIGHT, LEFT, LEFT)
+_HEAD: Final = (
+    "NAME",
+    "STATE",
+    "SINCE",
+    "GENERATION",
+    "FAILURES",
+    "FAILED REQUESTS",
+    "POLICY",
+    "DESCRIPTION",
+)
+_SIDES: Final = (LEFT, LEFT, LEFT, RIGHT, RIGHT, RIGHT, LEFT, LEFT)
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -73,6 +82,7 @@ def _row(one: ListedPlugin) -> tuple[str, ...]:
         f"{since:%Y-%m-%d %H:%M:%S}",
         str(one.generation),
         str(one.failures),
+        str(one.failed_requests),
         one.policy,
         next(iter(one.doc.splitlines()), ""),
     )

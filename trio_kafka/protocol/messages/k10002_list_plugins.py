@@ -24,7 +24,7 @@ class ListedPlugin:
     """One plugin. state: discovered, validated, starting, ready, draining, stopped or failed.
 
     since_ms: since 1970. generation: 0: never started. past: older generations that have not ended.
-    contributions: one word each.
+    contributions: one word each. failed_requests: requests that raised in its code.
     """
 
     name: str = string()
@@ -40,6 +40,7 @@ class ListedPlugin:
     error: str | None = string(nullable="0+", default=None)
     contributions: list[str] = array(string)
     settings: list[PluginSetting] = array(PluginSetting)
+    failed_requests: int = int64("0+", tag=0, default=0, ignorable=True)
 
 
 @response(ListPluginsRequest)

@@ -5,6 +5,8 @@ this package at module level, so the broker starts without them. The row codec
 (`trio_kafka.records.batch`) is the reference: tests hold both equal.
 """
 
+from trio_kafka.install_hint import install_command
+
 try:
     from trio_kafka.records.columnar.decode import decode
     from trio_kafka.records.columnar.encode import EncodedBatch, encode
@@ -17,7 +19,7 @@ except ModuleNotFoundError as error:
         raise
     raise ModuleNotFoundError(
         f"columnar records need {error.name}, which is not installed:"
-        ' pip install "trio-kafka[columnar]"',
+        f" {install_command('trio-kafka[columnar]')}",
         name=error.name,
     ) from error
 

@@ -1,55 +1,13 @@
-"""Files that `trio-kafka plugin new` writes, with @NAME@, @MODULE@, @CLASS@, @KEY@ in them."""
+"""Template of a plugin that serves an API."""
 
-from collections.abc import Mapping
 from typing import Final
 
-_PYPROJECT: Final = """\
-[build-system]
-requires = ["hatchling>=1.33"]
-build-backend = "hatchling.build"
-
-[project]
-name = "@NAME@"
-version = "0.1.0"
-description = "A plugin for trio-kafka."
-readme = "README.md"
-requires-python = ">=3.11"
-dependencies = ["trio-kafka"]
-
-[project.optional-dependencies]
-test = ["pytest"]
-
-[project.entry-points."trio_kafka.plugins"]
-@NAME@ = "@MODULE@:@MODULE@"
-
-[tool.hatch.build.targets.wheel]
-only-include = ["@MODULE@.py"]
-
-[tool.pytest.ini_options]
-pythonpath = ["."]
-"""
-_README: Final = """\
-# @NAME@
-
-A plugin for trio-kafka. It serves one API, `@CLASS@` (key @KEY@), which greets clients by name and
-counts them.
-
-    pip install -e .[test]
-    pytest
-    trio-kafka plugin check
-    trio-kafka start --embedded -c plugin.@NAME@.greeting="Good day"
-    trio-kafka plugin list
-    trio-kafka plugin reload @NAME@
-
-| Setting | Default | Description |
-| --- | --- | --- |
+ABOUT: Final = """It serves one API, `@CLASS@` (key @KEY@), which greets clients by name and
+counts them."""
+SETTINGS: Final = """\
 | `plugin.@NAME@.greeting` | `Hello` | Word before the name. |
-| `plugin.@NAME@.longest.name` | `100` | Longest name that is greeted. |
-
-Settings that every plugin has: `enabled`, `order`, `policy` (`isolate`, `restart`, `fatal`),
-`deadline.ms`, `limit`, `start.ms`, `drain.ms`, `failures`.
-"""
-_MODULE: Final = '''\
+| `plugin.@NAME@.longest.name` | `100` | Longest name that is greeted. |"""
+MODULE: Final = '''\
 """@CLASS@ (key @KEY@): greet clients by name, with a word from the settings."""
 
 from collections.abc import AsyncIterator
@@ -113,7 +71,7 @@ async def @MODULE@(context: PluginContext[@CLASS@Settings]) -> AsyncIterator[Non
     context.add_api(greet)
     yield  # ready; everything added is removed when the block ends
 '''
-_TEST: Final = '''\
+TESTS: Final = '''\
 """The plugin in a simulated broker: no sockets, no files, virtual time."""
 
 from collections.abc import Mapping
@@ -150,10 +108,3 @@ def test_it_greets_in_the_words_of_its_settings() -> None:
 def test_it_refuses_a_name_that_is_too_long() -> None:
     assert ask("Ada", {"plugin.@NAME@.longest.name": "2"}) == (INVALID_REQUEST, "", 0)
 '''
-
-FILES: Final[Mapping[str, str]] = {
-    "pyproject.toml": _PYPROJECT,
-    "README.md": _README,
-    "MODULE.py": _MODULE,
-    "tests/test_MODULE.py": _TEST,
-}

@@ -1,0 +1,79 @@
+"""Batches with other values: what stays as it is, and what is left out."""
+
+import pytest
+from trio.testing import MockClock
+
+from tests.log.kit import decompression
+from tests.records.kit import encode_batch, encode_marker
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.plugin_host.changed_batches import UNPACKED, changed_batches
+from trio_kafka.records.batch import Record, read_header, read_records
+from trio_kafka.records.compression import Codec
+from trio_kafka.records.control import Marker
+from trio_kafka.records.header import check_crc
+from trio_kafka.testing.simulation import simulated_world
+from trio_kafka.world.protocols import Buffer
+
+
+def upper(value: bytes) -> bytes:
+    return value.upper()
+
+
+async def changed(data: Buffer) -> Buffer:
+    world = simulated_world()
+    return await changed_batches(data, upper, world, decompression(world))
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("count", [3, 5000])
+async def test_a_changed_batch_keeps_its_producer_and_its_offsets(
+    codec: Codec, count: int, autojump_clock: MockClock
+) -> None:
+    records = [Record(timestamp=1000 + n, key=b"k", value=b"a%d" % n) for n in range(count)]
+    data = encode_batch(
+        records, 40, 5, codec=codec, producer_id=9, producer_epoch=2, base_sequence=17
+    )
+
+    made = await changed(data)
+
+    before, after = read_header(data), read_header(made)
+    check_crc(made, 0, after)
+    for name in ("base_offset", "producer_id", "producer_epoch", "base_sequence", "attributes"):
+        assert getattr(before, name) == getattr(after, name)
+    assert [one.value for one in read_records(made, 0, after)] == [b"A%d" % n for n in range(count)]
+
+
+async def test_batches_around_a_changed_one_stay_as_they_are(autojump_clock: MockClock) -> None:
+    marker = encode_marker(
+        Marker(committed=True, coordinator_epoch=1), producer_id=1, producer_epoch=0, timestamp=5
+    )
+    other = encode_batch([Record(timestamp=1, value=b"A")], codec=Codec.GZIP)
+    lower = encode_batch([Record(timestamp=1, value=b"a")])
+
+    made = bytes(await changed(marker + other + lower))
+
+    assert made.startswith(marker + other)
+    assert made[len(marker + other) :] == encode_batch([Record(timestamp=1, value=b"A")])
+
+
+async def test_without_a_change_the_same_object_is_returned(autojump_clock: MockClock) -> None:
+    data = encode_batch([Record(timestamp=1, value=b"A")])
+
+    assert await changed(data) is data
+
+
+async def test_a_last_batch_that_is_cut_short_is_left_out(autojump_clock: MockClock) -> None:
+    upper_case = encode_batch([Record(timestamp=1, value=b"A")])
+    lower_case = encode_batch([Record(timestamp=1, value=b"a")])
+
+    assert bytes(await changed(upper_case + upper_case[:-1])) == upper_case
+    assert bytes(await changed(lower_case + lower_case[:-1])) == upper_case
+
+
+async def test_records_beyond_the_bound_are_an_error(autojump_clock: MockClock) -> None:
+    bomb = encode_batch([Record(timestamp=1, value=bytes(UNPACKED))], codec=Codec.ZSTD)
+
+    with pytest.raises(KafkaError) as caught:
+        await changed(bomb)
+
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE

@@ -1,0 +1,91 @@
+"""docs/how-to/install.md: its commands install a package that works, and no page says otherwise."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import ROOT, tracked_files
+
+GUIDE = (ROOT / "docs" / "how-to" / "install.md").read_text()
+BLOCKS = re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# `pip install trio-kafka`, with extras or without: no index has that name.
+BY_NAME = re.compile(r"install [^\n`]*(?<![\w./-])trio-kafka(?=\[|[\"'`]|$)")
+
+
+def clone(directory: Path) -> None:
+    """Copy what git knows of the project to `directory`."""
+    for name in tracked_files():
+        place = directory / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, place)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)  # builds wheels, and installs from the index
+def test_the_commands_of_the_guide_install_a_package_that_runs(tmp_path: Path) -> None:
+    clone(tmp_path / "trio-kafka")
+    programs = Path(sys.executable).parent
+    alone = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
+    alone["PATH"] = f"{programs}:{os.environ['PATH']}"
+    script = "\n".join(["set -e", *BLOCKS, "trio-kafka version", "pip list --format=freeze"])
+
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=alone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(f"trio-kafka {PROJECT['version']}") == 2
+    assert re.search(r"^pytest==", done.stdout, re.MULTILINE)
+
+
+def test_no_page_and_no_hint_installs_by_a_name_that_no_index_has() -> None:
+    readers = [
+        path
+        for path in tracked_files()
+        if path.suffix in (".md", ".py", ".toml", ".yml") and path.parts[0] != "tests"
+    ]
+    wrong = [
+        f"{path}:{number}"
+        for path in readers
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if BY_NAME.search(line) and path.name != "install_hint.py"
+    ]
+
+    assert wrong == []
+
+
+def test_every_extra_has_its_row() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", GUIDE, re.MULTILINE)
+
+    assert sorted(rows) == sorted(PROJECT["optional-dependencies"])
+
+
+def test_the_wheel_of_the_guides_has_the_version_of_the_project() -> None:
+    recipe = (ROOT / "docs" / "how-to" / "test-your-application.md").read_text()
+    wheel = f"trio_kafka-{PROJECT['version']}-py3-none-any.whl[testing]"
+
+    assert f"/{wheel}" in GUIDE
+    assert f"./wheels/{wheel}" in recipe
+
+
+def test_each_version_of_python_that_the_guide_names_is_one_that_the_project_declares() -> None:
+    declared = [
+        text.rpartition(" ")[2]
+        for text in PROJECT["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", text)
+    ]
+
+    assert f"Python {', '.join(declared[:-1])} or {declared[-1]}." in GUIDE
+    assert PROJECT["requires-python"] == f">={declared[0]}"

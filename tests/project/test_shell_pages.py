@@ -1,0 +1,124 @@
+"""Every shell block of the documentation runs as it stands, its ports included."""
+
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.project.shell_pages import blocks, can_isolate, run_page, shell_blocks
+from tests.project.tree import ROOT, tracked_files
+
+PAGES = [
+    path
+    for path in tracked_files()
+    if path.suffix == ".md" and any(one.language == "sh" for one in blocks(ROOT / path))
+]
+# Pages whose blocks another test runs, or which need what no test has.
+ELSEWHERE = {
+    "docs/how-to/install.md": "tests/project/test_install_guide.py runs them, with the index",
+    "docs/how-to/spark-jobs.md": "tests/project/test_spark_guides.py: too slow as a whole",
+    "docs/how-to/pipelines.md": "tests/trio_kafka_spark/pipeline: Spark",
+    "docs/tutorial/first-api.md": "tests/plugin_host/test_first_api.py",
+    "docs/how-to/control-plane.md": "tests/project/test_control_plane_guide.py: Kafka's tools",
+    "docs/how-to/quotas.md": "tests/clients: Kafka's tools",
+    "docs/how-to/several-disks.md": "tests/clients/test_log_dir_tools.py: Kafka's tools",
+    "examples/plugins/chaos/README.md": "tests/examples/test_chaos.py",
+    "examples/plugins/echo_api/README.md": "tests/examples/test_echo_api.py",
+    "examples/plugins/schema_guard/README.md": "tests/examples/test_schema_guard.py",
+    "docs/how-to/test-your-application.md": "tests/project/test_install_guide.py: pip",
+}
+RECORDS = """
+python3 - <<'END'
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+admin = AdminClient({"bootstrap.servers": "127.0.0.1:9092"})
+for future in admin.create_topics([NewTopic("t", 3), NewTopic("orders", 1)]).values():
+    future.result()
+producer = Producer({"bootstrap.servers": "127.0.0.1:9092", "client.id": "my-app"})
+producer.produce("orders", b"tea")
+producer.flush()
+END
+"""
+EMBEDDED = f"trio-kafka start --embedded\n{RECORDS}"
+
+
+def started_with(page: str) -> str:
+    """Start a broker with the settings that the page shows."""
+    text = next(one.text for one in blocks(ROOT / page) if one.language == "properties")
+    options = " ".join(f"-c '{line}'" for line in text.splitlines())
+    return f"trio-kafka start --embedded {options}\n{RECORDS}"
+
+
+BEFORE: Mapping[str, str] = {
+    "docs/how-to/admin-ui.md": EMBEDDED,
+    "docs/how-to/audit.md": started_with("docs/how-to/audit.md"),
+    "docs/how-to/deploy.md": "",
+    "docs/how-to/faults.md": "",
+    "docs/how-to/http.md": "",
+    "docs/how-to/look-inside.md": EMBEDDED,
+    "docs/how-to/metrics.md": EMBEDDED,
+    "docs/how-to/rest-gateway.md": started_with("docs/how-to/rest-gateway.md"),
+    "docs/how-to/write-a-plugin.md": EMBEDDED,
+}
+NEEDED = {"docs/how-to/audit.md": "kcat"}
+REPLACED = {"make -C trio-kafka wheel": ": the wheel is built by test_install_guide.py"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def isolated() -> None:
+    if not can_isolate():
+        pytest.skip("unshare gives no network namespace here: install util-linux and iproute2")
+
+
+def write_files(page: str, directory: Path) -> None:
+    """Write the blocks whose first line names a file, and the plugin of the plugin guide."""
+    for one in blocks(ROOT / page):
+        name, _, rest = one.text.partition("\n")
+        if (named := re.fullmatch(r"# ([\w.]+)", name)) is not None:
+            (directory / named[1]).write_text(rest)
+    if page == "docs/how-to/write-a-plugin.md":
+        plugin = next(one.text for one in blocks(ROOT / page) if one.language == "python")
+        (directory / "keeper.py").write_text(plugin)
+        info = directory / "keeper-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: keeper\nVersion: 1\n")
+        (info / "entry_points.txt").write_text("[trio_kafka.plugins]\nkeeper = keeper:keeper\n")
+
+
+def test_every_page_with_shell_blocks_is_run_somewhere() -> None:
+    known = BEFORE.keys() | ELSEWHERE.keys()
+
+    assert {str(path) for path in PAGES} == known
+    for place in ELSEWHERE.values():
+        assert (ROOT / re.split(r"[ :]", place)[0]).exists(), place
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("page", BEFORE)
+def test_the_shell_blocks_of_a_page_run_as_they_stand(page: str, tmp_path: Path) -> None:
+    if (program := NEEDED.get(page)) is not None and shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed: apt-get install {program}")
+    write_files(page, tmp_path)
+
+    printed = run_page(
+        ROOT / page, tmp_path, before=BEFORE[page], replaced=REPLACED, path=str(tmp_path)
+    )
+
+    assert len(printed) == len(shell_blocks(ROOT / page))
+    if page == "docs/how-to/rest-gateway.md":
+        [shown] = [one.text for one in blocks(ROOT / page) if one.language == "json"]
+        assert json.loads(printed[0]) == json.loads(shown)
+    if page == "docs/how-to/write-a-plugin.md":
+        assert re.search(r"^keeper +ready", printed[0], re.MULTILINE)
+        assert "generation 2 serves" in printed[1]
+    if page == "docs/how-to/faults.md":
+        rows = [line.split() for line in printed[2].splitlines()]
+        # Added, waited for, listed, removed: two of eight requests pass, then each third fails.
+        assert [row[2] for row in rows if row[0] == "leader-moves"] == ["0", "3", "3", "3"]
+    if page == "docs/how-to/metrics.md":
+        assert "kafka_server_" in printed[0]
