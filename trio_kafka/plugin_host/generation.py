@@ -300,7 +300,11 @@ class Generation:
 
     def _log_state(self, state: State, error: str) -> None:
         """Log one line for a start, one for an end; the steps between are debug lines."""
-        fields = {"plugin": self.name, "generation": self.number, "state": state.value}
+        fields: dict[str, Any] = {
+            "plugin": self.name,
+            "generation": self.number,
+            "state": state.value,
+        }
         if error:
             _logger.error("plugin state changed", **fields, reason=error)
         elif state in (State.READY, State.STOPPED):
