@@ -264,7 +264,10 @@ class BrokerConfig(GroupCoordinatorSettings):
     log_cleaner_enable: bool = boolean(True, "Compacted topics are compacted.")
     log_cleaner_threads: int = int32(1, "Logs that are compacted at a time.", low=0, update=CLUSTER)
     log_cleaner_backoff_ms: int = int64(
-        15000, "Least time between two looks of a cleaner that found nothing to do.", low=0, update=CLUSTER
+        15000,
+        "Least time between two looks of a cleaner that found nothing to do.",
+        low=0,
+        update=CLUSTER,
     )
     log_cleaner_dedupe_buffer_size: int = int64(
         134217728, "Memory of all cleaners for the keys of a log.", update=CLUSTER
