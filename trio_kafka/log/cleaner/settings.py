@@ -14,9 +14,9 @@ UNLIMITED: Final = 1.7976931348623157e308
 class CleanerSettings:
     """Settings of all cleaners together, and of each run.
 
-    enabled: False: compacted logs are never compacted. backoff_ms: least time between
-    two looks of a cleaner that found nothing to do. io_max_bytes_per_second: bytes read and written
-    by all cleaners.
+    enabled: False: compacted logs are never compacted. backoff_ms: least time between two looks of
+    a cleaner that found nothing to do. io_max_bytes_per_second: bytes read and written by all
+    cleaners.
     """
 
     enabled: bool = True
