@@ -96,3 +96,14 @@ def test_what_a_broker_left_is_found_though_its_world_has_ended(census: Census) 
         descriptors.ended = True
 
     assert_left(census, "files of broker-1")
+
+
+def test_registrations_of_a_life_that_crashed_are_not_counted(census: Census) -> None:
+    with held.observed(census):
+        descriptors, tokens = Descriptors(simulated=True), Tokens(1, Node("n", "part"), "tokens")
+        assert tokens.take_nowait("x")
+        assert_left(census, "handler tokens")
+
+        descriptors.ended = True
+
+    census.check()

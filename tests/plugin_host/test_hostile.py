@@ -342,6 +342,7 @@ async def test_too_many_failed_requests_are_a_failure_of_the_plugin(
         assert hosted.error == "3 requests failed in a minute; API Echo: ValueError: no"
 
 
+@pytest.mark.leaves("the plugin keeps its failure, whose traceback keeps the operation in flight")
 async def test_a_parked_answer_that_raises_systemexit_fails_the_plugin(
     autojump_clock: MockClock,
 ) -> None:
