@@ -125,7 +125,7 @@ class RealDirectory:
     async def sync_all(self, inside: Sequence[Directory]) -> bool:
         paths = [self.path, *(directory.path for directory in inside)]
         with trio.CancelScope(shield=True):
-            done = await self._volume.opened_slow(self._sync_all, paths)
+            done: bool = await self._volume.opened_slow(self._sync_all, paths)
         return done
 
     def _sync_all(self, paths: Sequence[str]) -> bool:
