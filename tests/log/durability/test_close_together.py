@@ -93,6 +93,37 @@ async def test_a_power_loss_after_the_close_loses_nothing(autojump_clock, world)
     assert not reads
 
 
+async def test_a_crash_after_the_close_finds_no_checkpoint_of_an_earlier_log(
+    autojump_clock, world
+) -> None:
+    """Offsets of a deleted topic would cut the log of the new one with its name."""
+    await format_directory(world, "/data")
+    logs = await started(world, "/data")
+    fill(logs, count=8)
+    for partition in MANY:
+        logs.get(partition).high_watermark = 8
+        logs.get(partition).set_start_offset(6)
+    await logs.directories[0].checkpoint()
+    for partition in MANY:
+        logs.delete(partition)
+    fill(logs)
+    syncs = 0
+
+    def fail_behind_the_logs(machine, call, target):
+        nonlocal syncs
+        syncs += call == "sync_all"
+        return OSError(5, "EIO") if syncs == 3 and call == "create" else None
+
+    world.universe.fault = fail_behind_the_logs
+    await logs.close()
+    world.universe.fault = lambda machine, call, target: None
+
+    found = await again(world)
+    assert not found.directories[0].clean
+    for partition in MANY:
+        assert offsets(await read_all(found.get(partition))) == [0, 1, 2]
+
+
 async def test_the_next_life_goes_on_with_logs_that_were_closed_together(
     autojump_clock, world
 ) -> None:

@@ -171,9 +171,7 @@ class _Loader:
         self.epochs.truncate_from_start(self.start_offset)
         self.epochs.truncate_from_end(self.end_offset)
         self.epochs.dirty = self.epochs.rows != saved
-        if not self._has_all(names, bases):
-            names = await names_in(self.directory)  # with a dropped segment its snapshot has gone
-        found = snapshots_among(names)
+        found = snapshots_among(names)  # a segment that was dropped leaves its snapshot
         found = await drop_snapshots(self.directory, self.end_offset, found)
         bases_left = {segment.base_offset for segment in segments}
         found = await drop_strays(self.directory, bases_left, found)
@@ -199,11 +197,6 @@ class _Loader:
             epochs=self.epochs,
             producers=producers,
         )
-
-    def _has_all(self, names: Collection[str], bases: list[int]) -> bool:
-        """Return whether no segment was dropped, so that the snapshots are still there."""
-        logs = sum(name.endswith(LOG) for name in names)
-        return [segment.base_offset for segment in self._found] == bases and logs == len(bases)
 
     def _doubt_start(self, names: Collection[str]) -> None:
         """Ignore a start offset that only its own checkpoint reports, until the end is known.

@@ -151,8 +151,8 @@ class RealDirectory:
     async def sync_all(self, inside: Sequence[Directory]) -> bool:
         paths = [self.path, *(directory.path for directory in inside)]
         with trio.CancelScope(shield=True):
-            done = await self._volume.opened_slow(self._sync_all, paths)
-        return done  # noqa: RET504 - mypy takes the shield for one that swallows exceptions
+            done: bool = await self._volume.opened_slow(self._sync_all, paths)
+        return done
 
     def _sync_all(self, paths: Sequence[str]) -> bool:
         if self._locked:  # opened before all writes
