@@ -5,7 +5,7 @@ their long polls and the sessions of their members age by real time only. So non
 the way of the clock, nor does a periodic job that has nothing to do (`Scheduler.look_ahead`).
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 
 import trio
@@ -102,7 +102,7 @@ async def move_clock(broker: HasParts, seconds: float, hold: bool | None = None)
     """
     clock = clock_of_loop()
     logs = broker.parts.replicas.logs
-    ends = {(log.topic_id, log.partition): log.end_offset for log in logs.logs}
+    ends: dict[Hashable, int] = {(log.topic_id, log.partition): log.end_offset for log in logs.logs}
     followers: list[Follower] = [broker.parts.scheduler]
     if seconds > _HELD_S if hold is None else hold:
         followers.append(ClientsHeld(broker, await lost_members(broker)))
