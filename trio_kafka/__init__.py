@@ -18,4 +18,5 @@ _MODULES = {"Broker": "trio_kafka.broker", "running_broker": "trio_kafka.testing
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    with import_module("trio_kafka.rare_collections").rare_collections():
+        return getattr(import_module(_MODULES[name]), name)

@@ -6,14 +6,14 @@ declares the arguments to a parser, and a function that takes them by name and r
 status, or raises CommandFailedError. The docstring of the function is the command's help text.
 """
 
-import gc
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from trio_kafka.rare_collections import rare_collections
 
 if TYPE_CHECKING:
     from trio_kafka.cli.contributed import Contributed
@@ -58,10 +58,6 @@ FAILED: Final = 1  # exit status of a command that could not do its work
 # tools end with 1 for these; 2 sets them apart from a failure.
 REJECTED: Final = 2
 _BROKEN_PIPE: Final = 128 + 13  # SIGPIPE, as shells report it
-# Thresholds for `gc.set_threshold`. Imported modules stay: collecting their objects again with
-# each generation is a tenth of a start. The youngest generation is still collected, since every
-# attrs class leaves one class behind as garbage.
-_GC_THRESHOLDS: Final = (5000, 1000, 1000)
 
 Found = tuple[Callable[..., int], Mapping[str, Any]]
 """The function of a command, and its arguments."""
@@ -83,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["--version"]:
         given[0] = "version"
-    with _rare_collections():
+    with rare_collections():
         try:
             run, values = _find(given)
         except SystemExit as ended:  # by a parser, which has printed help or an error
@@ -277,13 +273,3 @@ def _escaped(line: str) -> str:
 
 def _parser(name: str, description: str | None) -> ArgumentParser:
     return ArgumentParser(name, description=description, allow_abbrev=False)
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    before = gc.get_threshold()
-    gc.set_threshold(*_GC_THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -4,7 +4,6 @@ The loop's clock is a `SkippingClock`, so that time can be moved. Calls come fro
 other loop. A failure in the loop ends it; each call then raises `LoopEndedError` from it.
 """
 
-import asyncio
 import math
 import sys
 import threading
@@ -119,6 +118,8 @@ class LoopThread(Generic[V]):
             return await function(*args)
         future = self._submit(function, *args)
         if sniffio.current_async_library() == "asyncio":
+            import asyncio  # noqa: PLC0415 - the caller has imported it
+
             return await asyncio.wrap_future(future)
         _refuse_autojump()
         done, token = trio.Event(), trio.lowlevel.current_trio_token()

@@ -35,7 +35,6 @@ from trio_kafka.testing.kafka.clients import Client, connected_clients
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
-from trio_kafka.testing.kafka.report import Section, describe, describe_threaded
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
 from trio_kafka.testing.kafka.topics import NOT_THERE
 from trio_kafka.testing.loop_thread import LoopEndedError
@@ -51,7 +50,7 @@ _SHARED: Final = frozenset({"topics"})  # arguments of a mark that a shared brok
 _SIMULATED: Final = frozenset({"settings", "topics", "plugins"})
 _CHANGED: Final = frozenset({*NOT_THERE, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NON_EMPTY_GROUP})
 _FAILED: Final = pytest.StashKey[bool]()
-_SECTIONS: Final = pytest.StashKey[list[Section]]()
+_SECTIONS: Final = pytest.StashKey[list[tuple[str, str]]]()  # titles and texts
 _Topics = Mapping[str, int] | Iterable[str]
 
 
@@ -150,6 +149,8 @@ class BrokersOfTests:
             finally:
                 # pytest learns of a failure when the loop has ended.
                 if kafka.is_running:
+                    from trio_kafka.testing.kafka.report import describe  # noqa: PLC0415 - as below
+
                     sections = [_seed_section(seed), *await describe(kafka, tree=self._tree)]
                     test.stash[_SECTIONS] = sections
 
@@ -201,6 +202,9 @@ class BrokersOfTests:
         report = yield
         if report.failed and report.when != "teardown":
             item.stash[_FAILED] = True
+            # Imported on first use: most tests pass.
+            from trio_kafka.testing.kafka.report import describe_threaded  # noqa: PLC0415
+
             names = getattr(item, "fixturenames", ())
             for title, text in item.stash.get(_SECTIONS, []):
                 report.sections.append((f"kafka_in_loop: {title}", text))
@@ -418,5 +422,5 @@ def _topics(kafka: Kafka) -> set[str]:
         return set()
 
 
-def _seed_section(seed: int) -> Section:
+def _seed_section(seed: int) -> tuple[str, str]:
     return "seed", f"{seed}; --kafka-seed={seed} gives it to every broker"

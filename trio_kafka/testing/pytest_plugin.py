@@ -113,6 +113,9 @@ async def kafka_in_loop(request: pytest.FixtureRequest) -> "AsyncIterator[KafkaI
 
 
 def _brokers(request: pytest.FixtureRequest) -> "BrokersOfTests":
-    from trio_kafka.testing.pytest_brokers import brokers_of  # noqa: PLC0415 - on first use
+    from trio_kafka.rare_collections import rare_collections  # noqa: PLC0415 - on first use
+
+    with rare_collections():
+        from trio_kafka.testing.pytest_brokers import brokers_of  # noqa: PLC0415 - on first use
 
     return brokers_of(request.config, request.config.stash[_TEST])

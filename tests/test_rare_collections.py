@@ -1,0 +1,17 @@
+"""While many modules are imported, garbage is collected rarely."""
+
+import gc
+
+import pytest
+
+from trio_kafka.rare_collections import rare_collections
+
+
+def test_the_thresholds_of_the_program_are_set_again_also_after_an_error():
+    before = gc.get_threshold()
+
+    with pytest.raises(ImportError), rare_collections():
+        assert gc.get_threshold() > before
+        raise ImportError
+
+    assert gc.get_threshold() == before
