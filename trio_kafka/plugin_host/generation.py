@@ -6,6 +6,7 @@ So a failing task of the plugin does not cancel the block, which is left in orde
 end when cancelled are abandoned and reported by name.
 """
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from inspect import iscoroutine
@@ -29,6 +30,7 @@ from trio_kafka.plugin_host.settings import Settings
 from trio_kafka.requests.failures import is_cancelled, split_cancelled
 
 _logger: Final = get_logger(__name__)
+_CHANGED: Final = "plugin state changed"
 GRACE_S: Final = 1.0  # seconds from cancellation until a plugin is abandoned
 # A nursery claims every Cancelled, even one that a task kept and raised again.
 _CANCELLED: Final = "it cancelled its nursery, or a task raised a Cancelled of its own"
@@ -300,17 +302,12 @@ class Generation:
 
     def _log_state(self, state: State, error: str) -> None:
         """Log one line for a start, one for an end; the steps between are debug lines."""
-        fields: dict[str, Any] = {
-            "plugin": self.name,
-            "generation": self.number,
-            "state": state.value,
-        }
+        name, number = self.name, self.number
         if error:
-            _logger.error("plugin state changed", **fields, reason=error)
-        elif state in (State.READY, State.STOPPED):
-            _logger.info("plugin state changed", **fields)
-        else:
-            _logger.debug("plugin state changed", **fields)
+            _logger.error(_CHANGED, plugin=name, generation=number, state=state.value, reason=error)
+            return
+        level = logging.INFO if state in (State.READY, State.STOPPED) else logging.DEBUG
+        _logger.log(level, _CHANGED, plugin=name, generation=number, state=state.value)
 
     def _figures(self) -> Figures:
         return {
