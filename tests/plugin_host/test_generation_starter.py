@@ -27,6 +27,7 @@ async def test_what_was_not_validated_cannot_begin() -> None:
             origin=Origin("a", "", "a", "a"),
             lifecycle=Lifecycle(lambda: 0.0, lambda state, error: None),
             node=Node("a", "plugin"),
+            failed_requests=lambda: 0,
         )
 
         with pytest.raises(RuntimeError, match="a was not validated"):
