@@ -202,6 +202,10 @@ def test_a_shared_broker_begins_each_test_at_real_time(run):
             assert is_now(kafka)
             kafka.apply_retention()
             assert len(kafka.records("t")) == 1
+            # Files of a topic that was deleted after the test before are removed in their time.
+            kafka.advance(minutes=2)
+            (directory,) = kafka.look(lambda broker: broker.logs.online)
+            assert not [name for name in directory.root.names() if name.endswith("-delete")]
 
         def test_three(moved, kafka):
             assert is_now(kafka)

@@ -65,6 +65,22 @@ def expired(broker) -> int:
     return broker.parts.replicas.fetch.figures()["expired"]
 
 
+def test_a_long_poll_does_not_end_while_the_clock_is_moved():
+    with running_broker(topics=["orders"]) as kafka:
+        client = consumer(kafka, **{"fetch.wait.max.ms": 60_000, "socket.timeout.ms": 120_000})
+        try:
+            kafka.produce("orders", b"a")
+            assert len(client.consume(1, timeout=10)) == 1
+            kafka.wait_until(lambda: kafka.in_loop.broker.parts.replicas.fetch.waiting == 1)
+            kafka.advance(hours=1)
+            assert kafka.look(expired) == 0
+            kafka.advance(seconds=61, hold=False)
+            assert kafka.look(expired) == 1
+        finally:
+            kafka.produce("orders", b"b")
+            client.close()
+
+
 CONSUMES = """
 import sys
 from confluent_kafka import Consumer
