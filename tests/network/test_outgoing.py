@@ -101,6 +101,8 @@ async def test_a_turn_makes_one_piece_of_an_answer_that_is_encoded_while_it_is_s
 
     assert out.flush(near) is Progress.DONE
     assert await drained(far) == b"head" + bytes(range(10))
+    near.close()
+    far.close()
 
 
 async def test_a_full_socket_stops_the_encoding_of_an_answer(
@@ -127,6 +129,8 @@ async def test_a_full_socket_stops_the_encoding_of_an_answer(
 
     assert got == b"head" + b"".join(bytes([number]) * 100_000 for number in range(10))
     assert out.taken == 1_000_004
+    near.close()
+    far.close()
 
 
 async def test_what_was_sent_already_is_not_sent_again(

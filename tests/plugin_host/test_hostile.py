@@ -464,7 +464,7 @@ async def test_the_policy_decides_what_a_failure_at_the_start_means(
 
     settings = {"plugin.bad.policy": policy}
     async with served_broker(simulated_world(), settings, plugins=[bad(start), echo]) as served:
-        await trio.sleep(600)
+        await trio.sleep(500)  # less than connections.max.idle.ms
         await assert_serves(served)
 
     pauses = [round(later - sooner) for sooner, later in pairwise(tries)]
