@@ -38,13 +38,23 @@ COUNTED: Final = frozenset(
     {
         "broker",
         "clients",
+        "config",
+        "controller",
+        "coordinators",
+        "introspect",
+        "metadata",
         "network",
         "plugin_host",
         "project",
+        "protocol",
+        "quotas",
         "raft",
         "replication",
         "requests",
+        "scheduling",
+        "security",
         "trio_kafka_http",
+        "wire",
         "world",
     }
 )

@@ -318,7 +318,7 @@ async def test_timers_that_are_held_are_passed_over_and_put_off(autojump_clock: 
 async def test_operations_are_put_off_with_their_timers(autojump_clock: MockClock) -> None:
     bench = Bench()
     delayed = bench.delay("a", deadline=1.0)
-    bench.delay("b")  # without a deadline
+    other = bench.delay("b")  # without a deadline
     async with trio.open_nursery() as nursery:
         nursery.start_soon(bench.timers.run)
         bench.purgatory.postpone(10.0)
@@ -328,5 +328,7 @@ async def test_operations_are_put_off_with_their_timers(autojump_clock: MockCloc
         await trio.sleep(1.0)
         nursery.cancel_scope.cancel()
 
+    bench.purgatory.drop(other)
+    bench.purgatory.drop(delayed)
     assert bench.lane == [delayed]
     assert delayed.deadline == 11.0

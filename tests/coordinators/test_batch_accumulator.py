@@ -14,6 +14,10 @@ from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.tree import Node
 from trio_kafka.purgatory import Timers
 
+pytestmark = pytest.mark.leaves(
+    "no task serves the timers and operations of these shards, which end with the test"
+)
+
 LOST = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
 

@@ -23,6 +23,10 @@ from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
+pytestmark = pytest.mark.leaves(
+    "no task serves the timers and operations of these shards, which end with the test"
+)
+
 
 async def test_whoever_is_in_a_refused_batch_is_told_and_the_shard_is_loaded_anew(
     autojump_clock: MockClock,

@@ -24,6 +24,10 @@ from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket
 from trio_kafka.coordinators.pending_reply import NOT_YET, PendingReply
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 
+pytestmark = pytest.mark.leaves(
+    "no task serves the timers and operations of these shards, which end with the test"
+)
+
 
 @pytest.fixture
 async def stage(autojump_clock: MockClock) -> Stage:

@@ -25,6 +25,10 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.scheduling.chunked_work import Steps
 
+pytestmark = pytest.mark.leaves(
+    "no task serves the timers and operations of these shards, which end with the test"
+)
+
 
 def fails(_machine: Words, _ticket: Ticket, _now_ms: int) -> Effects:
     raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)

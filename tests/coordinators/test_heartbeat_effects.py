@@ -8,6 +8,10 @@ from tests.coordinators.kit import Stage, Words, drain, lingering, slowly, stage
 from trio_kafka.coordinators.effects import Effects, Ticket, TimerKey
 from trio_kafka.purgatory import Delayed
 
+pytestmark = pytest.mark.leaves(
+    "no task serves the timers and operations of these shards, which end with the test"
+)
+
 KEY: TimerKey = ("session", "g", "m")
 
 

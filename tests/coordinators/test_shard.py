@@ -14,6 +14,10 @@ from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.purgatory import Delayed
 from trio_kafka.scheduling.chunked_work import Steps, whole
 
+pytestmark = pytest.mark.leaves(
+    "no task serves the timers and operations of these shards, which end with the test"
+)
+
 
 @pytest.fixture
 async def stage() -> Stage:

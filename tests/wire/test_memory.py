@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from trio_kafka.wire.memory import MemoryPool
 
+pytestmark = pytest.mark.leaves("its frames end with the test")
+
 
 class Clock:
     def __init__(self) -> None:

@@ -11,6 +11,8 @@ from trio_kafka.wire.frame import LARGE, SMALL, Framer, FrameSizeError
 from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.wire.metered import MemoryFullError, MeteredFramer, framers
 
+pytestmark = pytest.mark.leaves("its frames end with the test")
+
 FRAME = framed(b"0123456789")
 
 

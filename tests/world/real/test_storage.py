@@ -204,10 +204,15 @@ async def test_a_call_that_waits_for_a_thread_changes_no_other_directory_of_the_
     name = {"unlink": "kept", "create_slow": "new"}[call]
     go_on = threading.Event()
 
+    async def perform() -> None:
+        created = await getattr(before, call)(name)
+        if created is not None:
+            created.close()
+
     async with trio.open_nursery() as nursery:
         nursery.start_soon(root._volume.run, go_on.wait)  # takes the only thread
         await trio.testing.wait_all_tasks_blocked()
-        nursery.start_soon(getattr(before, call), name)
+        nursery.start_soon(perform)
         await trio.testing.wait_all_tasks_blocked()
         root.move(before, "b")
         after = root.directory("a", create=True)
