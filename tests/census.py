@@ -149,8 +149,11 @@ CENSUS: Final = pytest.StashKey[Census]()
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Observe the ledgers that are made for one test, its fixtures included."""
     census = item.stash[CENSUS] = Census()
-    with held.observed(census):
-        return (yield)
+    try:
+        with held.observed(census):
+            return (yield)
+    finally:
+        del item.stash[CENSUS]  # items live as long as the run, and would keep all ledgers
 
 
 @pytest.hookimpl(wrapper=True)
