@@ -220,7 +220,7 @@ async def test_a_request_that_outlives_its_processor_gives_back_its_memory_and_i
         await clients[1].send(request_frame(ReadRequest(0, 100), 0))
         await trio.sleep(1)
         plane.plane.resize("PLAINTEXT", 1)
-        await until(lambda: plane.plane.processors == [stays], limit_s=2 * RETIRE_S)
+        await until(lambda: plane.plane.processors == [stays], timeout_s=2 * RETIRE_S)
         memory = plane.plane.memory
         assert memory is not None
         assert memory.free < 10_000

@@ -64,6 +64,8 @@ CALLS: Final = {
     "measure": "measure",
     "sync": "sync",
 }
+# Made by the cleaner, by retention without timestamps, and by a stop; tests/log breaks them.
+ELSEWHERE: Final = {"modified_ms", "set_modified_ms", "sync_all"}
 # Its failure is an answer to the request that asked, and no reason to stop.
 HARMLESS: Final = {"space"}
 CANNOT_FAIL: Final = {"exists", "resize", "size", "lease", "leased", "close"}
@@ -172,7 +174,7 @@ def members(protocol: type) -> set[str]:
 def test_every_call_of_the_seam_is_broken() -> None:
     seam = members(protocols.Directory) | members(protocols.File)
 
-    assert seam == set(CALLS) | CANNOT_FAIL | HARMLESS
+    assert seam == set(CALLS) | CANNOT_FAIL | HARMLESS | ELSEWHERE
     made = {call for phase, call in run(None) if phase in {"serve", "start"}}
     assert set(CALLS.values()) | {"sync_directory"} <= made
 

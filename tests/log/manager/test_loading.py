@@ -82,6 +82,28 @@ async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
     await again.close()
 
 
+@pytest.mark.parametrize("named", ["/a", "/b"])
+async def test_of_two_logs_without_a_topic_id_that_of_the_directory_in_the_metadata_counts(
+    autojump_clock, world, named
+):
+    # A disk failed before it had the topic id. The topic was deleted and created again in another
+    # directory, and a power loss took that one's topic id.
+    for path, unique in (("/a", "A" * 22), ("/b", "B" * 22)):
+        root = await format_directory(world, path, unique)
+        manager = await started(world, path)
+        append(manager.create(T0, TOPIC_ID, SMALL), batch(2))
+        await manager.close()
+        await root.directory(str(T0)).unlink("partition.metadata")
+
+    again = LogManager(world, ("/a", "/b"), Node("broker", "broker"))
+    await again.open()
+    ids = {"/a": "A" * 22, "/b": "B" * 22}
+    await load_logs(again, lambda _: SMALL, directory_of=lambda _: ids[named])
+
+    assert [log.directory.path for log in again.logs] == [f"{named}/t-0"]
+    await again.close()
+
+
 async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
     for path, unique in (("/a", "A" * 22), ("/b", "B" * 22)):
         await format_directory(world, path, unique)

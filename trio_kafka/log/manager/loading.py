@@ -276,10 +276,12 @@ class _Load:
             return
         wanted = self.topic_id_of(partition.topic)
         better = _rank(log, wanted) > _rank(other, wanted)
-        if log.topic_id is not None and log.topic_id == other.topic_id:
+        if log.topic_id == other.topic_id:
+            # Without topic ids, one of them may be of a deleted topic of the same name.
             better = directory.has_id(self.directory_of(partition))
             there = self.logs.directory_of(partition)
-            if not better and not (there and there.has_id(self.directory_of(partition))):
+            is_named = better or (there and there.has_id(self.directory_of(partition)))
+            if log.topic_id is not None and not is_named:
                 log.abandon()
                 paths = f"{log.directory.path} and in {other.directory.path}"
                 raise IdentityError(f"{partition} is in {paths}")
