@@ -82,6 +82,35 @@ async def test_of_two_logs_of_a_name_the_one_of_the_current_topic_counts(
     await again.close()
 
 
+@pytest.mark.parametrize("named", ["/a", "/b"])
+@pytest.mark.parametrize("slow", ["/a", "/b"])
+async def test_of_two_logs_without_an_id_the_one_in_the_directory_of_the_metadata_counts(
+    autojump_clock, world, named, slow
+):
+    """Neither was synced before a power loss. Which load ends first does not decide."""
+    directory_ids = {"/a": "A" * 22, "/b": "B" * 22}
+    for path, unique in directory_ids.items():
+        await format_directory(world, path, unique)
+        manager = await started(world, path)
+        append(manager.create(T0, TOPIC_ID, SMALL), batch(2))
+        manager.abandon()
+    again = LogManager(world, ("/a", "/b"), Node("broker", "broker"))
+    await again.open()
+    world.universe.fault = lambda machine, call, target: (
+        1.0 if call == "sync" and target.startswith(slow) else None
+    )
+
+    await load_logs(
+        again,
+        lambda _: SMALL,
+        topic_id_of=lambda _: TOPIC_ID,
+        directory_of=lambda _: directory_ids[named],
+    )
+
+    assert [log.directory.path for log in again.logs] == [f"{named}/t-0"]
+    assert len(again.strays) == 1
+
+
 async def test_two_logs_of_one_topic_are_refused(autojump_clock, world):
     for path, unique in (("/a", "A" * 22), ("/b", "B" * 22)):
         await format_directory(world, path, unique)

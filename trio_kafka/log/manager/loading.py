@@ -275,7 +275,10 @@ class _Load:
             self.logs.take(directory, log)
             return
         wanted = self.topic_id_of(partition.topic)
-        better = _rank(log, wanted) > _rank(other, wanted)
+        rank, other_rank = _rank(log, wanted), _rank(other, wanted)
+        better = rank > other_rank
+        if rank == other_rank:  # neither has an id: the order of the loads must not decide
+            better = directory.has_id(self.directory_of(partition))
         if log.topic_id is not None and log.topic_id == other.topic_id:
             better = directory.has_id(self.directory_of(partition))
             there = self.logs.directory_of(partition)
