@@ -132,7 +132,7 @@ def test_a_table_stays_sorted(driver: Chrome, ui: str) -> None:
     assert first_cells(driver, "plugins") == sorted(usual, reverse=True)
     click("order")
     wait_for_refresh(driver)
-    orders = [int(one) for one in texts(driver, "#plugins tbody td:nth-child(7)")]
+    orders = [int(one) for one in texts(driver, "#plugins tbody td:nth-child(8)")]
     assert orders == sorted(orders, reverse=True) != sorted(orders)
     assert texts(driver, "th[aria-sort=descending]") == ["order"]
 
