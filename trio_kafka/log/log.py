@@ -227,6 +227,7 @@ class Log:
         self.writer.close()
         for segment in self.segments:
             segment.close()
+            segment.end()
         self.unsynced.close()
         if was_open:
             self.on_change(self)

@@ -37,6 +37,7 @@ class SegmentFile:
     # Durable length of a growing segment that was not cut since; -1: not known.
     _durable: int = field(default=-1, init=False)
     _cuts: int = field(default=0, init=False)
+    _ended: bool = field(default=False, init=False)
     _seen: int = field(default=-1, init=False)
     _reported: tuple[str, ...] = field(default=(), init=False)
 
@@ -59,6 +60,8 @@ class SegmentFile:
         """
         if self._file is not None:
             return self._file
+        if self._ended:
+            raise OSError(errno.EBADF, f"{self._name}: its log was closed")
         if self.sealed:
             return self.files.get(self, self.directory, self._name)
         return self._open_again()
@@ -78,6 +81,10 @@ class SegmentFile:
         self._file = file
         self.files.grows(self)
         return file
+
+    def end(self) -> None:
+        """Open no file again: a task may still have this segment when its log is closed."""
+        self._ended = True
 
     def used(self) -> bool:
         """Report growth, see `open_files.Growing`."""

@@ -1,12 +1,13 @@
 import pytest
 import trio
+import trio.testing
 
 from tests.log.kit import (
     append,
     batch,
     new_log,
 )
-from trio_kafka.errors import LogDirError
+from trio_kafka.errors import KafkaError, LogDirError
 from trio_kafka.log.durability.sync import sync
 
 
@@ -67,3 +68,39 @@ async def test_what_is_appended_during_a_sync_is_not_claimed_to_be_durable(autoj
     assert (log.recovery_point, log.end_offset) == (2, 5)
     await sync(log)
     assert log.recovery_point == 5
+
+
+async def test_a_sync_that_waits_for_its_turn_opens_no_file_of_a_deleted_log(autojump_clock, world):
+    log = new_log(world)
+    append(log, batch())
+
+    async def wait_and_sync() -> None:
+        with pytest.raises(KafkaError, match="is closed"):
+            await sync(log)
+
+    async with trio.open_nursery() as nursery:
+        async with log.writer.turn("append"):
+            nursery.start_soon(wait_and_sync)
+            await trio.testing.wait_all_tasks_blocked()
+            log.abandon()
+
+    assert world.descriptors.files == 0
+
+
+async def test_a_sync_in_progress_opens_no_file_of_a_deleted_log(autojump_clock, world):
+    log = new_log(world, segment_bytes=100)
+    append(log, batch())
+    append(log, batch())
+    assert len(log.segments) == 2
+    world.universe.fault = lambda machine, call, target: 1.0 if call == "sync" else None
+
+    async def start_sync() -> None:
+        with pytest.raises(KafkaError, match="is closed"):
+            await sync(log)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(start_sync)
+        await trio.sleep(0.5)  # the first of two segments is being synced
+        log.abandon()
+
+    assert world.descriptors.files == 0

@@ -16,7 +16,8 @@ from trio_kafka.log.producer_snapshots import write_snapshot
 async def sync(log: Log) -> None:
     """Make durable what was appended before the call: batches, names, epochs. LogDirError.
 
-    Never retried after a failure. Concurrent calls wait for one another.
+    Never retried after a failure. Concurrent calls wait for one another. Raises KafkaError if the
+    log was closed meanwhile.
     """
     async with log.writer.turn("sync"):
         await sync_now(log)
@@ -24,7 +25,7 @@ async def sync(log: Log) -> None:
 
 async def sync_now(log: Log) -> None:
     """Sync as `sync` does. The caller has a turn of `Log.writer`."""
-    if log.failed:
+    if log.failed or log.closed:
         log.refuse()
     end, waited_for = log.end_offset, log.durable_end < log.end_offset
     try:
