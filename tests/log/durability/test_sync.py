@@ -78,11 +78,10 @@ async def test_a_sync_that_waits_for_its_turn_opens_no_file_of_a_deleted_log(aut
         with pytest.raises(KafkaError, match="is closed"):
             await sync(log)
 
-    async with trio.open_nursery() as nursery:
-        async with log.writer.turn("append"):
-            nursery.start_soon(wait_and_sync)
-            await trio.testing.wait_all_tasks_blocked()
-            log.abandon()
+    async with trio.open_nursery() as nursery, log.writer.turn("append"):
+        nursery.start_soon(wait_and_sync)
+        await trio.testing.wait_all_tasks_blocked()
+        log.abandon()
 
     assert world.descriptors.files == 0
 
