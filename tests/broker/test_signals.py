@@ -2,11 +2,20 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 import trio
 
 from trio_kafka.broker.signals import SIGNALS, stop_signals
+
+
+@pytest.fixture(autouse=True)
+def hangup_is_not_ignored() -> Iterator[None]:
+    """Have the usual SIGHUP, also where the whole suite runs under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 async def send(number: int) -> None:

@@ -2,11 +2,21 @@
 
 import os
 import pty
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from trio_kafka.testing.processes import trio_kafka_command
+
+
+@pytest.fixture(autouse=True)
+def hangup_is_not_ignored() -> Iterator[None]:
+    """Have the usual SIGHUP, also where the whole suite runs under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.slow
