@@ -189,7 +189,7 @@ def test_table_has_each_record_once_though_its_first_batch_is_killed(
             kafka.fault(api="Fetch", hold=True) as fetches,
             pipeline(tmp_path / "stderr", *arguments, program=TABLE) as process,
         ):
-            kafka.wait_until(lambda: fetches.held > 0 or has_ended(process), limit_s=120)
+            kafka.wait_until(lambda: fetches.held > 0 or has_ended(process), timeout_s=120)
             kill_group(process)
         assert (path / "_checkpoint" / "offsets" / "0").exists(), (tmp_path / "stderr").read_text()
         assert not (path / "_checkpoint" / "commits" / "0").exists()
