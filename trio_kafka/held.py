@@ -20,7 +20,7 @@ class Ledger(Protocol):
 
 
 class Observer(Protocol):
-    """What a test knows of ledgers."""
+    """Receiver of reports about ledgers: the census of a test."""
 
     def opened(self, ledger: Ledger) -> None:
         """Note a new ledger; called in any thread."""

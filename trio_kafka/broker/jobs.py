@@ -43,7 +43,7 @@ def add_jobs(
 
     space = DiskSpace(lambda: logs.online, lambda: current().trio_disk_warning_percent)
     logs.node.add("disk-space", "part", space.figures)
-    # Nobody writes to the disk unless something happens.
+    # An idle broker writes nothing to the disk.
     scheduler.every("trio-disk-space", EVERY_S, space.check, delay_s=0.0, idle_s=lambda: inf)
     scheduler.every(
         "kafka-log-retention",

@@ -15,7 +15,7 @@ _NAMED: Final = 4  # borrowers that are shown
 
 @frozen(eq=False)
 class LimiterLedger:
-    """What is held of a limiter of Trio's. name: of what the limiter counts."""
+    """Ledger of a Trio limiter. name: kind of its tokens."""
 
     name: str
     limiter: trio.CapacityLimiter

@@ -193,7 +193,7 @@ class SkippingClock(trio.abc.Clock):
             self._step(now)
 
     def _step(self, now: float) -> None:
-        """Skip to the next deadline that somebody needs, or to the goal."""
+        """Skip to the next deadline that a task needs, or to the goal."""
         for follower in self.followers:
             follower.look_ahead(self._goal)
         wait_s = trio.lowlevel.current_statistics().seconds_to_next_deadline

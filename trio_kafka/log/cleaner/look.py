@@ -19,7 +19,7 @@ from trio_kafka.log.manager.log_manager import LogManager
 
 @define(eq=False)
 class Look:
-    """What a task has seen of all logs. chosen: the dirtiest log that is due.
+    """Result of one look at all logs. chosen: the dirtiest log that is due.
 
     ratio: of the dirtiest log. delay_ms: longest delay behind `max.compaction.lag.ms`.
     due_ms: earliest wall time at which a log may be due, or expire; None: time changes nothing.
