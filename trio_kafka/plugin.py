@@ -76,6 +76,7 @@ from trio_kafka.log.manager.description import DescribedLog, describe_logs, spac
 from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.producer_state import Producer as ActiveProducer
 from trio_kafka.metadata.endpoints import (
+    LeaderEndpoints,
     NodeEndpoint,
     OnlineDirectories,
     endpoint_on,
@@ -93,6 +94,7 @@ from trio_kafka.metadata.image import (
 from trio_kafka.metadata.names import check_topic_name, is_internal
 from trio_kafka.metadata.quotas import quota_filter, quotas_that
 from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, Endpoint, NodeId, TopicId, TopicPartition
+from trio_kafka.pending import NO_ANSWER, Eventual, Pending, Work, then
 from trio_kafka.plugin_host.context import Forward, PluginContext
 from trio_kafka.plugin_host.declaration import Plugin, plugin
 from trio_kafka.plugin_host.guard import PluginError, TooSoonError
@@ -100,18 +102,16 @@ from trio_kafka.plugin_host.mounts import Mount, Mounts
 from trio_kafka.plugin_host.records import RecordPosition
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.schema import message_of
-from trio_kafka.purgatory import NO_ANSWER, Delayed, Purgatory
+from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.quotas.mutation import Charges
 from trio_kafka.records.batch import Record
 from trio_kafka.records.record_checks import BadRecordsError
+from trio_kafka.records.validate import NoBatchError
 from trio_kafka.replication.alter_log_dirs import alter_log_dir
-from trio_kafka.replication.append import append, check_acks
-from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed_produce import Produced, is_settled
+from trio_kafka.replication.append import check_acks
 from trio_kafka.replication.delete_records import (
-    Deletion,
-    begin_deletion,
-    complete_deletions,
+    NO_WATERMARK,
+    TimedOutDeletionError,
 )
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
 from trio_kafka.replication.offsets import (
@@ -122,8 +122,15 @@ from trio_kafka.replication.offsets import (
     special_offset,
 )
 from trio_kafka.replication.partition import LED_ELSEWHERE, Partition, active_producers
-from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
+from trio_kafka.replication.read import (
+    UNKNOWN_OFFSET,
+    Isolation,
+    PartitionRead,
+    Wanted,
+    isolation_of,
+)
 from trio_kafka.replication.sessions import FetchKey
+from trio_kafka.replication.topic_metrics import EXPECTED_OF_PRODUCE
 from trio_kafka.requests.api import ANY_SIZE, MANY_PARTITIONS, api
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.inspection import InspectedRequest, Selection, inspect_requests
@@ -133,6 +140,7 @@ from trio_kafka.requests.plugins import PluginStatus
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.replies import Encoded, encoded_in_steps
 from trio_kafka.requests.response_cache import ResponseCache
+from trio_kafka.requests.rows import Pairs, for_each, rows, visit
 from trio_kafka.scheduling.chunked_work import Steps, counted, in_slices, sorted_in_steps, whole
 from trio_kafka.scheduling.loop_budget import in_steps
 from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
@@ -144,6 +152,7 @@ from trio_kafka.world.protocols import Space
 __all__ = [
     "ALLOW_ALL",
     "ANY_SIZE",
+    "EXPECTED_OF_PRODUCE",
     "LED_ELSEWHERE",
     "MANY_PARTITIONS",
     "MOST_PARTITIONS",
@@ -152,9 +161,11 @@ __all__ = [
     "NOBODY",
     "NO_ANSWER",
     "NO_NODE",
+    "NO_WATERMARK",
     "OF_CLUSTER",
     "OF_GROUP",
     "OF_TOPIC",
+    "UNKNOWN_OFFSET",
     "ZERO_TOPIC_ID",
     "ActiveProducer",
     "Appended",
@@ -171,7 +182,6 @@ __all__ = [
     "Context",
     "CreatedTopic",
     "Delayed",
-    "Deletion",
     "Described",
     "DescribedConsumerGroup",
     "DescribedConsumerMember",
@@ -181,6 +191,7 @@ __all__ = [
     "Encoded",
     "Endpoint",
     "ErrorCode",
+    "Eventual",
     "Family",
     "FeatureChange",
     "FetchAnswer",
@@ -202,6 +213,7 @@ __all__ = [
     "Joining",
     "KafkaError",
     "Kind",
+    "LeaderEndpoints",
     "Leaving",
     "ListedGroup",
     "ListedOffset",
@@ -212,6 +224,7 @@ __all__ = [
     "Mount",
     "Mounts",
     "NewTopic",
+    "NoBatchError",
     "Node",
     "NodeEndpoint",
     "NodeId",
@@ -219,19 +232,19 @@ __all__ = [
     "Operation",
     "Outside",
     "OwnedTopic",
+    "Pairs",
     "Partition",
     "PartitionOffset",
     "PartitionRead",
     "PartitionState",
+    "Pending",
     "Plugin",
     "PluginContext",
     "PluginError",
     "PluginStatus",
     "Principal",
-    "Produced",
     "ProtocolError",
     "Purgatory",
-    "Queued",
     "QuotaChange",
     "QuotaEntity",
     "Reads",
@@ -250,6 +263,7 @@ __all__ = [
     "Steps",
     "Synced",
     "Syncing",
+    "TimedOutDeletionError",
     "TooSoonError",
     "TopicId",
     "TopicImage",
@@ -258,11 +272,10 @@ __all__ = [
     "TopicToCreate",
     "Upgrade",
     "Wanted",
+    "Work",
     "active_producers",
     "alter_log_dir",
     "api",
-    "append",
-    "begin_deletion",
     "boolean",
     "check_acks",
     "check_broker",
@@ -270,7 +283,6 @@ __all__ = [
     "check_time_is_known",
     "check_topic_name",
     "client_host",
-    "complete_deletions",
     "counted",
     "describe_broker",
     "describe_broker_defaults",
@@ -282,12 +294,12 @@ __all__ = [
     "endpoint_on",
     "endpoints_on",
     "epoch_end",
+    "for_each",
     "in_slices",
     "in_steps",
     "inspect_requests",
     "integer",
     "is_internal",
-    "is_settled",
     "isolation_of",
     "lazily",
     "logger_levels",
@@ -299,6 +311,7 @@ __all__ = [
     "plugin",
     "quota_filter",
     "quotas_that",
+    "rows",
     "rows_of",
     "search_offset",
     "sorted_in_steps",
@@ -306,6 +319,8 @@ __all__ = [
     "special_offset",
     "string",
     "texts",
+    "then",
     "to_bytes",
+    "visit",
     "whole",
 ]

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, Generic, NoReturn, Protocol, TypeVar
 
 import trio
 from attrs import field
@@ -19,8 +19,10 @@ from trio_kafka import held
 from trio_kafka.attributes import define
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.pending import NO_ANSWER, Eventual, Pending, then
 
-NO_ANSWER: Final = object()  # result of an operation that ends without an answer
+T = TypeVar("T")
+U = TypeVar("U")
 _COMPACTED: Final = 64  # smaller heaps are not compacted
 
 
@@ -126,13 +128,16 @@ class Watcher(Protocol):
 
 
 @define(eq=False)
-class Delayed:
-    """Operation that a handler returns instead of an answer.
+class Delayed(Pending[T], Generic[T]):
+    """Operation that waits for a change of state.
 
-    try_complete: called with `timed_out`; returns the answer, or None for "not yet", which is not
-        allowed when timed out. It must not use the frame, which is given back at `watch`.
+    keys: whose changes may complete it. Change them by `watch_instead`.
+    try_complete: called with `timed_out`; returns the value, or None for "not yet", which is not
+        allowed when timed out. NO_ANSWER stands for the value None. It must not use the frame,
+        which is given back at `watch`.
     since: `trio.current_time()` when it was registered; 0: unknown.
     soon: it will probably be done at the end of the round, so it is registered only after that.
+    joint: the operation that waits for this one and others, and is registered in its place.
     queued, lane, finish, timer: belong to the purgatory.
     """
 
@@ -143,18 +148,44 @@ class Delayed:
     done: bool = field(default=False, init=False)
     timed_out: bool = field(default=False, init=False)
     queued: bool = field(default=False, init=False)
-    lane: "Callable[[Delayed], None] | None" = field(default=None, init=False)
+    lane: "Callable[[Delayed[Any]], None] | None" = field(default=None, init=False)
     finish: "Callable[[Any], None] | None" = field(default=None, init=False)
     since: float = field(default=0.0, init=False)
     soon: bool = field(default=False, init=False)
+    joint: "Delayed[Any] | None" = field(default=None, init=False)
     timer: Timer | None = field(default=None, init=False)
+
+    def then(self, finish: Callable[[T], Eventual[U]]) -> "Delayed[U]":
+        """Return this operation, with `finish` called in the turn in which it completes."""
+        self.try_complete = partial(_then, self.try_complete, finish)
+        return self  # type: ignore[return-value]  # it is one of U from now on
+
+    def watch_instead(self, keys: Sequence[Hashable]) -> None:
+        """Change the keys, in `try_complete`."""
+        if self.lane is not None:
+            self.purgatory.move(self, keys)
+        else:
+            self.keys = keys
 
     def marked(self, key: Hashable = None) -> None:
         """Enter the lane, unless the operation is there already or done."""
         del key
-        if not self.queued and self.lane is not None:
+        if self.joint is not None:
+            self.joint.marked()
+        elif not self.queued and self.lane is not None:
             self.queued = True
             self.lane(self)
+
+
+def _then(
+    try_complete: Callable[[bool], Any], finish: Callable[[Any], Any], timed_out: bool
+) -> Any:
+    """Return what `finish` makes of the value, which NO_ANSWER stands for if it is None."""
+    value = try_complete(timed_out)
+    if value is None:
+        return None
+    result = then(None if value is NO_ANSWER else value, finish)
+    return NO_ANSWER if result is None else result
 
 
 class Purgatory:
@@ -164,7 +195,7 @@ class Purgatory:
         self.name = name
         self.timers = timers
         self.watchers: dict[Hashable, dict[Watcher, None]] = {}
-        self._waiting: dict[Delayed, None] = {}
+        self._waiting: dict[Delayed[Any], None] = {}
         self._completed = self._expired = self._dropped = self._high_water = 0
         self._closed = False
         node.add(name, "purgatory", self.figures)
@@ -172,8 +203,8 @@ class Purgatory:
 
     def watch(
         self,
-        delayed: Delayed,
-        lane: Callable[[Delayed], None],
+        delayed: Delayed[Any],
+        lane: Callable[[Delayed[Any]], None],
         finish: Callable[[Any], None],
     ) -> None:
         """Register an operation that is not done yet.
@@ -209,7 +240,7 @@ class Purgatory:
             if not watchers:
                 del self.watchers[key]
 
-    def move(self, delayed: Delayed, keys: Sequence[Hashable]) -> None:
+    def move(self, delayed: Delayed[Any], keys: Sequence[Hashable]) -> None:
         """Change the keys of an operation, right after a `check`."""
         for key in delayed.keys:
             self.detach(key, delayed)
@@ -224,7 +255,7 @@ class Purgatory:
             for watcher in watchers:
                 watcher.marked(key)
 
-    def check(self, delayed: Delayed) -> None:
+    def check(self, delayed: Delayed[Any]) -> None:
         """Try to complete a marked operation that was taken from its lane."""
         delayed.queued = False
         if delayed.done:
@@ -238,7 +269,7 @@ class Purgatory:
             self._completed += 1
         self._end(delayed, answer)
 
-    def complete_now(self, delayed: Delayed) -> Any:
+    def complete_now(self, delayed: Delayed[Any]) -> Any:
         """Try to complete an operation that is not registered.
 
         Returns its answer, or the exception that `try_complete` raised; None: register it.
@@ -249,7 +280,7 @@ class Purgatory:
             self._completed += 1
         return answer
 
-    def _ask(self, delayed: Delayed) -> Any:
+    def _ask(self, delayed: Delayed[Any]) -> Any:
         try:
             answer = delayed.try_complete(delayed.timed_out)
             if answer is None and delayed.timed_out:
@@ -260,7 +291,7 @@ class Purgatory:
             return error
         return answer
 
-    def drop(self, delayed: Delayed) -> None:
+    def drop(self, delayed: Delayed[Any]) -> None:
         """End an operation without an answer, registered or not. Idempotent."""
         if not delayed.done:
             self._waiting.setdefault(delayed)
@@ -303,11 +334,11 @@ class Purgatory:
             "oldest_deadline": None if oldest is None else oldest.deadline,
         }
 
-    def _expire(self, delayed: Delayed) -> None:
+    def _expire(self, delayed: Delayed[Any]) -> None:
         delayed.timed_out = True
         delayed.marked()
 
-    def _end(self, delayed: Delayed, answer: object) -> None:
+    def _end(self, delayed: Delayed[Any], answer: object) -> None:
         finish, timer = delayed.finish, delayed.timer
         delayed.done = True
         delayed.lane = delayed.finish = delayed.timer = None

@@ -11,36 +11,37 @@ whole request fails. A partition led by another broker is answered with its lead
 Records that break a rule of the topic are listed (KIP-467).
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
-from types import GeneratorType
-from typing import Any, Final
+from operator import attrgetter
+from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     ANY_SIZE,
+    EXPECTED_OF_PRODUCE,
     LED_ELSEWHERE,
-    NO_ANSWER,
+    UNKNOWN_OFFSET,
     Appended,
     BadRecordsError,
     Context,
-    Delayed,
     ErrorCode,
+    Eventual,
     KafkaError,
+    LeaderEndpoints,
+    NoBatchError,
     Operation,
-    Produced,
+    Pairs,
+    Partition,
     ProtocolError,
-    Queued,
-    Steps,
     TopicId,
     api,
-    append,
     check_acks,
-    endpoint_on,
-    in_slices,
-    is_settled,
+    for_each,
+    rows,
     rows_of,
-    whole,
+    then,
 )
 from trio_kafka.protocol.messages.k00_produce import (
     BatchIndexAndErrorMessage,
@@ -54,9 +55,7 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceResponse,
 )
 
-ACKS_ALL: Final = -1
 NO_ACKS: Final = 0
-ONE_ACK: Final = 1
 NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
@@ -65,12 +64,7 @@ IDS_SINCE: Final = 13  # KIP-516
 MAGIC_AT: Final = 16
 ATTRIBUTES_AT: Final = 22
 TRANSACTIONAL: Final = 0x10
-MANY: Final = 100  # partitions that are appended at once: about 1 ms
-STEP: Final = 10
-
-Answer = ProduceResponse | Delayed | None
-# Rows of the response that are not complete yet, or have an error.
-OpenRows = list[tuple[PartitionProduceResponse, Produced]]
+_partitions: Final = attrgetter("partition_data")
 
 
 def say_error(
@@ -82,63 +76,44 @@ def say_error(
     return ProduceResponse(
         responses=rows_of(
             request.topic_data,
-            lambda topic: TopicProduceResponse(
-                topic.name,
-                topic.topic_id,
-                rows_of(topic.partition_data, lambda data: _refused(data.index, code, message)),
+            lambda topic: _topic(
+                topic, rows_of(topic.partition_data, lambda data: _error(data.index, code, message))
             ),
         )
     )
 
 
 @api(ProduceRequest, largest=ANY_SIZE, error=say_error)
-def produce(request: ProduceRequest, context: Context) -> Answer | Steps[Answer]:
-    acks = request.acks
-    if not ACKS_ALL <= acks <= ONE_ACK:
-        check_acks(acks)
-    count = len(request.topic_data)
-    for topic in request.topic_data:
-        count += len(topic.partition_data)
-    all_allowed = context.parts.authorizer is ALLOW_ALL
-    steps = _producing(request, context, all_allowed=all_allowed)
-    return whole(steps) if count <= MANY and all_allowed else steps
+def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
+    check_acks(request.acks)
+    if context.allows_all:
+        return _append_all(request, context)
+    batches = Pairs(request.topic_data, _partitions)
+    check = partial(_check_transaction, request, context)
+    return for_each(batches, check, partial(_append_all, request, context))
 
 
-def _producing(request: ProduceRequest, context: Context, *, all_allowed: bool) -> Steps[Answer]:
-    """Append in steps the batches that the client may write."""
-    if not all_allowed:
-        yield from _authorize_transaction(request, context)
-    response = ProduceResponse()
-    parts: OpenRows = []
-    for topic in request.topic_data:
-        rows: list[PartitionProduceResponse] = []
-        response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
-        denial = None if all_allowed else _denial(topic, context)
-        for some in in_slices(topic.partition_data, STEP):
-            if denial is None:
-                rows += _append(request.acks, context, topic, some, parts)
-            else:
-                denied = [PartitionProduceResponse(data.index) for data in some]
-                rows += denied
-                parts += [(row, Produced(None, denial)) for row in denied]
-            yield
-        yield
-    if not parts and request.acks != NO_ACKS:
-        return response
-    answer: Any = _acknowledge(request, context, response, parts)
-    made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
-    return made
+def _append_all(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
+    produce = _Produce(request, context)
+    return rows(
+        request.topic_data,
+        _partitions,
+        produce.append,
+        produce.answer,
+        group=_topic,
+        refused=produce.refused,
+        permission=None if context.allows_all else produce.authorize,
+    )
 
 
-def _authorize_transaction(request: ProduceRequest, context: Context) -> Steps[None]:
+def _check_transaction(
+    request: ProduceRequest, context: Context, batch: tuple[TopicProduceData, PartitionProduceData]
+) -> None:
     """Raise KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for what may not be written."""
-    for topic in request.topic_data:
-        yield
-        if any(_is_transactional(data.records) for data in topic.partition_data):
-            if request.transactional_id is None:
-                raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-            context.authorize(Operation.WRITE, transactional_id=request.transactional_id)
-            return
+    if _is_transactional(batch[1].records):
+        if request.transactional_id is None:
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        context.authorize(Operation.WRITE, transactional_id=request.transactional_id)
 
 
 def _is_transactional(records: memoryview | None) -> bool:
@@ -151,135 +126,95 @@ def _is_transactional(records: memoryview | None) -> bool:
     )
 
 
-def _denial(topic: TopicProduceData, context: Context) -> KafkaError | None:
-    """Return the error of a topic that the client may not write; a topic's id is no secret."""
-    if context.version >= IDS_SINCE:
-        name = context.metadata.image.topic_names.get(TopicId(topic.topic_id))
-    else:
-        name = topic.name
-    if name is None or context.is_authorized(Operation.WRITE, topic=name):
-        return None
-    return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+@define(eq=False)
+class _Produce:
+    """One request. leaders: those to be named in the response, from the first error on."""
+
+    request: ProduceRequest
+    context: Context
+    leaders: LeaderEndpoints | None = field(default=None, init=False)
+
+    def authorize(self, topic: TopicProduceData) -> None:
+        """Raise KafkaError for a topic that the client may not write; a topic's id is no secret."""
+        name: str | None = topic.name
+        if self.context.version >= IDS_SINCE:
+            name = self.context.image.topic_names.get(TopicId(topic.topic_id))
+        if name is not None:
+            self.context.authorize(Operation.WRITE, topic=name)
+
+    def append(
+        self, topic: TopicProduceData, data: PartitionProduceData
+    ) -> Eventual[PartitionProduceResponse]:
+        """Append one batch. Raises KafkaError."""
+        replicas, version, request = self.context.replicas, self.context.version, self.request
+        name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+        appended = replicas.append(
+            replicas.partition(name, data.index),
+            data.records,
+            acks=request.acks,
+            zstd=version >= ZSTD_SINCE,
+            timeout_s=request.timeout_ms / 1000,
+        )
+        return then(appended, partial(_row, data.index))
+
+    def refused(
+        self, topic: TopicProduceData, data: PartitionProduceData, error: KafkaError
+    ) -> PartitionProduceResponse:
+        """Return the row of a batch that was not appended, or not acknowledged."""
+        version = self.context.version
+        name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
+        partition = self.context.replicas.find(name, data.index)
+        row = _error(data.index, error.code, error.message)
+        row.log_start_offset = _start_offset(partition, error)
+        if isinstance(error, BadRecordsError):
+            row.record_errors = [BatchIndexAndErrorMessage(*bad) for bad in error.records]
+        if version >= LEADERS_SINCE and error.code in LED_ELSEWHERE and partition is not None:
+            row.current_leader = LeaderIdAndEpoch(partition.leader, partition.leader_epoch)
+            if self.leaders is None:
+                self.leaders = LeaderEndpoints(self.context.image, self.context.listener)
+            self.leaders.add(partition.leader)
+        return row
+
+    def answer(self, topics: list[TopicProduceResponse]) -> ProduceResponse | None:
+        """Return the response. Without one, an error raises ProtocolError."""
+        if self.request.acks == NO_ACKS:
+            _end_on_error(topics)
+            return None
+        response = ProduceResponse(topics)
+        if self.leaders is not None:
+            response.node_endpoints = [
+                NodeEndpoint(leader.node, leader.host, leader.port, leader.rack)
+                for leader in self.leaders
+            ]
+        return response
 
 
-def _append(
-    acks: int,
-    context: Context,
-    topic: TopicProduceData,
-    partitions: Sequence[PartitionProduceData],
-    parts: OpenRows,
-) -> list[PartitionProduceResponse]:
-    """Append to partitions of a topic; return their rows of the response.
-
-    Rows that are not complete yet, or have an error, are added to `parts` too.
-    """
-    version, replicas = context.version, context.replicas
-    zstd = version >= ZSTD_SINCE
-    name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
-    rows: list[PartitionProduceResponse] = []
-    for data in partitions:
-        partition = None
-        result: Appended | Queued | KafkaError
-        try:
-            partition = replicas.partition(name, data.index)
-            result = append(partition, data.records, acks=acks, zstd=zstd)
-        except KafkaError as error:
-            result = error.as_value()
-            if partition is not None:
-                partition.topic_metrics.count_failed_produce(error.code)
-        else:
-            if type(result) is Appended and is_settled(partition, result, acks):  # nearly always
-                first_offset, _, append_time_ms, start_offset, _ = result
-                rows.append(
-                    PartitionProduceResponse(
-                        data.index, 0, first_offset, append_time_ms, start_offset
-                    )
-                )
-                continue
-        row = PartitionProduceResponse(data.index)
-        rows.append(row)
-        parts.append((row, Produced(partition, result)))
-    return rows
+def _topic(
+    topic: TopicProduceData, partitions: list[PartitionProduceResponse]
+) -> TopicProduceResponse:
+    return TopicProduceResponse(topic.name, topic.topic_id, partitions)
 
 
-def _acknowledge(
-    request: ProduceRequest, context: Context, response: ProduceResponse, parts: OpenRows
-) -> Answer:
-    """Return the response, or a Delayed that completes the rows of `parts` first."""
-    acks, produced = request.acks, [part for _, part in parts]
-    tell: Callable[[Sequence[Produced]], Any] = _say_nothing
-    if acks != NO_ACKS:
-        tell = partial(_tell, context, response, parts)
-    elif not any(isinstance(part.result, Queued) for part in produced):
-        _end_on_error(produced)
-        return None
-    return context.replicas.acknowledge(produced, tell, request.timeout_ms / 1000, acks=acks)
+def _row(index: int, appended: Appended) -> PartitionProduceResponse:
+    first_offset, _, append_time_ms, start_offset, _ = appended
+    return PartitionProduceResponse(index, 0, first_offset, append_time_ms, start_offset)
 
 
-def _tell(
-    context: Context, response: ProduceResponse, parts: OpenRows, _done: Sequence[Produced]
-) -> ProduceResponse | Steps[ProduceResponse]:
-    """Return the response when all parts are done."""
-    steps = _telling(context, response, parts)
-    return steps if len(parts) > MANY else whole(steps)
-
-
-def _telling(
-    context: Context, response: ProduceResponse, parts: OpenRows
-) -> Steps[ProduceResponse]:
-    for some in in_slices(parts, MANY):
-        _fill(context, response, some)
-        yield
-    return response
-
-
-def _fill(context: Context, response: ProduceResponse, parts: OpenRows) -> None:
-    """Complete rows of the response."""
-    for row, part in parts:
-        result = part.result
-        if isinstance(result, Appended):
-            row.base_offset = result.first_offset
-            row.log_append_time_ms = result.append_time_ms
-            row.log_start_offset = result.start_offset
-        elif isinstance(result, KafkaError):
-            _say_error(row, part, result, response, context)
-
-
-def _refused(index: int, code: ErrorCode, message: str | None) -> PartitionProduceResponse:
+def _error(index: int, code: ErrorCode, message: str | None) -> PartitionProduceResponse:
     return PartitionProduceResponse(index, code, NO_OFFSET, error_message=message)
 
 
-def _say_error(
-    made: PartitionProduceResponse,
-    part: Produced,
-    error: KafkaError,
-    response: ProduceResponse,
-    context: Context,
-) -> None:
-    made.error_code = error.code
-    made.error_message = error.message
-    made.base_offset = NO_OFFSET
-    made.log_start_offset = part.start_offset()
-    if isinstance(error, BadRecordsError):
-        made.record_errors = [BatchIndexAndErrorMessage(*bad) for bad in error.records]
-    if context.version < LEADERS_SINCE or error.code not in LED_ELSEWHERE:
-        return
-    if part.partition is not None:
-        made.current_leader = LeaderIdAndEpoch(part.partition.leader, part.partition.leader_epoch)
-        found = endpoint_on(context.metadata.image, part.partition.leader, context.listener)
-        if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
-            response.node_endpoints.append(
-                NodeEndpoint(found.node, found.host, found.port, found.rack)
-            )
+def _start_offset(partition: Partition | None, error: KafkaError) -> int:
+    """Return the start of the log for a row with an error; -1 where Kafka gives none."""
+    log = None if partition is None else partition.leading
+    if log is None or isinstance(error, NoBatchError) or error.code in EXPECTED_OF_PRODUCE:
+        return UNKNOWN_OFFSET
+    return log.start_offset
 
 
-def _end_on_error(parts: Sequence[Produced]) -> None:
-    for part in parts:
-        if isinstance(part.result, KafkaError):
-            code: ErrorCode = part.result.code
-            raise ProtocolError(f"acks=0, and a partition has {code.name}: {part.result.message}")
-
-
-def _say_nothing(parts: Sequence[Produced]) -> Any:
-    _end_on_error(parts)
-    return NO_ANSWER
+def _end_on_error(topics: list[TopicProduceResponse]) -> None:
+    for topic in topics:
+        for row in topic.partition_responses:
+            if row.error_code:
+                code = ErrorCode(row.error_code).name
+                raise ProtocolError(f"acks=0, and a partition has {code}: {row.error_message}")

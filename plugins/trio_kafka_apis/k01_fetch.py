@@ -11,39 +11,43 @@ denied by TOPIC_AUTHORIZATION_FAILED for each partition, which a session repeats
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import GeneratorType
-from typing import Any, Final
+from operator import attrgetter
+from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     LED_ELSEWHERE,
     MANY_PARTITIONS,
+    ZERO_TOPIC_ID,
     Context,
-    Delayed,
     ErrorCode,
+    Eventual,
     FetchAnswer,
     FetchKey,
     FetchLimits,
     Isolation,
     KafkaError,
+    LeaderEndpoints,
     NodeId,
     Operation,
+    Pairs,
     Partition,
     PartitionRead,
     Reads,
-    Steps,
     TopicId,
     Wanted,
     api,
-    endpoint_on,
-    in_slices,
+    for_each,
     isolation_of,
-    whole,
+    then,
 )
 from trio_kafka.protocol.messages.k01_fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
+    FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
@@ -68,87 +72,71 @@ NOT_READ: Final = (
 HEAD_SIZE: Final = 20
 TOPIC_SIZE: Final = 18
 PARTITION_SIZE: Final = 40
-
 MANY: Final = 500  # partitions of a response that is made at once
-LARGE: Final = 64 << 10  # bytes of a request that is read at once: about 2000 partitions
-STEP: Final = 50
-
-Answer = FetchResponse | Delayed
-Make = Callable[[FetchAnswer], Any]
+_partitions: Final = attrgetter("partitions")
 
 
 @api(FetchRequest, largest=MANY_PARTITIONS)
-def fetch(request: FetchRequest, context: Context) -> Answer | Steps[Answer]:
-    version = context.version
-    uses_ids = version >= IDS_SINCE
+def fetch(request: FetchRequest, context: Context) -> Eventual[FetchResponse]:
+    wanted: dict[FetchKey, Wanted] = {}
+    uses_ids = context.version >= IDS_SINCE
+
+    def want(row: tuple[FetchTopic, FetchPartition]) -> None:
+        topic, asked = row
+        wanted[TopicId(topic.topic_id) if uses_ids else topic.topic, asked.partition] = Wanted(
+            asked.fetch_offset,
+            asked.partition_max_bytes,
+            asked.current_leader_epoch,
+            asked.last_fetched_epoch,
+            asked.log_start_offset,
+        )
+
+    begin = partial(_begin, request, context, wanted)
+    return for_each(Pairs(request.topics, _partitions), want, begin)
+
+
+def _begin(
+    request: FetchRequest, context: Context, wanted: dict[FetchKey, Wanted]
+) -> Eventual[FetchResponse]:
+    uses_ids = context.version >= IDS_SINCE
+    limits = _limits(request, context)
     isolation = isolation_of(request.isolation_level)
+    forgotten = request.forgotten_topics_data
+    answer = context.replicas.begin_fetch(
+        wanted,
+        limits,
+        session_id=request.session_id,
+        session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
+        forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
+        uses_ids=uses_ids,
+        resolve=None if context.allows_all else _resolver(context, limits),
+    )
+    return then(answer, partial(_respond, isolation, context))
+
+
+def _limits(request: FetchRequest, context: Context) -> FetchLimits:
+    """Return the limits of a consumer's or a follower's fetch."""
     replica = (
-        request.replica_state.replica_id if version >= REPLICA_STATE_SINCE else request.replica_id
+        request.replica_state.replica_id
+        if context.version >= REPLICA_STATE_SINCE
+        else request.replica_id
     )
     most = min(request.max_bytes, context.config.fetch_max_bytes)
     admit: Callable[[Reads], int] | None = None
-    quotas = context.parts.quotas  # `context.quotas` takes twice as long
+    quotas = context.quotas
     if quotas.active:
         if replica < 0:
             most = min(most, quotas.fetch_limit(context.request))
             admit = partial(_admit, context)
         else:
             quotas.exempt(context.request)
-    limits = FetchLimits(
+    return FetchLimits(
         min(request.min_bytes, most),
         most,
-        isolation if replica < 0 else Isolation.LOG_END,
+        isolation_of(request.isolation_level) if replica < 0 else Isolation.LOG_END,
         request.max_wait_ms / 1000,
         NodeId(replica) if replica >= 0 else None,
         admit,
-    )
-
-    def make(answer: FetchAnswer) -> FetchResponse | Steps[FetchResponse]:
-        if len(answer.parts) > MANY:
-            return _respond_in_steps(answer, isolation, context)
-        return _respond(answer, isolation, context)
-
-    if context.request.stamps.request_bytes > LARGE:
-        return _in_steps(request, limits, make, context)
-    return _begin(request, _wanted(request.topics, uses_ids=uses_ids), limits, make, context)
-
-
-def _in_steps(
-    request: FetchRequest, limits: FetchLimits, make: Make, context: Context
-) -> Steps[Answer]:
-    """Read a request for many partitions, and begin the fetch."""
-    uses_ids = context.version >= IDS_SINCE
-    wanted: dict[FetchKey, Wanted] = {}
-    for number, topic in enumerate(request.topics):
-        if not number % STEP:
-            yield
-        for some in in_slices(topic.partitions, STEP):
-            part = FetchTopic(topic.topic, topic.topic_id, some)
-            wanted.update(_wanted([part], uses_ids=uses_ids))
-            yield
-    answer: Any = _begin(request, wanted, limits, make, context)
-    made: Answer = (yield from answer) if isinstance(answer, GeneratorType) else answer
-    return made
-
-
-def _begin(
-    request: FetchRequest,
-    wanted: dict[FetchKey, Wanted],
-    limits: FetchLimits,
-    make: Make,
-    context: Context,
-) -> Answer | Steps[Answer]:
-    forgotten, uses_ids = request.forgotten_topics_data, context.version >= IDS_SINCE
-    is_open = context.parts.authorizer is ALLOW_ALL
-    return context.replicas.begin_fetch(
-        wanted,
-        limits,
-        make,
-        session_id=request.session_id,
-        session_epoch=request.session_epoch,  # before version 7: FINAL_EPOCH
-        forget=_forgotten(forgotten, uses_ids=uses_ids) if forgotten else (),
-        uses_ids=uses_ids,
-        resolve=None if is_open else _resolver(context, limits),
     )
 
 
@@ -166,7 +154,7 @@ def _resolver(context: Context, limits: FetchLimits) -> Callable[[FetchKey], Par
         topic, number = key
         if is_follower and not serves_all:
             raise KafkaError(denied)
-        name = topic if isinstance(topic, str) else context.metadata.image.topic_names.get(topic)
+        name = topic if isinstance(topic, str) else context.image.topic_names.get(topic)
         if name is not None and not serves_all:
             if name not in allowed:
                 allowed[name] = context.is_authorized(Operation.READ, topic=name)
@@ -186,22 +174,7 @@ def _admit(context: Context, reads: Reads) -> int:
     return waits_ms
 
 
-def _wanted(topics: Sequence[FetchTopic], *, uses_ids: bool) -> dict[FetchKey, Wanted]:
-    wanted: dict[FetchKey, Wanted] = {}
-    for topic in topics:
-        name = TopicId(topic.topic_id) if uses_ids else topic.topic
-        for one in topic.partitions:
-            wanted[name, one.partition] = Wanted(
-                one.fetch_offset,
-                one.partition_max_bytes,
-                one.current_leader_epoch,
-                one.last_fetched_epoch,
-                one.log_start_offset,
-            )
-    return wanted
-
-
-def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[FetchKey]:
+def _forgotten(forgotten: Sequence[ForgottenTopic], *, uses_ids: bool) -> list[FetchKey]:
     return [
         (TopicId(topic.topic_id) if uses_ids else topic.topic, number)
         for topic in forgotten
@@ -209,55 +182,69 @@ def _forgotten(forgotten: list[ForgottenTopic], *, uses_ids: bool) -> list[Fetch
     ]
 
 
-def _respond(answer: FetchAnswer, isolation: Isolation, context: Context) -> FetchResponse:
-    return whole(_respond_in_steps(answer, isolation, context))
-
-
-def _respond_in_steps(
-    answer: FetchAnswer, isolation: Isolation, context: Context
-) -> Steps[FetchResponse]:
-    """Make the response in steps. Release its file ranges if the steps fail or are closed."""
-    try:
-        return (yield from _responding(answer, isolation, context))
-    except BaseException:  # GeneratorExit too: the client may disconnect between two steps
-        answer.release()
-        raise
-
-
-def _responding(
-    answer: FetchAnswer, isolation: Isolation, context: Context
-) -> Steps[FetchResponse]:
-    """Make the response. Adjacent partitions of one topic share a row; their order is kept."""
+def _respond(
+    isolation: Isolation, context: Context, answer: FetchAnswer
+) -> Eventual[FetchResponse]:
     response = FetchResponse(answer.throttled_ms, 0, answer.session_id)
     if answer.error is not None:
         response.error_code = answer.error.code
         return response
-    row: FetchableTopicResponse | None = None
-    last: TopicId | str | None = None
-    for number, (key, read) in enumerate(answer.parts, 1):
-        if not number % STEP:
-            yield
-        topic = key[0]
-        if row is None or topic != last:
-            row = (
-                FetchableTopicResponse(topic)
-                if isinstance(topic, str)
-                else FetchableTopicResponse("", topic)
-            )
-            response.responses.append(row)
-            last = topic
-        data = _partition(key[1], read, isolation)
-        led_elsewhere = read.error is not None and read.error.code in LED_ELSEWHERE
-        if led_elsewhere and context.version >= LEADERS_SINCE:
-            _name_leader(key, data, response, context)
-        row.partitions.append(data)
-    return response
+    writer = _ResponseWriter(response, isolation is Isolation.READ_COMMITTED, context)
+    return for_each(answer.parts, writer.add, writer.finished, discard=answer.release, at_once=MANY)
 
 
-def _partition(number: int, read: PartitionRead, isolation: Isolation) -> PartitionData:
-    committed = isolation is Isolation.READ_COMMITTED
+@define(eq=False)
+class _ResponseWriter:
+    """Writer of a response. Adjacent partitions of one topic share a row; their order is kept.
+
+    topic: that of `row`. leaders: those to be named in the response, from the first error on.
+    """
+
+    response: FetchResponse
+    is_committed: bool
+    context: Context
+    topic: TopicId | str | None = field(default=None, init=False)
+    row: list[PartitionData] = field(factory=list, init=False)
+    leaders: LeaderEndpoints | None = field(default=None, init=False)
+
+    def add(self, part: tuple[FetchKey, PartitionRead]) -> None:
+        """Add what was read from one partition."""
+        (topic, number), read = part
+        if topic != self.topic:
+            self.topic, self.row = topic, []
+            name, topic_id = (topic, ZERO_TOPIC_ID) if isinstance(topic, str) else ("", topic)
+            self.response.responses.append(FetchableTopicResponse(name, topic_id, self.row))
+        data = _partition(number, read, is_committed=self.is_committed)
+        if (
+            read.error is not None
+            and read.error.code in LED_ELSEWHERE
+            and self.context.version >= LEADERS_SINCE
+        ):
+            self._name_leader(part[0], data)
+        self.row.append(data)
+
+    def _name_leader(self, key: FetchKey, data: PartitionData) -> None:
+        topic = self.context.image.topic(key[0])
+        state = None if topic is None else topic.partitions.get(key[1])
+        if state is not None:
+            data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
+            if self.leaders is None:
+                self.leaders = LeaderEndpoints(self.context.image, self.context.listener)
+            self.leaders.add(state.leader)
+
+    def finished(self) -> FetchResponse:
+        """Return the response."""
+        if self.leaders is not None and self.context.version >= ENDPOINTS_SINCE:
+            self.response.node_endpoints = [
+                NodeEndpoint(leader.node, leader.host, leader.port, leader.rack)
+                for leader in self.leaders
+            ]
+        return self.response
+
+
+def _partition(number: int, read: PartitionRead, *, is_committed: bool) -> PartitionData:
     error = read.error
-    listed = committed if error is None else error.code in NOT_READ
+    lists_aborted = is_committed if error is None else error.code in NOT_READ
     # By position, then one by one: with names it takes three times as long.
     data = PartitionData(
         number,
@@ -267,27 +254,13 @@ def _partition(number: int, read: PartitionRead, isolation: Isolation) -> Partit
         read.start_offset,
     )
     data.records = NOTHING if read.range is None else read.range
-    if not listed:
+    if not lists_aborted:
         data.aborted_transactions = None
-    if read.aborted and committed:
+    if read.aborted and is_committed:
         data.aborted_transactions = [
-            AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted
+            AbortedTransaction(aborted.producer_id, aborted.first_offset)
+            for aborted in read.aborted
         ]
     if read.diverging is not None:
         data.diverging_epoch = EpochEndOffset(read.diverging.epoch, read.diverging.end_offset)
     return data
-
-
-def _name_leader(
-    key: FetchKey, data: PartitionData, response: FetchResponse, context: Context
-) -> None:
-    topic = context.metadata.image.topic(key[0])
-    state = None if topic is None else topic.partitions.get(key[1])
-    if state is None:
-        return
-    data.current_leader = LeaderIdAndEpoch(state.leader, state.leader_epoch)
-    if context.version < ENDPOINTS_SINCE:
-        return
-    found = endpoint_on(context.metadata.image, state.leader, context.listener)
-    if found is not None and all(one.node_id != found.node for one in response.node_endpoints):
-        response.node_endpoints.append(NodeEndpoint(found.node, found.host, found.port, found.rack))

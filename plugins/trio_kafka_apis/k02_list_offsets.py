@@ -22,20 +22,20 @@ from trio_kafka.plugin import (
     KafkaError,
     ListedOffset,
     Operation,
-    Steps,
+    Pairs,
     api,
     check_time_is_known,
-    in_slices,
-    in_steps,
     isolation_of,
     search_offset,
     special_offset,
+    visit,
 )
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
 
@@ -48,7 +48,13 @@ MANY: Final = 100  # topics and partitions in one step
 
 @api(ListOffsetsRequest, largest=MANY_PARTITIONS)
 async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOffsetsResponse:
-    named = await in_steps(_named(request))
+    named: Counter[tuple[str, int]] = Counter()
+    partitions = Pairs(request.topics, lambda topic: topic.partitions)
+
+    def count(pair: tuple[ListOffsetsTopic, ListOffsetsPartition]) -> None:
+        named[pair[0].name, pair[1].partition_index] += 1
+
+    await visit(partitions, count)
     isolation = isolation_of(request.isolation_level)
     if request.replica_id != CONSUMER:
         isolation = Isolation.LOG_END
@@ -93,18 +99,6 @@ async def list_offsets(request: ListOffsetsRequest, context: Context) -> ListOff
                     ListOffsetsPartitionResponse(number, 0, found.timestamp, found.offset, epoch)
                 )
     return response
-
-
-def _named(request: ListOffsetsRequest) -> Steps[Counter[tuple[str, int]]]:
-    """Count how often each partition is named."""
-    named: Counter[tuple[str, int]] = Counter()
-    for number, topic in enumerate(request.topics, 1):
-        if not number % MANY:
-            yield
-        for some in in_slices(topic.partitions, MANY):
-            named.update((topic.name, asked.partition_index) for asked in some)
-            yield
-    return named
 
 
 async def _find(

@@ -12,19 +12,20 @@ Creation needs CREATE on the cluster or on the topic. Authorized operations of t
 DESCRIBE on it; without it the set is empty.
 """
 
-from collections.abc import Callable, Hashable, Set
+from collections.abc import Callable, Hashable, Iterable, Set
+from functools import partial
 from typing import Final
 
 from attrs import frozen
 
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     MANY_PARTITIONS,
     NO_NODE,
     ZERO_TOPIC_ID,
     Context,
     Encoded,
     ErrorCode,
+    Eventual,
     KafkaError,
     MetadataImage,
     NodeId,
@@ -32,19 +33,20 @@ from trio_kafka.plugin import (
     Operation,
     PartitionState,
     ResponseCache,
-    Steps,
     TopicId,
     TopicImage,
+    Work,
     api,
     check_topic_name,
     encoded_in_steps,
     endpoints_on,
-    in_slices,
+    for_each,
     is_internal,
     lazily,
     offline_replicas,
     online_directories,
     sorted_in_steps,
+    then,
 )
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
@@ -65,7 +67,7 @@ _cache: Final = ResponseCache()
 
 
 @frozen
-class _Sight:
+class _Visible:
     """Topics that a client named or may see, and what it is denied of them.
 
     denied: those it may not describe. uncreatable: those that do not exist and that it may not
@@ -76,6 +78,10 @@ class _Sight:
     denied: frozenset[Name]
     uncreatable: frozenset[str]
     cluster_operations: int
+
+    def is_denied(self, name: Name) -> bool:
+        """Return whether the client may neither know nor create a topic."""
+        return name in self.denied or name in self.uncreatable
 
 
 @frozen
@@ -92,30 +98,25 @@ class _View:
 
 
 @api(MetadataRequest, largest=MANY_PARTITIONS)
-def metadata(request: MetadataRequest, context: Context) -> Encoded | Steps[Encoded]:
+def metadata(request: MetadataRequest, context: Context) -> Eventual[Encoded]:
     if request.topics is None or (context.version == 0 and not request.topics):
         return _answer(None, request, context)
-    if len(request.topics) > STEP:
-        return _answer_many(request.topics, request, context)
-    return _answer(tuple(dict.fromkeys(_named(request.topics, context))), request, context)
-
-
-def _answer_many(
-    topics: list[MetadataRequestTopic], request: MetadataRequest, context: Context
-) -> Steps[Encoded]:
     wanted: dict[Name, None] = {}
-    for some in in_slices(topics, STEP):
-        wanted |= dict.fromkeys(_named(some, context))
-        yield
-    answer = _answer(tuple(wanted), request, context)
-    return answer if isinstance(answer, Encoded) else (yield from answer)
+
+    def want(topic: MetadataRequestTopic) -> None:
+        wanted[_name(topic, context.version)] = None
+
+    def answer() -> Eventual[Encoded]:
+        return _answer(tuple(wanted), request, context)
+
+    return for_each(request.topics, want, answer, at_once=STEP)
 
 
-def _answer(wanted: Names, request: MetadataRequest, context: Context) -> Encoded | Steps[Encoded]:
-    """Return the cached response, or the steps that make it."""
-    if context.parts.authorizer is not ALLOW_ALL:
-        return _answer_seen(wanted, request, context)
-    image = context.metadata.image
+def _answer(wanted: Names, request: MetadataRequest, context: Context) -> Eventual[Encoded]:
+    """Return the cached response, or make it."""
+    if not context.allows_all:
+        look = _look(wanted, request, context)
+        return then(look, partial(_answer_visible, request, context))
     asked = (
         context.version,
         context.listener,
@@ -123,64 +124,68 @@ def _answer(wanted: Names, request: MetadataRequest, context: Context) -> Encode
         request.include_cluster_authorized_operations,
         request.include_topic_authorized_operations,
     )
-    return _cache.get(context.apis, image, asked) or _make_all(asked, wanted, request, context)
-
-
-def _make_all(
-    asked: Hashable, wanted: Names, request: MetadataRequest, context: Context
-) -> Steps[Encoded]:
-    """Return the response for a client that may see everything."""
-    image = context.metadata.image
-    names = tuple((yield from sorted_in_steps(image.topics))) if wanted is None else wanted
+    cached = _cache.get(context.apis, context.image, asked)
+    if cached is not None:
+        return cached
     operations = _cluster_operations(request, context)
-    sight = _Sight(names, frozenset(), frozenset(), operations)
-    return (yield from _make(asked, sight, request, image, context))
+
+    def make(names: Iterable[Name]) -> Eventual[Encoded]:
+        visible = _Visible(tuple(names), frozenset(), frozenset(), operations)
+        return _make(asked, visible, request, context)
+
+    return (
+        Work(sorted_in_steps(context.image.topics)).then(make) if wanted is None else make(wanted)
+    )
 
 
-def _answer_seen(wanted: Names, request: MetadataRequest, context: Context) -> Steps[Encoded]:
+def _answer_visible(
+    request: MetadataRequest, context: Context, visible: "_Visible"
+) -> Eventual[Encoded]:
     """Return the response for what the client may see.
 
     It is cached by that, unless it tells the operations that this client may perform.
     """
-    image = context.metadata.image
-    sight = yield from _look(wanted, request, image, context)
     asked = None
     if not request.include_topic_authorized_operations:
-        asked = (context.version, context.listener, sight)
-        answer = _cache.get(context.apis, image, asked)
-        if answer is not None:
-            return answer
-    return (yield from _make(asked, sight, request, image, context))
+        asked = (context.version, context.listener, visible)
+        cached = _cache.get(context.apis, context.image, asked)
+        if cached is not None:
+            return cached
+    return _make(asked, visible, request, context)
 
 
-def _look(
-    wanted: Names, request: MetadataRequest, image: MetadataImage, context: Context
-) -> Steps[_Sight]:
+def _look(wanted: Names, request: MetadataRequest, context: Context) -> Eventual[_Visible]:
+    """Return what the client may see of all topics, or of those that it named."""
+    image = context.image
     operations = _cluster_operations(request, context)
     if wanted is None:
-        seen = context.authorized(Operation.DESCRIBE, topics=image.topics)
-        names = yield from sorted_in_steps(seen)
-        return _Sight(tuple(names), frozenset(), frozenset(), operations)
+        visible = context.authorized(Operation.DESCRIBE, topics=image.topics)
+        return Work(sorted_in_steps(visible)).then(
+            lambda names: _Visible(tuple(names), frozenset(), frozenset(), operations)
+        )
     creates = _creates(request, context) and not context.is_authorized(
         Operation.CREATE, cluster=True
     )
     denied: set[Name] = set()
     uncreatable: set[str] = set()
-    for some in in_slices(wanted, STEP):
-        for one in some:
-            name = one if isinstance(one, str) else image.topic_names.get(one)
-            if name is None:
-                continue  # whether an id exists is no secret
-            if not context.is_authorized(Operation.DESCRIBE, topic=name):
-                denied.add(one)
-            elif (
-                creates
-                and name not in image.topics
-                and not context.is_authorized(Operation.CREATE, topic=name)
-            ):
-                uncreatable.add(name)
-        yield
-    return _Sight(wanted, frozenset(denied), frozenset(uncreatable), operations)
+
+    def look_at(named: Name) -> None:
+        name = named if isinstance(named, str) else image.topic_names.get(named)
+        if name is None:
+            return  # whether an id exists is no secret
+        if not context.is_authorized(Operation.DESCRIBE, topic=name):
+            denied.add(named)
+        elif (
+            creates
+            and name not in image.topics
+            and not context.is_authorized(Operation.CREATE, topic=name)
+        ):
+            uncreatable.add(name)
+
+    def finished() -> _Visible:
+        return _Visible(wanted, frozenset(denied), frozenset(uncreatable), operations)
+
+    return for_each(wanted, look_at, finished, at_once=STEP)
 
 
 def _creates(request: MetadataRequest, context: Context) -> bool:
@@ -196,65 +201,53 @@ def _cluster_operations(request: MetadataRequest, context: Context) -> int:
 
 
 def _make(
-    asked: Hashable,
-    sight: _Sight,
-    request: MetadataRequest,
-    image: MetadataImage,
-    context: Context,
-) -> Steps[Encoded]:
-    """Return the response, and have missing topics created. asked: key in the cache, or None."""
-    unknown = yield from _unknown(sight, image)
-    if _creates(request, context):
-        missing: list[str] = []
-        for some in in_slices(unknown, STEP):
-            named = (name for name in some if isinstance(name, str))
-            missing += [name for name in named if _may_be_created(name)]
-            yield
+    asked: Hashable, visible: _Visible, request: MetadataRequest, context: Context
+) -> Eventual[Encoded]:
+    """Make the response, and have missing topics created. asked: key in the cache, or None."""
+    image = context.image
+    unknown: list[Name] = []
+    missing: list[str] = []
+    creates = _creates(request, context)
+
+    def look_up(name: Name) -> None:
+        # The topics that the client may know or create, and that do not exist (yet).
+        if image.topic(name) is None and not visible.is_denied(name):
+            unknown.append(name)
+            if creates and isinstance(name, str) and _may_be_created(name):
+                missing.append(name)
+
+    def encode() -> Eventual[Encoded]:
         if missing:
             context.topic_creation.want(missing)
-    response = _describe(request, sight, image, context)
-    answer = yield from encoded_in_steps(response, context.version)
-    if not unknown and asked is not None:
-        _cache.put(context.apis, image, asked, answer)
-    return answer
+        response = _describe(request, visible, image, context)
+        return Work(encoded_in_steps(response, context.version)).then(keep)
+
+    def keep(answer: Encoded) -> Encoded:
+        if not unknown and asked is not None:
+            _cache.put(context.apis, image, asked, answer)
+        return answer
+
+    return for_each(visible.names, look_up, encode)
 
 
-def _named(topics: list[MetadataRequestTopic], context: Context) -> list[Name]:
-    """Return the topics that a request names. Raises KafkaError(INVALID_REQUEST)."""
-    version = context.version
-    wanted: list[Name] = []
-    for topic in topics:
-        if topic.topic_id != ZERO_TOPIC_ID:
-            if version < 12:
-                raise KafkaError(
-                    ErrorCode.INVALID_REQUEST,
-                    f"topic ids in version {version}: expected version 12 or later",
-                )
-            wanted.append(TopicId(topic.topic_id))  # a name beside it is ignored, as in Kafka
-        elif topic.name is None:
+def _name(topic: MetadataRequestTopic, version: int) -> Name:
+    """Return the topic that a request names. Raises KafkaError(INVALID_REQUEST)."""
+    if topic.topic_id != ZERO_TOPIC_ID:
+        if version < 12:
             raise KafkaError(
-                ErrorCode.INVALID_REQUEST, "a topic without name and id: expected one of them"
+                ErrorCode.INVALID_REQUEST,
+                f"topic ids in version {version}: expected version 12 or later",
             )
-        else:
-            wanted.append(topic.name)
-    return wanted
-
-
-def _unknown(sight: _Sight, image: MetadataImage) -> Steps[list[Name]]:
-    """Return the topics that the client may know or create, and that do not exist (yet)."""
-    unknown: list[Name] = []
-    for some in in_slices(sight.names, STEP):
-        unknown += [
-            one
-            for one in some
-            if image.topic(one) is None and one not in sight.denied and one not in sight.uncreatable
-        ]
-        yield
-    return unknown
+        return TopicId(topic.topic_id)  # a name beside it is ignored, as in Kafka
+    if topic.name is None:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "a topic without name and id: expected one of them"
+        )
+    return topic.name
 
 
 def _describe(
-    request: MetadataRequest, sight: _Sight, image: MetadataImage, context: Context
+    request: MetadataRequest, visible: _Visible, image: MetadataImage, context: Context
 ) -> MetadataResponse:
     """Return the response; its topics are made when they are written."""
     brokers = endpoints_on(image, context.listener)
@@ -271,7 +264,7 @@ def _describe(
         return context.authorized_operations(topic=name)
 
     def describe(name: Name) -> MetadataResponseTopic:
-        if name in sight.denied:
+        if name in visible.denied:
             return _denied(name)
         topic = image.topic(name)
         if topic is not None:
@@ -279,7 +272,7 @@ def _describe(
         if not isinstance(name, str):
             code = ErrorCode.UNKNOWN_TOPIC_ID
             return MetadataResponseTopic(error_code=code, name=None, topic_id=name)
-        if name in sight.uncreatable:
+        if name in visible.uncreatable:
             return MetadataResponseTopic(
                 error_code=DENIED, name=name, is_internal=is_internal(name)
             )
@@ -294,8 +287,8 @@ def _describe(
         cluster_id=image.cluster_id,
         # Clients send controller requests to any broker, which forwards them.
         controller_id=context.node_id if context.node_id in view.online else NO_NODE,
-        topics=lazily(sight.names, describe),
-        cluster_authorized_operations=sight.cluster_operations,
+        topics=lazily(visible.names, describe),
+        cluster_authorized_operations=visible.cluster_operations,
     )
 
 

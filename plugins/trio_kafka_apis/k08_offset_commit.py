@@ -8,26 +8,31 @@ and the others are stored. Source: KIP-98, KIP-345, KIP-848, KIP-516.
 Needs READ on the group, without which the whole request fails, and READ on each topic.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container
 from functools import lru_cache, partial
-from types import GeneratorType
-from typing import Any, Final
+from itertools import chain
+from operator import attrgetter
+from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
     Commit,
     Context,
     Encoded,
     ErrorCode,
+    Eventual,
+    KafkaError,
     Operation,
     PartitionOffset,
-    Steps,
     TopicId,
     TopicOffsets,
     api,
-    in_slices,
+    rows,
+    then,
     to_bytes,
-    whole,
 )
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -39,124 +44,112 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
 )
 
 IDS_SINCE: Final = 10
-MANY: Final = 200  # partitions in one step
 FEW: Final = 16  # partitions of one topic, up to which a response without errors is cached
 KEPT: Final = 512  # such responses
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_partitions: Final = attrgetter("partitions")
 
 
 @api(OffsetCommitRequest, largest=MANY_PARTITIONS)
-def offset_commit(request: OffsetCommitRequest, context: Context) -> Any:
+def offset_commit(
+    request: OffsetCommitRequest, context: Context
+) -> Eventual[Encoded | OffsetCommitResponse]:
     context.authorize(Operation.READ, group=request.group_id)
-    count = len(request.topics)
-    for topic in request.topics:
-        count += len(topic.partitions)
-    if count > MANY:
-        return _in_steps(request, context)
-    wanted: list[TopicOffsets] = []
-    told: list[int] = []
-    for topic in request.topics:
-        _take(topic, topic.partitions, context, wanted, told)
-    return _commit(request, context, wanted, told)
-
-
-def _in_steps(request: OffsetCommitRequest, context: Context) -> Steps[Any]:
-    wanted: list[TopicOffsets] = []
-    told: list[int] = []
-    for topic in request.topics:
-        for some in in_slices(topic.partitions, MANY):
-            _take(topic, some, context, wanted, told)
-            yield
-        yield
-    answer = _commit(request, context, wanted, told)
-    return (yield from answer) if isinstance(answer, GeneratorType) else answer
-
-
-def _take(
-    topic: OffsetCommitRequestTopic,
-    partitions: Iterable[OffsetCommitRequestPartition],
-    context: Context,
-    wanted: list[TopicOffsets],
-    told: list[int],
-) -> None:
-    """Sort partitions of a topic: `wanted` gets the offsets to commit, `told` a code for each.
-
-    told: in the order of the request; 0 for a partition that the group is asked for.
-    """
-    image = context.metadata.image
-    has_id = context.version >= IDS_SINCE
-    found = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
-    name = topic.name if found is None else found.name
-    if not (has_id and found is None) and not context.is_authorized(Operation.READ, topic=name):
-        told += [ErrorCode.TOPIC_AUTHORIZATION_FAILED for _ in partitions]
-        return
-    if found is None:
-        told += [ErrorCode.UNKNOWN_TOPIC_ID if has_id else UNKNOWN for _ in partitions]
-        return
-    known = found.partitions
-    offsets: list[PartitionOffset] = []
-    for one in partitions:
-        number = one.partition_index
-        if number not in known:
-            told.append(UNKNOWN)
-            continue
-        told.append(0)
-        offset, epoch = one.committed_offset, one.committed_leader_epoch
-        offsets.append(PartitionOffset(number, offset, epoch, one.committed_metadata))
-    wanted.append(TopicOffsets(found.name, found.id, offsets))
-
-
-def _commit(
-    request: OffsetCommitRequest,
-    context: Context,
-    wanted: list[TopicOffsets],
-    told: list[int],
-) -> Any:
-    """Ask the group to store the offsets, unless there are none."""
-    version = context.version
-    make = partial(_answer, request, version, told)
-    if all(told):
-        return make([])
-    asked = Commit(
-        request.group_id,
-        wanted,
-        request.member_id,
-        request.group_instance_id,
-        request.generation_id_or_member_epoch,
-        version,
-        request.retention_time_ms,
+    commit = _Commit(request, context)
+    return rows(
+        request.topics,
+        _partitions,
+        commit.add,
+        commit.submit,
+        group=lambda _, codes: codes,
+        refused=lambda _topic, _row, error: error.code,
+        permission=commit.begin_topic,
     )
-    return context.groups.offsets.commit(asked, make)
 
 
-def _answer(
-    request: OffsetCommitRequest, version: int, told: list[int], codes: list[int]
-) -> Encoded | OffsetCommitResponse | Steps[OffsetCommitResponse]:
-    """Return the response. codes: from the group, in the order of the request."""
+@define(eq=False)
+class _Commit:
+    """One request. topics: offsets that the group is asked to store.
+
+    partitions, offsets: of the topic whose rows are being added.
+    """
+
+    request: OffsetCommitRequest
+    context: Context
+    topics: list[TopicOffsets] = field(factory=list, init=False)
+    partitions: Container[int] = field(default=(), init=False)
+    offsets: list[PartitionOffset] = field(factory=list, init=False)
+
+    def begin_topic(self, topic: OffsetCommitRequestTopic) -> None:
+        """Begin a topic. Raises KafkaError if it does not exist, or may not be read."""
+        image, has_id = self.context.image, self.context.version >= IDS_SINCE
+        known = image.topic(TopicId(topic.topic_id)) if has_id else image.topics.get(topic.name)
+        if known is None and has_id:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        self.context.authorize(Operation.READ, topic=topic.name if known is None else known.name)
+        if known is None:
+            raise KafkaError(UNKNOWN)
+        self.partitions, self.offsets = known.partitions, []
+        self.topics.append(TopicOffsets(known.name, known.id, self.offsets))
+
+    def add(self, _topic: OffsetCommitRequestTopic, row: OffsetCommitRequestPartition) -> int:
+        """Add a partition. Return its error code; 0: the group decides."""
+        if row.partition_index not in self.partitions:
+            return UNKNOWN
+        self.offsets.append(
+            PartitionOffset(
+                row.partition_index,
+                row.committed_offset,
+                row.committed_leader_epoch,
+                row.committed_metadata,
+            )
+        )
+        return 0
+
+    def submit(self, codes: list[list[int]]) -> Eventual[Encoded | OffsetCommitResponse]:
+        """Ask the group to store the offsets, unless there are none. codes: for each topic."""
+        request, version = self.request, self.context.version
+        respond = partial(_respond, request, version, codes)
+        if not any(topic.partitions for topic in self.topics):
+            return respond([])
+        commit = Commit(
+            request.group_id,
+            self.topics,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            version,
+            request.retention_time_ms,
+        )
+        return then(self.context.groups.offsets.commit(commit), respond)
+
+
+def _respond(
+    request: OffsetCommitRequest, version: int, codes: list[list[int]], of_group: list[int]
+) -> Eventual[Encoded | OffsetCommitResponse]:
+    """Return the response. codes: for each topic. of_group: in the order of the zeros among
+    them.
+    """
     topics = request.topics
-    if len(topics) == 1 and len(told) <= FEW and not any(codes) and not any(told):
+    if len(topics) == 1 and _is_all_well(topics[0], of_group):
         topic = topics[0]
-        numbers = tuple([one.partition_index for one in topic.partitions])
+        numbers = tuple([row.partition_index for row in topic.partitions])
         return _all_well(version, topic.name, topic.topic_id, numbers)
-    steps = _answer_in_steps(request, told, codes)
-    return steps if len(told) + len(topics) > MANY else whole(steps)
+    in_order, told_by_group = chain.from_iterable(codes), iter(of_group)
+    return rows(
+        topics,
+        _partitions,
+        lambda _, row: OffsetCommitResponsePartition(
+            row.partition_index, next(in_order) or next(told_by_group)
+        ),
+        lambda answered: OffsetCommitResponse(topics=answered),
+        group=lambda topic, answers: OffsetCommitResponseTopic(topic.name, topic.topic_id, answers),
+    )
 
 
-def _answer_in_steps(
-    request: OffsetCommitRequest, told: list[int], codes: list[int]
-) -> Steps[OffsetCommitResponse]:
-    response = OffsetCommitResponse()
-    of_group, of_all = iter(codes), iter(told)
-    for topic in request.topics:
-        rows: list[OffsetCommitResponsePartition] = []
-        response.topics.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, rows))
-        for some in in_slices(topic.partitions, MANY):
-            for one in some:
-                code = next(of_all) or next(of_group)
-                rows.append(OffsetCommitResponsePartition(one.partition_index, code))
-            yield
-        yield
-    return response
+def _is_all_well(topic: OffsetCommitRequestTopic, of_group: list[int]) -> bool:
+    """Return whether the group has stored all offsets of a few partitions."""
+    return len(of_group) == len(topic.partitions) <= FEW and not any(of_group)
 
 
 @lru_cache(maxsize=KEPT)

@@ -12,28 +12,30 @@ Needs DESCRIBE on each group and on each topic. Where a group is asked for all t
 the permission are left out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
-from types import GeneratorType
-from typing import Any, Final
+from typing import Final
 
+from attrs import field
+
+from trio_kafka.attributes import define
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
     ZERO_TOPIC_ID,
     AskedTopic,
     Context,
     ErrorCode,
+    Eventual,
     FetchedTopic,
     FetchOffsets,
     KafkaError,
     Operation,
-    Steps,
+    Pairs,
     TopicId,
     api,
-    in_slices,
+    for_each,
     rows_of,
-    whole,
+    then,
 )
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -49,12 +51,10 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
 
 GROUPS_SINCE: Final = 8
 IDS_SINCE: Final = 10
-STEP: Final = 50  # topics in one step
-MANY: Final = 200  # partitions in one step
-PARTITIONS: Final = 1000  # numbers of partitions in one step
+PARTITIONS: Final = 1000  # numbers of partitions that are taken at once
 NO_OFFSET: Final = -1
-Told = list[FetchedTopic] | KafkaError
-_TopicsByKey = dict[tuple[str, bytes], dict[int, None]]
+Fetched = list[FetchedTopic] | KafkaError
+TopicKey = tuple[str, bytes]  # name and id, one of which is empty
 
 
 def say_error(
@@ -81,59 +81,21 @@ def say_error(
 
 
 @api(OffsetFetchRequest, largest=MANY_PARTITIONS, error=say_error)
-def offset_fetch(request: OffsetFetchRequest, context: Context) -> Any:
+def offset_fetch(request: OffsetFetchRequest, context: Context) -> Eventual[OffsetFetchResponse]:
     if context.version < GROUPS_SINCE:
         context.authorize(Operation.DESCRIBE, group=request.group_id)
     groups = _groups(request, context.version)
-    steps = _fetch(groups, request, context)
-    return _through(steps) if _is_large(groups) else whole(steps)
+    fetch = _Fetch(request, context)
+    topics = Pairs(groups, lambda group: group.topics or ())
+    named = Pairs(topics, lambda pair: _chunks(pair[1].partition_indexes))
+    return for_each(groups, fetch.name_group, lambda: for_each(named, fetch.name, fetch.plan))
 
 
-def _is_large(groups: Sequence[OffsetFetchRequestGroup]) -> bool:
-    """Return whether a request names more than MANY groups, topics and partitions."""
-    count = len(groups)
-    for group in groups:
-        count += len(group.topics or ())
-        if count > MANY:
-            return True
-        for topic in group.topics or ():
-            count += len(topic.partition_indexes)
-    return count > MANY
-
-
-def _distinct(groups: Sequence[OffsetFetchRequestGroup]) -> Steps[list[OffsetFetchRequestGroup]]:
-    """Return the groups without repetitions; all that is asked of a group is asked for at once."""
-    topics: dict[str, _TopicsByKey | None] = {}
-    first: dict[str, OffsetFetchRequestGroup] = {}
-    for group in groups:
-        first.setdefault(group.group_id, group)
-        if group.topics is None or topics.setdefault(group.group_id, {}) is None:
-            topics[group.group_id] = None
-            yield
-            continue
-        named = topics[group.group_id] or {}
-        topics[group.group_id] = named
-        for topic in group.topics:
-            numbers = named.setdefault((topic.name, topic.topic_id), {})
-            for some in in_slices(topic.partition_indexes, PARTITIONS):
-                numbers.update(dict.fromkeys(some))
-                yield
-        yield
-    return [
-        OffsetFetchRequestGroup(
-            group_id, first[group_id].member_id, first[group_id].member_epoch, _topics(named)
-        )
-        for group_id, named in topics.items()
-    ]
-
-
-def _topics(named: "_TopicsByKey | None") -> list[OffsetFetchRequestTopics] | None:
-    if named is None:
-        return None
-    return [
-        OffsetFetchRequestTopics(name, topic_id, list(numbers))
-        for (name, topic_id), numbers in named.items()
-    ]
+def _chunks(numbers: list[int]) -> Sequence[list[int]]:
+    """Return numbers of partitions in lists that are not long; an empty one if there are none."""
+    if len(numbers) <= PARTITIONS:
+        return (numbers,)
+    return [numbers[at : at + PARTITIONS] for at in range(0, len(numbers), PARTITIONS)]
 
 
 def _groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:
@@ -149,68 +111,160 @@ def _groups(request: OffsetFetchRequest, version: int) -> list[OffsetFetchReques
     return [OffsetFetchRequestGroup(request.group_id, topics=None if topics is None else named)]
 
 
-def _through(steps: Steps[Any]) -> Steps[Any]:
-    """Take steps to their end, then the steps that they returned."""
-    answer = yield from steps
-    return (yield from answer) if isinstance(answer, GeneratorType) else answer
+@define(eq=False)
+class _Plan:
+    """What is asked of one group, and its part of the response.
 
+    named: partitions by topic; None: all topics.
+    asked: topics for the coordinator; None: all. answered: rows that are known without it, or None
+    for each of `asked`, in the order of the request.
+    fetched: what the coordinator told, or the error of a group that may not be described.
+    """
 
-def _fetch(
-    groups: Sequence[OffsetFetchRequestGroup], request: OffsetFetchRequest, context: Context
-) -> Steps[Any]:
-    plans: list[_Plan] = []
-    for group in (yield from _distinct(groups)):
-        plan = _Plan(group)
-        yield from plan.look(context)
-        plans.append(plan)
-        yield
-    if groups and all(plan.denial is not None for plan in plans):
-        return _answer(request, plans, context, [])
-    asked = (
-        FetchOffsets(
-            group_id=plan.group.group_id,
-            member_id=plan.group.member_id,
-            epoch=plan.group.member_epoch,
-            topics=plan.asked,
-            require_stable=request.require_stable,
+    group: OffsetFetchRequestGroup
+    named: dict[TopicKey, dict[int, None]] | None = field(factory=dict, init=False)
+    asked: list[AskedTopic] | None = field(default=None, init=False)
+    answered: list[OffsetFetchResponseTopics | None] = field(factory=list, init=False)
+    fetched: Fetched | None = field(default=None, init=False)
+    response: OffsetFetchResponseGroup = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.response = OffsetFetchResponseGroup(self.group.group_id)
+
+    def query(self, *, require_stable: bool) -> FetchOffsets:
+        """Return what the coordinator is asked."""
+        return FetchOffsets(
+            group_id=self.group.group_id,
+            member_id=self.group.member_id,
+            epoch=self.group.member_epoch,
+            topics=self.asked,
+            require_stable=require_stable,
         )
-        for plan in plans
-        if plan.denial is None
-    )
-    return context.groups.offsets.fetch(asked, partial(_answer, request, plans, context))
 
 
-def _answer(
-    request: OffsetFetchRequest, plans: "list[_Plan]", context: Context, told: list[Told]
-) -> OffsetFetchResponse | Steps[OffsetFetchResponse]:
-    """Return the response. told: of the groups that were asked, in their order."""
-    found = iter(told)
-    of_all = [next(found) if plan.denial is None else plan.denial for plan in plans]
-    if context.version < GROUPS_SINCE:
-        steps = _answer_one(request, plans[0], context, of_all[0])
-    else:
-        steps = _answer_many(plans, context, of_all)
-    return steps if _count(plans, of_all) > MANY else whole(steps)
+@define(eq=False)
+class _Fetch:
+    """One request: names its groups without repetitions, asks for offsets, writes the response."""
+
+    request: OffsetFetchRequest
+    context: Context
+    plans: dict[str, _Plan] = field(factory=dict, init=False)
+
+    # What is asked for
+
+    def name_group(self, group: OffsetFetchRequestGroup) -> None:
+        """Add a group; all that is asked of it is asked for at once."""
+        plan = self.plans.setdefault(group.group_id, _Plan(group))
+        if group.topics is None:
+            plan.named = None
+
+    def name(
+        self, chunk: tuple[tuple[OffsetFetchRequestGroup, OffsetFetchRequestTopics], list[int]]
+    ) -> None:
+        """Add partitions of a topic of a group."""
+        (group, topic), numbers = chunk
+        plan = self.plans[group.group_id]
+        if plan.named is not None:
+            topic_numbers = plan.named.setdefault((topic.name, topic.topic_id), {})
+            topic_numbers.update(dict.fromkeys(numbers))
+
+    def plan(self) -> Eventual[OffsetFetchResponse]:
+        """Find out which groups and topics the client may describe, and ask for these."""
+        topics = Pairs(self.plans.values(), _named_topics)
+        return for_each(
+            self.plans.values(),
+            self._plan_group,
+            lambda: for_each(topics, self._plan_topic, self._ask),
+        )
+
+    def _plan_group(self, plan: _Plan) -> None:
+        if not self.context.is_authorized(Operation.DESCRIBE, group=plan.group.group_id):
+            plan.fetched, plan.named = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED), None
+        elif plan.named is not None:
+            plan.asked = []
+
+    def _plan_topic(self, pair: tuple[_Plan, tuple[TopicKey, dict[int, None]]]) -> None:
+        plan, ((named, topic_id), numbers) = pair
+        partitions = list(numbers)
+        name: str | None = named
+        if self.context.version >= IDS_SINCE:
+            name = self.context.image.topic_names.get(TopicId(topic_id))
+        if name is None:
+            denial = ErrorCode.UNKNOWN_TOPIC_ID
+        elif not self.context.is_authorized(Operation.DESCRIBE, topic=name):
+            denial = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        else:
+            plan.answered.append(None)
+            if plan.asked is not None:
+                plan.asked.append(AskedTopic(name, topic_id, partitions))
+            return
+        rows = rows_of(partitions, partial(_no_offset, denial))
+        plan.answered.append(OffsetFetchResponseTopics(named, topic_id, rows))
+
+    def _ask(self) -> Eventual[OffsetFetchResponse]:
+        queries = self._queries()
+        if self.plans and all(plan.fetched is not None for plan in self.plans.values()):
+            return self._answer([])
+        return then(self.context.groups.offsets.fetch(queries), self._answer)
+
+    def _queries(self) -> Iterator[FetchOffsets]:
+        for plan in self.plans.values():
+            if plan.fetched is None:
+                yield plan.query(require_stable=self.request.require_stable)
+
+    # What is answered
+
+    def _answer(self, fetched: list[Fetched]) -> Eventual[OffsetFetchResponse]:
+        """Write the response. fetched: of the groups that were asked, in their order."""
+        in_order = iter(fetched)
+
+        def take(plan: _Plan) -> None:
+            if plan.fetched is None:
+                plan.fetched = next(in_order)
+            if isinstance(plan.fetched, KafkaError):
+                plan.response.error_code = _as_fetched(plan.fetched)
+
+        topics = Pairs(self.plans.values(), _fetched_topics)
+        write = partial(for_each, topics, self._add_topic, self._response)
+        return for_each(self.plans.values(), take, write)
+
+    def _add_topic(self, pair: tuple[_Plan, FetchedTopic | OffsetFetchResponseTopics]) -> None:
+        """Add a topic to the answer of a group, if the client may see it."""
+        plan, topic = pair
+        if isinstance(topic, OffsetFetchResponseTopics):
+            plan.response.topics.append(topic)
+            return
+        if plan.asked is None:
+            if not self.context.is_authorized(Operation.DESCRIBE, topic=topic.topic):
+                return
+            if self.context.version >= IDS_SINCE:
+                image = self.context.image.topics.get(topic.topic)
+                if image is None:
+                    return  # from that version on only those that exist
+                topic = topic._replace(topic_id=image.id)
+        plan.response.topics.append(_row(topic))
+
+    def _response(self) -> OffsetFetchResponse:
+        groups = [plan.response for plan in self.plans.values()]
+        if self.context.version >= GROUPS_SINCE:
+            return OffsetFetchResponse(groups=groups)
+        if groups[0].error_code:
+            return say_error(self.request, ErrorCode(groups[0].error_code), None)
+        return OffsetFetchResponse(topics=rows_of(groups[0].topics, _row_of_one))
 
 
-def _answer_many(
-    plans: "list[_Plan]", context: Context, told: list[Told]
-) -> Steps[OffsetFetchResponse]:
-    response = OffsetFetchResponse()
-    for plan, one in zip(plans, told, strict=True):
-        response.groups.append((yield from plan.answer(one, context)))
-        yield
-    return response
+def _named_topics(plan: _Plan) -> Sequence[tuple[TopicKey, dict[int, None]]]:
+    return () if plan.named is None else list(plan.named.items())
 
 
-def _answer_one(
-    request: OffsetFetchRequest, plan: "_Plan", context: Context, told: Told
-) -> Steps[OffsetFetchResponse]:
-    """Return the response of a version before 8."""
-    if isinstance(told, KafkaError):
-        return say_error(request, _as_fetched(told), None)
-    group = yield from plan.answer(told, context)
-    return OffsetFetchResponse(topics=rows_of(group.topics, _row_of_one))
+def _fetched_topics(plan: _Plan) -> Sequence[FetchedTopic | OffsetFetchResponseTopics]:
+    """Return the topics of the answer, in the order of the request."""
+    if plan.fetched is None or isinstance(plan.fetched, KafkaError):
+        return ()
+    if plan.asked is None:
+        return plan.fetched
+    in_order = iter(plan.fetched)
+    return [answered or next(in_order) for answered in plan.answered]
 
 
 def _row_of_one(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
@@ -218,103 +272,15 @@ def _row_of_one(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
         topic.name,
         rows_of(
             topic.partitions,
-            lambda one: OffsetFetchResponsePartition(
-                one.partition_index,
-                one.committed_offset,
-                one.committed_leader_epoch,
-                one.metadata,
-                one.error_code,
+            lambda row: OffsetFetchResponsePartition(
+                row.partition_index,
+                row.committed_offset,
+                row.committed_leader_epoch,
+                row.metadata,
+                row.error_code,
             ),
         ),
     )
-
-
-def _count(plans: "list[_Plan]", told: list[Told]) -> int:
-    """Count groups, topics and partitions, up to a little more than MANY."""
-    count = 0
-    for plan, one in zip(plans, told, strict=True):
-        topics = () if isinstance(one, KafkaError) else one
-        count += 1 + len(topics) + len(plan.asked or ()) + plan.answered
-        for topic in islice(topics, MANY):
-            count += len(topic.partitions)
-        if count > MANY:
-            break
-    return count
-
-
-class _Plan:
-    """Plan for one group: topics to ask for, and rows of the response that are known before.
-
-    asked: None stands for all topics. denial: the error of a group that may not be described.
-    answered: number of topics whose rows are known before.
-    """
-
-    def __init__(self, group: OffsetFetchRequestGroup) -> None:
-        self.group = group
-        self.asked: list[AskedTopic] | None = None
-        self.denial: KafkaError | None = None
-        self.answered = 0
-        self._places: list[OffsetFetchResponseTopics | None] = []
-
-    def look(self, context: Context) -> Steps[None]:
-        """Find out what to ask for."""
-        if not context.is_authorized(Operation.DESCRIBE, group=self.group.group_id):
-            self.denial = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
-            return
-        topics = self.group.topics
-        if topics is None:
-            return
-        self.asked = []
-        for number, topic in enumerate(topics, 1):
-            if not number % STEP:
-                yield
-            name, topic_id = topic.name, topic.topic_id
-            if context.version >= IDS_SINCE:
-                found = context.metadata.image.topic_names.get(TopicId(topic_id))
-                if found is None:
-                    self._deny(topic, ErrorCode.UNKNOWN_TOPIC_ID)
-                    continue
-                name = found
-            if not context.is_authorized(Operation.DESCRIBE, topic=name):
-                self._deny(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-                continue
-            self._places.append(None)
-            self.asked.append(AskedTopic(name, topic_id, topic.partition_indexes))
-
-    def _deny(self, topic: OffsetFetchRequestTopics, code: ErrorCode) -> None:
-        rows = rows_of(topic.partition_indexes, lambda number: _no_offset(number, code))
-        self._places.append(OffsetFetchResponseTopics(topic.name, topic.topic_id, rows))
-        self.answered += 1
-
-    def answer(self, told: Told, context: Context) -> Steps[OffsetFetchResponseGroup]:
-        """Return the group's part of the response. told: from the group, or its error."""
-        response = OffsetFetchResponseGroup(self.group.group_id)
-        if isinstance(told, KafkaError):
-            response.error_code = _as_fetched(told)
-            return response
-        if self.asked is None:
-            for topic in _visible(told, context):
-                response.topics.append(_row(topic))
-                yield
-            return response
-        found = iter(told)
-        for place in self._places:
-            response.topics.append(place or _row(next(found)))
-            yield
-        return response
-
-
-def _visible(told: Iterable[FetchedTopic], context: Context) -> Iterator[FetchedTopic]:
-    """Yield the topics that the client may see; from version 10 on only those that exist."""
-    for topic in told:
-        if not context.is_authorized(Operation.DESCRIBE, topic=topic.topic):
-            continue
-        if context.version < IDS_SINCE:
-            yield topic
-            continue
-        image = context.metadata.image.topics.get(topic.topic)
-        if image is not None:
-            yield topic._replace(topic_id=image.id)
 
 
 def _row(topic: FetchedTopic) -> OffsetFetchResponseTopics:
@@ -327,7 +293,7 @@ def _row(topic: FetchedTopic) -> OffsetFetchResponseTopics:
     return OffsetFetchResponseTopics(topic.topic, topic.topic_id, rows)
 
 
-def _no_offset(number: int, code: ErrorCode) -> OffsetFetchResponsePartitions:
+def _no_offset(code: ErrorCode, number: int) -> OffsetFetchResponsePartitions:
     return OffsetFetchResponsePartitions(number, NO_OFFSET, NO_OFFSET, "", code)
 
 

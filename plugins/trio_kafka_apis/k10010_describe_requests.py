@@ -12,12 +12,13 @@ from typing import Final
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
+    Eventual,
     InspectedRequest,
     KafkaError,
     Operation,
     Selection,
     Stamps,
-    Steps,
+    Work,
     api,
     inspect_requests,
     lazily,
@@ -37,7 +38,7 @@ LONGEST: Final = 256  # characters of a text that clients choose
 @api(DescribeRequestsRequest)
 def describe_requests(
     request: DescribeRequestsRequest, context: Context
-) -> Steps[DescribeRequestsResponse]:
+) -> Eventual[DescribeRequestsResponse]:
     context.authorize(Operation.DESCRIBE, cluster=True)
     if request.which not in list(Selection):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown kind of requests: {request.which}")
@@ -48,10 +49,15 @@ def describe_requests(
         return (not keys or stamps.key in keys) and client in (None, client_id)
 
     most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
-    found, truncated = yield from inspect_requests(
+    inspection = inspect_requests(
         context.planes, Selection(request.which), is_wanted, most, context.in_process
     )
-    return DescribeRequestsResponse(truncated=truncated, requests=lazily(found, make_life))
+    return Work(inspection).then(_response)
+
+
+def _response(inspected: tuple[list[InspectedRequest], bool]) -> DescribeRequestsResponse:
+    requests, truncated = inspected
+    return DescribeRequestsResponse(truncated=truncated, requests=lazily(requests, make_life))
 
 
 def keys_of(names: Sequence[str], context: Context) -> list[int]:

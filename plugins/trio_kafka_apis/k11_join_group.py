@@ -10,12 +10,12 @@ consumer group; it matches only topics that this client may describe.
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     Context,
     ErrorCode,
+    Eventual,
     GroupProtocol,
     Joined,
     Joining,
@@ -23,6 +23,7 @@ from trio_kafka.plugin import (
     Operation,
     api,
     client_host,
+    then,
 )
 from trio_kafka.protocol.messages.k11_join_group import (
     JoinGroupRequest,
@@ -45,7 +46,7 @@ def say_error(_: JoinGroupRequest, code: ErrorCode, message: str | None) -> Join
 
 
 @api(JoinGroupRequest, error=say_error)
-def join_group(request: JoinGroupRequest, context: Context) -> Any:
+def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGroupResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     if len(request.protocols) > MOST_PROTOCOLS:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -66,10 +67,10 @@ def join_group(request: JoinGroupRequest, context: Context) -> Any:
         "" if request.member_id else context.groups.new_id(),
         version >= ID_FIRST_SINCE,
         version >= SKIPS_SINCE,
-        None if context.parts.authorizer is ALLOW_ALL else partial(_may_describe, context),
+        None if context.allows_all else partial(_may_describe, context),
     )
-    make = _response if version >= NULL_PROTOCOL_SINCE else _old_response
-    return context.groups.classic.join(request.group_id, joining, make)
+    respond = _response if version >= NULL_PROTOCOL_SINCE else _old_response
+    return then(context.groups.classic.join(request.group_id, joining), respond)
 
 
 def _may_describe(context: Context, topic: str) -> bool:

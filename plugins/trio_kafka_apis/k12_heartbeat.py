@@ -6,19 +6,28 @@ REBALANCE_IN_PROGRESS, never by silence. While the group is being loaded every h
 Needs READ on the group.
 """
 
-from typing import Any, Final
+from typing import Final
 
-from trio_kafka.plugin import Beating, Context, ErrorCode, KafkaError, Operation, api
+from trio_kafka.plugin import (
+    Beating,
+    Context,
+    ErrorCode,
+    Eventual,
+    KafkaError,
+    Operation,
+    api,
+    then,
+)
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 
 _ALIVE: Final = HeartbeatResponse()  # shared: a response is never changed
 
 
 @api(HeartbeatRequest)
-def heartbeat(request: HeartbeatRequest, context: Context) -> Any:
+def heartbeat(request: HeartbeatRequest, context: Context) -> Eventual[HeartbeatResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     beating = Beating(request.member_id, request.group_instance_id, request.generation_id)
-    return context.groups.classic.heartbeat(request.group_id, beating, _response)
+    return then(context.groups.classic.heartbeat(request.group_id, beating), _response)
 
 
 def _response(error: KafkaError | None) -> HeartbeatResponse:

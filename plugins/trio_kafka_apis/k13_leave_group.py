@@ -7,9 +7,18 @@ one member. Source: KIP-345, KIP-800.
 Needs READ on the group.
 """
 
-from typing import Any, Final
+from typing import Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, Leaving, Operation, api
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    Eventual,
+    KafkaError,
+    Leaving,
+    Operation,
+    api,
+    then,
+)
 from trio_kafka.protocol.messages.k13_leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
@@ -21,11 +30,11 @@ MOST_MEMBERS: Final = 10_000  # of one request: 30 ms
 
 
 @api(LeaveGroupRequest)
-def leave_group(request: LeaveGroupRequest, context: Context) -> Any:
+def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveGroupResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     if context.version < MANY_SINCE:
         alone = [Leaving(member_id=request.member_id)]
-        return context.groups.classic.leave(request.group_id, alone, _of_one)
+        return then(context.groups.classic.leave(request.group_id, alone), _of_one)
     if len(request.members) > MOST_MEMBERS:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -48,7 +57,7 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Any:
             ]
         )
 
-    return context.groups.classic.leave(request.group_id, members, answer)
+    return then(context.groups.classic.leave(request.group_id, members), answer)
 
 
 def _of_one(codes: list[ErrorCode] | KafkaError) -> LeaveGroupResponse:

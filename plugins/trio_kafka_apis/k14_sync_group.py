@@ -7,17 +7,19 @@ that it expects. Source: KIP-559.
 Needs READ on the group, checked after the names of the protocol, as in Kafka.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import (
     MANY_PARTITIONS,
     Context,
     ErrorCode,
+    Eventual,
     KafkaError,
     Operation,
     Synced,
     Syncing,
     api,
+    then,
 )
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -26,7 +28,7 @@ MOST_MEMBERS: Final = 10_000  # of a group, as in LeaveGroup
 
 
 @api(SyncGroupRequest, largest=MANY_PARTITIONS)
-def sync_group(request: SyncGroupRequest, context: Context) -> Any:
+def sync_group(request: SyncGroupRequest, context: Context) -> Eventual[SyncGroupResponse]:
     unsaid = request.protocol_type is None or request.protocol_name is None
     if context.version >= PROTOCOL_SINCE and unsaid:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -42,7 +44,7 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Any:
         request.protocol_name,
         {one.member_id: bytes(one.assignment) for one in request.assignments},
     )
-    return context.groups.classic.sync(request.group_id, syncing, _response)
+    return then(context.groups.classic.sync(request.group_id, syncing), _response)
 
 
 def _response(answer: Synced | KafkaError) -> SyncGroupResponse:

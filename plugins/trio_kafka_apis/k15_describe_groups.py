@@ -7,17 +7,19 @@ are described by ConsumerGroupDescribe. Source: KIP-430 (authorized operations),
 Needs DESCRIBE on each group.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import (
     Context,
     Described,
     ErrorCode,
+    Eventual,
     KafkaError,
     Operation,
     api,
     lazily,
     rows_of,
+    then,
 )
 from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribedGroup,
@@ -42,7 +44,9 @@ def say_error(
 
 
 @api(DescribeGroupsRequest, error=say_error)
-def describe_groups(request: DescribeGroupsRequest, context: Context) -> Any:
+def describe_groups(
+    request: DescribeGroupsRequest, context: Context
+) -> Eventual[DescribeGroupsResponse]:
     names, version = list(dict.fromkeys(request.groups)), context.version
     operations = request.include_authorized_operations and version >= OPERATIONS_SINCE
     denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
@@ -59,7 +63,9 @@ def describe_groups(request: DescribeGroupsRequest, context: Context) -> Any:
 
         return DescribeGroupsResponse(groups=rows_of(names, describe))
 
-    return context.groups.classic.describe(list(allowed), answer) if allowed else answer([])
+    if not allowed:
+        return answer([])
+    return then(context.groups.classic.describe(list(allowed)), answer)
 
 
 def _row(name: str, found: Described | KafkaError, version: int) -> DescribedGroup:

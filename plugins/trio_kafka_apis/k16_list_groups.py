@@ -8,18 +8,19 @@ Needs DESCRIBE on the cluster. Without it only groups are listed on which the cl
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
+    Eventual,
     GroupFilter,
     KafkaError,
     Operation,
-    Steps,
     api,
-    in_slices,
+    for_each,
     lazily,
+    then,
 )
 from trio_kafka.plugin import ListedGroup as Found
 from trio_kafka.protocol.messages.k16_list_groups import (
@@ -32,34 +33,29 @@ STEP: Final = 50  # groups in one step
 
 
 @api(ListGroupsRequest)
-def list_groups(request: ListGroupsRequest, context: Context) -> Any:
+def list_groups(request: ListGroupsRequest, context: Context) -> Eventual[ListGroupsResponse]:
     wanted = GroupFilter(request.states_filter, request.types_filter)
-    return context.groups.list_groups(wanted, partial(_respond, context))
+    return then(context.groups.list_groups(wanted), partial(_respond, context))
 
 
 def _respond(
     context: Context, shards: list[list[Found] | KafkaError]
-) -> ListGroupsResponse | Steps[ListGroupsResponse]:
-    found: list[Found] = []
+) -> Eventual[ListGroupsResponse]:
+    listed: list[Found] = []
     for groups in shards:
         if not isinstance(groups, KafkaError):
-            found += groups
+            listed += groups
         elif groups.code is not ErrorCode.NOT_COORDINATOR:  # else it has just moved elsewhere
             return ListGroupsResponse(error_code=groups.code)
     if context.is_authorized(Operation.DESCRIBE, cluster=True):
-        return _response(found)
-    return _respond_visible(context, found)
-
-
-def _respond_visible(context: Context, found: list[Found]) -> Steps[ListGroupsResponse]:
-    """Return the response with the groups that the client may describe."""
+        return _response(listed)
     visible: list[Found] = []
-    for some in in_slices(found, STEP):
-        visible += [
-            one for one in some if context.is_authorized(Operation.DESCRIBE, group=one.group_id)
-        ]
-        yield
-    return _response(visible)
+
+    def add_if_visible(group: Found) -> None:
+        if context.is_authorized(Operation.DESCRIBE, group=group.group_id):
+            visible.append(group)
+
+    return for_each(listed, add_if_visible, lambda: _response(visible))
 
 
 def _response(found: list[Found]) -> ListGroupsResponse:

@@ -25,13 +25,12 @@ from trio_kafka.plugin import (
     NewTopic,
     NodeId,
     Operation,
-    Steps,
     api,
     counted,
     describe_topic,
-    in_slices,
     in_steps,
     lazily,
+    visit,
 )
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopic,
@@ -42,7 +41,6 @@ from trio_kafka.protocol.messages.k19_create_topics import (
 )
 
 STRICT_SINCE: Final = 6  # KIP-599
-SLICE: Final = 50  # topics in one step
 
 
 @api(CreateTopicsRequest, largest=MANY_PARTITIONS)
@@ -50,7 +48,20 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
     named = await in_steps(counted(topic.name for topic in request.topics))
     wanted: list[NewTopic] = []
     failed: dict[str, KafkaError] = {}
-    await in_steps(_sort(request, named, wanted, failed, context))
+    may_create_all = context.is_authorized(Operation.CREATE, cluster=True)
+
+    def sort(topic: CreatableTopic) -> None:
+        try:
+            if named[topic.name] > 1:
+                found = f"topic {topic.name} is named twice"
+                raise KafkaError(ErrorCode.INVALID_REQUEST, found)
+            if not may_create_all:
+                context.authorize(Operation.CREATE, topic=topic.name)
+            wanted.append(_wanted(topic))
+        except KafkaError as error:
+            failed[topic.name] = error.as_value()
+
+    await visit(request.topics, sort)
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     described = _Described(context)
@@ -72,29 +83,6 @@ async def _create(
         principal=context.principal,
         charge=charges,
     )
-
-
-def _sort(
-    request: CreateTopicsRequest,
-    named: Mapping[str, int],
-    wanted: list[NewTopic],
-    failed: dict[str, KafkaError],
-    context: Context,
-) -> Steps[None]:
-    """Fill `wanted` with the topics to create, and `failed` with the errors of the others."""
-    may_create_all = context.is_authorized(Operation.CREATE, cluster=True)
-    for some in in_slices(request.topics, SLICE):
-        for topic in some:
-            try:
-                if named[topic.name] > 1:
-                    found = f"topic {topic.name} is named twice"
-                    raise KafkaError(ErrorCode.INVALID_REQUEST, found)
-                if not may_create_all:
-                    context.authorize(Operation.CREATE, topic=topic.name)
-                wanted.append(_wanted(topic))
-            except KafkaError as error:
-                failed[topic.name] = error.as_value()
-        yield
 
 
 def _wanted(topic: CreatableTopic) -> NewTopic:

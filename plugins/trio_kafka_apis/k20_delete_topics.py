@@ -22,14 +22,13 @@ from trio_kafka.plugin import (
     KafkaError,
     MetadataImage,
     Operation,
-    Steps,
     TopicId,
     TopicImage,
     api,
     counted,
-    in_slices,
     in_steps,
     rows_of,
+    visit,
 )
 from trio_kafka.protocol.messages.k20_delete_topics import (
     DeletableTopicResult,
@@ -40,7 +39,6 @@ from trio_kafka.protocol.messages.k20_delete_topics import (
 
 DISABLED_SINCE: Final = 3  # the version that brought TOPIC_DELETION_DISABLED
 STRICT_SINCE: Final = 5  # KIP-599
-SLICE: Final = 200  # topics in one step
 TWICE: Final = KafkaError(ErrorCode.INVALID_REQUEST, "the topic is named twice")
 DENIED: Final = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
@@ -52,17 +50,22 @@ async def delete_topics(request: DeleteTopicsRequest, context: Context) -> Delet
     image = context.metadata.image
     named: list[Name] = [*request.topic_names]
     unclear: list[DeleteTopicState] = []
-    for some in in_slices(request.topics, SLICE):
-        named += [_name(topic) for topic in some if _is_one(topic)]
-        unclear += [topic for topic in some if not _is_one(topic)]
-        await trio.lowlevel.checkpoint()
-    failed = await in_steps(_denied(await in_steps(counted(named)), image, context))
+    await visit(
+        request.topics,
+        lambda topic: named.append(_name(topic)) if _is_one(topic) else unclear.append(topic),
+    )
+    denials = _Denials(await in_steps(counted(named)), image, context)
+    await visit(dict.fromkeys(named), denials.look_at)
+    failed = denials.results
     # Only now: that two of them are one topic would tell what the client may not know.
     times = await in_steps(counted(_topic(one, image) for one in named if one not in failed))
     wanted: list[Name] = []
-    for part in in_slices(named, SLICE):
-        wanted += [one for one in part if one not in failed and times[_topic(one, image)] == 1]
-        await trio.lowlevel.checkpoint()
+
+    def want(name: Name) -> None:
+        if name not in failed and times[_topic(name, image)] == 1:
+            wanted.append(name)
+
+    await visit(named, want)
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_delete, wanted, request, context, charges)
     return DeleteTopicsResponse(
@@ -73,29 +76,31 @@ async def delete_topics(request: DeleteTopicsRequest, context: Context) -> Delet
     )
 
 
-def _denied(
-    named: Mapping[Name, int], image: MetadataImage, context: Context
-) -> Steps[dict[Name, DeletableTopicResult]]:
-    """Return the rows of names that are there twice, and of topics that may not be deleted."""
-    found: dict[Name, DeletableTopicResult] = {}
-    may_delete_all = context.is_authorized(Operation.DELETE, cluster=True)
-    for some in in_slices(named, SLICE):
-        for one in some:
-            topic = image.topic(one)
-            name = one if isinstance(one, str) else None if topic is None else topic.name
-            if named[one] > 1:
-                found[one] = _refusal(one, TWICE)
-            elif name is not None and not may_delete_all:
-                may_describe = context.is_authorized(Operation.DESCRIBE, topic=name)
-                if may_describe and topic is None:
-                    continue  # the controller answers that there is no such topic
-                may_name = may_describe or not isinstance(one, str)
-                if not (may_name and context.is_authorized(Operation.DELETE, topic=name)):
-                    found[one] = _refusal(one, DENIED)
-                    if may_describe:
-                        found[one].name = name
-        yield
-    return found
+class _Denials:
+    """Rows of names that are there twice, and of topics that may not be deleted."""
+
+    def __init__(self, times: Mapping[Name, int], image: MetadataImage, context: Context) -> None:
+        self.results: dict[Name, DeletableTopicResult] = {}
+        self._times = times
+        self._image = image
+        self._context = context
+        self._may_delete_all = context.is_authorized(Operation.DELETE, cluster=True)
+
+    def look_at(self, named: Name) -> None:
+        """Add the row of a name, unless the controller decides."""
+        topic = self._image.topic(named)
+        name = named if isinstance(named, str) else None if topic is None else topic.name
+        if self._times[named] > 1:
+            self.results[named] = _refusal(named, TWICE)
+        elif name is not None and not self._may_delete_all:
+            may_describe = self._context.is_authorized(Operation.DESCRIBE, topic=name)
+            if may_describe and topic is None:
+                return  # the controller answers that there is no such topic
+            may_name = may_describe or not isinstance(named, str)
+            if not (may_name and self._context.is_authorized(Operation.DELETE, topic=name)):
+                self.results[named] = _refusal(named, DENIED)
+                if may_describe:
+                    self.results[named].name = name
 
 
 async def _delete(

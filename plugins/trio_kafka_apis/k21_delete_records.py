@@ -9,82 +9,72 @@ that are only compacted delete no records. Source: KIP-107.
 Needs DELETE on each topic.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Final
 
 from trio_kafka.plugin import (
+    NO_WATERMARK,
     Context,
-    Delayed,
-    Deletion,
-    ErrorCode,
+    Eventual,
     KafkaError,
     Operation,
-    Steps,
+    Pairs,
+    TimedOutDeletionError,
     api,
-    begin_deletion,
-    complete_deletions,
-    in_slices,
-    rows_of,
+    for_each,
+    rows,
+    then,
 )
 from trio_kafka.protocol.messages.k21_delete_records import (
+    DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
+    DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
 
-STEP: Final = 50  # partitions in one step
-DENIED: Final = Deletion(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-
-Parts = Mapping[str, Mapping[int, Deletion]]
+Named = tuple[str, dict[int, int]]  # a topic, with the offset for each partition
+Numbered = tuple[int, int]
 
 
 @api(DeleteRecordsRequest)
 def delete_records(
     request: DeleteRecordsRequest, context: Context
-) -> Steps[DeleteRecordsResponse | Delayed]:
-    wanted: dict[str, dict[int, int]] = {}
-    for topic in request.topics:
-        for some in in_slices(topic.partitions, STEP):
-            offsets = wanted.setdefault(topic.name, {})
-            offsets.update((one.partition_index, one.offset) for one in some)
-            yield
-    parts: dict[str, dict[int, Deletion]] = {}
-    for name, offsets in wanted.items():
-        may_delete = context.is_authorized(Operation.DELETE, topic=name)
-        parts[name] = {}
-        for some_offsets in in_slices(list(offsets.items()), STEP):
-            for number, offset in some_offsets:
-                parts[name][number] = (
-                    _delete(name, number, offset, context) if may_delete else DENIED
-                )
-            yield
-    return complete_deletions(
-        [part for topic in parts.values() for part in topic.values()],
-        partial(_answer, parts),
-        request.timeout_ms / 1000,
-        context.replicas.deletions,
+) -> Eventual[DeleteRecordsResponse]:
+    wanted: dict[str, dict[int, int]] = {topic.name: {} for topic in request.topics}
+
+    def want(pair: tuple[DeleteRecordsTopic, DeleteRecordsPartition]) -> None:
+        topic, partition = pair
+        wanted[topic.name][partition.partition_index] = partition.offset
+
+    named = Pairs(request.topics, lambda topic: topic.partitions)
+    return for_each(named, want, partial(_delete, wanted, request.timeout_ms / 1000, context))
+
+
+def _delete(
+    wanted: dict[str, dict[int, int]], timeout_s: float, context: Context
+) -> Eventual[DeleteRecordsResponse]:
+    replicas = context.replicas
+
+    def delete(topic: Named, row: Numbered) -> Eventual[DeleteRecordsPartitionResult]:
+        number, offset = row
+        deletion = replicas.delete_records(replicas.partition(topic[0], number), offset, timeout_s)
+        return then(deletion, partial(DeleteRecordsPartitionResult, number))
+
+    return rows(
+        list(wanted.items()),
+        lambda topic: list(topic[1].items()),
+        delete,
+        lambda topics: DeleteRecordsResponse(topics=topics),
+        group=lambda topic, results: DeleteRecordsTopicResult(topic[0], results),
+        refused=_refused,
+        permission=lambda topic: context.authorize(Operation.DELETE, topic=topic[0]),
     )
 
 
-def _delete(topic: str, number: int, offset: int, context: Context) -> Deletion:
-    try:
-        partition = context.replicas.partition(topic, number)
-    except KafkaError as error:
-        return Deletion(error=error.code)
-    return begin_deletion(partition, offset)
-
-
-def _answer(parts: Parts) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(name, rows_of(rows.items(), _row))
-            for name, rows in parts.items()
-        ]
-    )
-
-
-def _row(numbered: tuple[int, Deletion]) -> DeleteRecordsPartitionResult:
-    number, part = numbered
-    return DeleteRecordsPartitionResult(number, part.low_watermark, part.error)
+def _refused(topic: Named, row: Numbered, error: KafkaError) -> DeleteRecordsPartitionResult:
+    del topic
+    low_watermark = NO_WATERMARK
+    if isinstance(error, TimedOutDeletionError):
+        low_watermark = error.low_watermark
+    return DeleteRecordsPartitionResult(row[0], low_watermark, error.code)

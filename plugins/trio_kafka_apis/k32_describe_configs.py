@@ -9,7 +9,7 @@ Source: KIP-133, KIP-226 (synonyms), KIP-412, KIP-569 (types and documentation).
 Needs DESCRIBE_CONFIGS on each topic or group; on the cluster for all other types.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -18,11 +18,11 @@ from trio_kafka.plugin import (
     ConfigResourceType,
     Context,
     ErrorCode,
+    Eventual,
     KafkaError,
     MetadataImage,
     Operation,
     Row,
-    Steps,
     api,
     check_broker,
     check_topic_name,
@@ -30,7 +30,7 @@ from trio_kafka.plugin import (
     describe_broker_defaults,
     describe_group,
     describe_topic,
-    in_slices,
+    for_each,
     lazily,
     logger_levels,
 )
@@ -51,43 +51,35 @@ TYPES: Final = frozenset(ConfigResourceType) - {ConfigResourceType.UNKNOWN}
 @api(DescribeConfigsRequest, largest=MANY_PARTITIONS)
 def describe_configs(
     request: DescribeConfigsRequest, context: Context
-) -> DescribeConfigsResponse | Steps[DescribeConfigsResponse]:
+) -> Eventual[DescribeConfigsResponse]:
     for resource in request.resources:
         if resource.resource_type not in TYPES:
             found = f"unknown resource type {resource.resource_type}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, found)
-    describe = partial(_describe, request=request, image=context.metadata.image, context=context)
-    if len(request.resources) > 1:
-        return _describe_many(request.resources, describe)
-    return DescribeConfigsResponse(results=[describe(one) for one in request.resources])
+    describe = partial(_describe, request=request, image=context.image, context=context)
+    if len(request.resources) == 1:
+        return DescribeConfigsResponse(results=[describe(request.resources[0])])
+    settings: dict[tuple[int, str], dict[str, None] | None] = {}  # None: all settings
+
+    def add(resource: DescribeConfigsResource) -> None:
+        key = resource.resource_type, resource.resource_name
+        if not resource.configuration_keys:
+            settings[key] = None
+        elif (names := settings.setdefault(key, {})) is not None:
+            names.update(dict.fromkeys(resource.configuration_keys))
+
+    def answer() -> DescribeConfigsResponse:
+        return DescribeConfigsResponse(
+            # A resource is described when it is written (0.5 ms for a topic).
+            results=lazily(settings.items(), lambda item: describe(_resource(*item)))
+        )
+
+    return for_each(request.resources, add, answer)
 
 
-def _distinct(
-    resources: list[DescribeConfigsResource],
-) -> Steps[dict[object, DescribeConfigsResource]]:
-    """Return the resources without repetitions, each with the settings of all of them."""
-    named: dict[tuple[int, str], dict[str, None] | None] = {}  # None: all settings
-    for some in in_slices(resources, SLICE):
-        for one in some:
-            key = one.resource_type, one.resource_name
-            if not one.configuration_keys:
-                named[key] = None
-            elif (settings := named.setdefault(key, {})) is not None:
-                settings.update(dict.fromkeys(one.configuration_keys))
-        yield
-    return {
-        key: DescribeConfigsResource(*key, None if settings is None else list(settings))
-        for key, settings in named.items()
-    }
-
-
-def _describe_many(
-    resources: list[DescribeConfigsResource],
-    describe: Callable[[DescribeConfigsResource], DescribeConfigsResult],
-) -> Steps[DescribeConfigsResponse]:
-    """Return the response; a resource is described when it is written (0.5 ms for a topic)."""
-    distinct = yield from _distinct(resources)
-    return DescribeConfigsResponse(results=lazily(distinct.values(), describe))
+def _resource(key: tuple[int, str], names: dict[str, None] | None) -> DescribeConfigsResource:
+    """Return a resource with the settings of all that were asked for it."""
+    return DescribeConfigsResource(*key, None if names is None else list(names))
 
 
 def _describe(

@@ -8,24 +8,26 @@ that is named twice the last directory counts, as in Kafka. Source: KIP-113.
 Needs ALTER on the cluster.
 """
 
+from functools import partial
 from typing import Final
 
 from trio_kafka.plugin import (
     Context,
-    ErrorCode,
-    KafkaError,
+    Eventual,
     Operation,
-    Steps,
+    Pairs,
     TopicPartition,
     alter_log_dir,
     api,
-    in_slices,
-    rows_of,
+    for_each,
+    rows,
 )
 from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
+    AlterReplicaLogDir,
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
     AlterReplicaLogDirTopicResult,
 )
 
@@ -35,33 +37,35 @@ STEP: Final = 1000  # partitions in one step; each that moves is a step
 @api(AlterReplicaLogDirsRequest)
 def alter_replica_log_dirs(
     request: AlterReplicaLogDirsRequest, context: Context
-) -> Steps[AlterReplicaLogDirsResponse]:
-    denial = None
-    if not context.is_authorized(Operation.ALTER, cluster=True):
-        denial = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-    wanted: dict[str, dict[int, str]] = {}
-    for directory in request.dirs:
-        for topic in directory.topics:
-            for some in in_slices(topic.partitions, STEP):
-                wanted.setdefault(topic.name, {}).update(dict.fromkeys(some, directory.path))
-                yield
-    response = AlterReplicaLogDirsResponse()
-    for name, paths in wanted.items():
-        codes: dict[int, ErrorCode] = {}
-        for number, path in paths.items():
-            codes[number] = denial or _alter(TopicPartition(name, number), path, context)
-            yield
-        response.results.append(AlterReplicaLogDirTopicResult(name, rows_of(codes.items(), _row)))
-    return response
+) -> Eventual[AlterReplicaLogDirsResponse]:
+    paths: dict[str, dict[int, str]] = {}
+
+    def want(named: tuple[tuple[AlterReplicaLogDir, AlterReplicaLogDirTopic], int]) -> None:
+        (directory, topic), number = named
+        paths.setdefault(topic.name, {})[number] = directory.path
+
+    topics = [(directory, topic) for directory in request.dirs for topic in directory.topics]
+    named = Pairs(topics, lambda pair: pair[1].partitions)
+    return for_each(named, want, partial(_alter_all, paths, context))
 
 
-def _alter(at: TopicPartition, path: str, context: Context) -> ErrorCode:
-    try:
-        alter_log_dir(context.replicas, at, path)
-    except KafkaError as error:
-        return error.code
-    return ErrorCode.NONE
+def _alter_all(
+    paths: dict[str, dict[int, str]], context: Context
+) -> Eventual[AlterReplicaLogDirsResponse]:
+    return rows(
+        list(paths.items()),
+        lambda topic: list(topic[1].items()),
+        partial(_alter, context),
+        lambda topics: AlterReplicaLogDirsResponse(results=topics),
+        group=lambda topic, results: AlterReplicaLogDirTopicResult(topic[0], results),
+        refused=lambda _, row, error: AlterReplicaLogDirPartitionResult(row[0], error.code),
+        permission=lambda _: context.authorize(Operation.ALTER, cluster=True),
+    )
 
 
-def _row(numbered: tuple[int, ErrorCode]) -> AlterReplicaLogDirPartitionResult:
-    return AlterReplicaLogDirPartitionResult(*numbered)
+def _alter(
+    context: Context, topic: tuple[str, dict[int, str]], row: tuple[int, str]
+) -> AlterReplicaLogDirPartitionResult:
+    number, path = row
+    alter_log_dir(context.replicas, TopicPartition(topic[0], number), path)
+    return AlterReplicaLogDirPartitionResult(number)

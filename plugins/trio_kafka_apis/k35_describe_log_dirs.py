@@ -8,7 +8,7 @@ Source: KIP-113, KIP-827, KIP-1066.
 Needs DESCRIBE on the cluster.
 """
 
-from typing import Final
+from functools import partial
 
 from trio_kafka.plugin import (
     Context,
@@ -16,25 +16,24 @@ from trio_kafka.plugin import (
     ErrorCode,
     LogDirectory,
     Operation,
+    Pairs,
     Space,
-    Steps,
     TopicPartition,
     api,
     describe_logs,
-    in_slices,
     in_steps,
     rows_of,
     space_of,
+    visit,
 )
 from trio_kafka.protocol.messages.k35_describe_log_dirs import (
+    DescribableLogDirTopic,
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-
-STEP: Final = 1000  # partitions in one step
 
 Wanted = dict[str, set[int]]
 
@@ -44,22 +43,20 @@ async def describe_log_dirs(
     request: DescribeLogDirsRequest, context: Context
 ) -> DescribeLogDirsResponse:
     context.authorize(Operation.DESCRIBE, cluster=True)
-    wanted = await in_steps(_wanted(request))
+    wanted: Wanted | None = None
+    if request.topics is not None:
+        wanted = {}
+        named = Pairs(request.topics, lambda topic: topic.partitions)
+        await visit(named, partial(_want, wanted))
     response = DescribeLogDirsResponse()
     for path, directory in context.replicas.logs.by_path().items():
         response.results.append(await _describe(path, directory, wanted, context))
     return response
 
 
-def _wanted(request: DescribeLogDirsRequest) -> Steps[Wanted | None]:
-    if request.topics is None:
-        return None
-    wanted: Wanted = {}
-    for topic in request.topics:
-        for some in in_slices(topic.partitions, STEP):
-            wanted.setdefault(topic.topic, set()).update(some)
-            yield
-    return wanted
+def _want(wanted: Wanted, named: tuple[DescribableLogDirTopic, int]) -> None:
+    topic, number = named
+    wanted.setdefault(topic.topic, set()).add(number)
 
 
 async def _describe(
@@ -77,25 +74,18 @@ async def _describe(
         space: Space = await space_of(directory)
     except OSError:
         return broken
-    found = await in_steps(describe_logs(context.replicas.logs, directory, wants))
+    logs = await in_steps(describe_logs(context.replicas.logs, directory, wants))
+    by_topic: dict[str, list[DescribedLog]] = {}
+    await visit(logs, lambda log: by_topic.setdefault(log.partition.topic, []).append(log))
     return DescribeLogDirsResult(
         log_dir=path,
-        topics=await in_steps(_topics(found)),
+        topics=rows_of(
+            by_topic.items(),
+            lambda topic: DescribeLogDirsTopic(topic[0], rows_of(topic[1], _row)),
+        ),
         total_bytes=space.total,
         usable_bytes=space.usable,
         is_cordoned=context.replicas.logs.is_cordoned(directory),
-    )
-
-
-def _topics(found: list[DescribedLog]) -> Steps[list[DescribeLogDirsTopic]]:
-    by_topic: dict[str, list[DescribedLog]] = {}
-    for some in in_slices(found, STEP):
-        for one in some:
-            by_topic.setdefault(one.partition.topic, []).append(one)
-        yield
-    return rows_of(
-        by_topic.items(),
-        lambda topic: DescribeLogDirsTopic(topic[0], rows_of(topic[1], _row)),
     )
 
 

@@ -21,9 +21,9 @@ from trio_kafka.plugin import (
     Operation,
     api,
     counted,
-    in_slices,
     in_steps,
     rows_of,
+    visit,
 )
 from trio_kafka.protocol.messages.k37_create_partitions import (
     CreatePartitionsRequest,
@@ -45,16 +45,17 @@ async def create_partitions(
     named = await in_steps(counted(topic.name for topic in request.topics))
     wanted: dict[str, Growth] = {}
     failed: dict[str, KafkaError] = {}
-    for some in in_slices(request.topics, SLICE):
-        for topic in some:
-            name = topic.name
-            if named[name] > 1:
-                failed[name] = KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named twice")
-            elif context.is_authorized(Operation.ALTER, topic=name):
-                wanted[name] = topic.count, _assignments(topic)
-            else:
-                failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-        await trio.lowlevel.checkpoint()
+
+    def sort(topic: CreatePartitionsTopic) -> None:
+        name = topic.name
+        if named[name] > 1:
+            failed[name] = KafkaError(ErrorCode.INVALID_REQUEST, f"topic {name} is named twice")
+        elif context.is_authorized(Operation.ALTER, topic=name):
+            wanted[name] = topic.count, _assignments(topic)
+        else:
+            failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+    await visit(request.topics, sort)
     charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     return CreatePartitionsResponse(

@@ -6,9 +6,16 @@ Source: KIP-229.
 Needs DELETE on each group.
 """
 
-from typing import Any
-
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, Operation, api, rows_of
+from trio_kafka.plugin import (
+    Context,
+    ErrorCode,
+    Eventual,
+    KafkaError,
+    Operation,
+    api,
+    rows_of,
+    then,
+)
 from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -29,7 +36,7 @@ def say_error(
 
 
 @api(DeleteGroupsRequest, error=say_error)
-def delete_groups(request: DeleteGroupsRequest, context: Context) -> Any:
+def delete_groups(request: DeleteGroupsRequest, context: Context) -> Eventual[DeleteGroupsResponse]:
     names = list(dict.fromkeys(request.groups_names))
     denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     allowed = dict.fromkeys(context.authorized(Operation.DELETE, groups=names))
@@ -40,7 +47,9 @@ def delete_groups(request: DeleteGroupsRequest, context: Context) -> Any:
             results=rows_of(names, lambda name: _result(name, by_name.get(name, denied)))
         )
 
-    return context.groups.delete_groups(list(allowed), answer) if allowed else answer([])
+    if not allowed:
+        return answer([])
+    return then(context.groups.delete_groups(list(allowed)), answer)
 
 
 def _result(name: str, error: KafkaError | None) -> DeletableGroupResult:

@@ -7,19 +7,23 @@ ask so before they move replicas between directories. Source: KIP-455.
 Needs ALTER on the cluster.
 """
 
+from functools import partial
+
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
+    Eventual,
     KafkaError,
     Operation,
-    Steps,
     api,
+    rows,
 )
 from trio_kafka.protocol.messages.k45_alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     ReassignablePartition,
     ReassignablePartitionResponse,
+    ReassignableTopic,
     ReassignableTopicResponse,
 )
 
@@ -27,31 +31,33 @@ from trio_kafka.protocol.messages.k45_alter_partition_reassignments import (
 @api(AlterPartitionReassignmentsRequest)
 def alter_partition_reassignments(
     request: AlterPartitionReassignmentsRequest, context: Context
-) -> Steps[AlterPartitionReassignmentsResponse]:
+) -> Eventual[AlterPartitionReassignmentsResponse]:
     context.authorize(Operation.ALTER, cluster=True)
-    response = AlterPartitionReassignmentsResponse(
-        allow_replication_factor_change=request.allow_replication_factor_change,
-        error_message=None,
+
+    def answer(topics: list[ReassignableTopicResponse]) -> AlterPartitionReassignmentsResponse:
+        return AlterPartitionReassignmentsResponse(
+            allow_replication_factor_change=request.allow_replication_factor_change,
+            error_message=None,
+            responses=topics,
+        )
+
+    return rows(
+        request.topics,
+        lambda topic: topic.partitions,
+        partial(_alter, context),
+        answer,
+        group=lambda topic, partitions: ReassignableTopicResponse(topic.name, partitions),
+        refused=lambda _, asked, error: ReassignablePartitionResponse(
+            asked.partition_index, error.code, error.message
+        ),
     )
-    for topic in request.topics:
-        row = ReassignableTopicResponse(topic.name)
-        response.responses.append(row)
-        for asked in topic.partitions:
-            row.partitions.append(_answer(topic.name, asked, context))
-            yield
-        yield
-    return response
 
 
-def _answer(
-    topic: str, asked: ReassignablePartition, context: Context
+def _alter(
+    context: Context, topic: ReassignableTopic, asked: ReassignablePartition
 ) -> ReassignablePartitionResponse:
-    number = asked.partition_index
-    try:
-        _check(topic, number, asked.replicas, context)
-    except KafkaError as error:
-        return ReassignablePartitionResponse(number, error.code, error.message)
-    return ReassignablePartitionResponse(number, 0, None)
+    _check(topic.name, asked.partition_index, asked.replicas, context)
+    return ReassignablePartitionResponse(asked.partition_index, 0, None)
 
 
 def _check(topic: str, number: int, wanted: list[int] | None, context: Context) -> None:

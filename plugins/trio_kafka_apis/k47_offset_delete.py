@@ -6,16 +6,18 @@ reads stay: GROUP_SUBSCRIBED_TO_TOPIC. Source: KIP-496.
 Needs DELETE on the group, without which the whole request fails, and READ on each topic.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import (
     ZERO_TOPIC_ID,
     AskedTopic,
     Context,
     ErrorCode,
+    Eventual,
     KafkaError,
     Operation,
     api,
+    then,
 )
 from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteRequest,
@@ -28,7 +30,7 @@ MOST_ITEMS: Final = 20_000  # topics and partitions of one request: 20 ms
 
 
 @api(OffsetDeleteRequest)
-def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
+def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[OffsetDeleteResponse]:
     context.authorize(Operation.DELETE, group=request.group_id)
     if len(request.topics) + sum(len(one.partitions) for one in request.topics) > MOST_ITEMS:
         found = f"too many topics and partitions: expected at most {MOST_ITEMS}"
@@ -62,4 +64,4 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Any:
             part.error_code = code
         return response
 
-    return context.groups.offsets.delete(request.group_id, wanted, answer)
+    return then(context.groups.offsets.delete(request.group_id, wanted), answer)

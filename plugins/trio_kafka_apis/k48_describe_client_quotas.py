@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from trio_kafka.plugin import (
     Context,
     ErrorCode,
+    Eventual,
     Operation,
     QuotaEntity,
-    Steps,
     api,
-    in_slices,
+    for_each,
     quota_filter,
     quotas_that,
 )
@@ -40,14 +40,20 @@ def say_error(
 @api(DescribeClientQuotasRequest, error=say_error)
 def describe_client_quotas(
     request: DescribeClientQuotasRequest, context: Context
-) -> Steps[DescribeClientQuotasResponse]:
+) -> Eventual[DescribeClientQuotasResponse]:
     context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
     wanted = quota_filter(request.components, strict=request.strict)
     entries: list[EntryData] = []
-    for some in in_slices(quotas_that(wanted, context.metadata.image), 20):
-        entries += [_entry(*one) for one in some if one is not None]
-        yield
-    return DescribeClientQuotasResponse(entries=entries)
+
+    def add(quotas: tuple[QuotaEntity, Mapping[str, float]] | None) -> None:
+        if quotas is not None:
+            entries.append(_entry(*quotas))
+
+    return for_each(
+        quotas_that(wanted, context.image),
+        add,
+        lambda: DescribeClientQuotasResponse(entries=entries),
+    )
 
 
 def _entry(entity: QuotaEntity, quotas: Mapping[str, float]) -> EntryData:

@@ -20,11 +20,9 @@ from trio_kafka.plugin import (
     Operation,
     QuotaChange,
     QuotaEntity,
-    Steps,
     api,
-    in_slices,
-    in_steps,
     rows_of,
+    visit,
 )
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -53,7 +51,9 @@ async def alter_client_quotas(
     request: AlterClientQuotasRequest, context: Context
 ) -> AlterClientQuotasResponse:
     context.authorize(Operation.ALTER_CONFIGS, cluster=True)
-    changes = await in_steps(_changes(request))
+    _check_count(request)
+    changes: list[QuotaChange] = []
+    await visit(request.entries, lambda entry: changes.append(_change(entry)))
     first = {change.entity: change for change in reversed(changes)}
     answered: dict[QuotaEntity, KafkaError | None] = {}
     if first:
@@ -79,21 +79,16 @@ async def _alter(
     )
 
 
-def _changes(request: AlterClientQuotasRequest) -> Steps[list[QuotaChange]]:
-    """Return the changes. Raises KafkaError(POLICY_VIOLATION) for too many."""
+def _check_count(request: AlterClientQuotasRequest) -> None:
+    """Raise KafkaError(POLICY_VIOLATION) for too many changes."""
     entries = request.entries
     if (
         len(entries) > MOST_QUOTA_CHANGES
-        or sum(len(one.ops) for one in entries) > MOST_QUOTA_CHANGES
-        or sum(len(one.entity) for one in entries) > TYPES * MOST_QUOTA_CHANGES
+        or sum(len(entry.ops) for entry in entries) > MOST_QUOTA_CHANGES
+        or sum(len(entry.entity) for entry in entries) > TYPES * MOST_QUOTA_CHANGES
     ):
         found = f"too many changes: expected at most {MOST_QUOTA_CHANGES} in one request"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, found)
-    changes: list[QuotaChange] = []
-    for some in in_slices(entries, SLICE):
-        changes += map(_change, some)
-        yield
-    return changes
 
 
 def _change(entry: EntryData) -> QuotaChange:

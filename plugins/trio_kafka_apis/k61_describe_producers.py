@@ -8,25 +8,28 @@ written to the response. Source: KIP-664.
 Needs READ on each topic, checked after its name, as in Kafka.
 """
 
+from functools import partial
 from typing import Final
 
 from trio_kafka.plugin import (
     ActiveProducer,
     Context,
-    KafkaError,
+    Eventual,
     Operation,
-    Steps,
+    Pairs,
     active_producers,
     api,
     check_topic_name,
-    in_slices,
+    for_each,
     lazily,
+    rows,
 )
 from trio_kafka.protocol.messages.k61_describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     PartitionResponse,
     ProducerState,
+    TopicRequest,
     TopicResponse,
 )
 
@@ -37,32 +40,36 @@ STEP: Final = 1000  # partitions in one step
 @api(DescribeProducersRequest)
 def describe_producers(
     request: DescribeProducersRequest, context: Context
-) -> Steps[DescribeProducersResponse]:
-    named: dict[str, dict[int, None]] = {}
-    for topic in request.topics:
-        for some in in_slices(topic.partition_indexes, STEP):
-            named.setdefault(topic.name, {}).update(dict.fromkeys(some))
-            yield
-        named.setdefault(topic.name, {})
-        yield
-    response = DescribeProducersResponse()
-    for name, numbers in named.items():
-        row = TopicResponse(name)
-        response.topics.append(row)
-        for number in numbers:
-            row.partitions.append(_partition(name, number, context))
-            yield
-    return response
+) -> Eventual[DescribeProducersResponse]:
+    numbers: dict[str, dict[int, None]] = {topic.name: {} for topic in request.topics}
+
+    def want(pair: tuple[TopicRequest, int]) -> None:
+        numbers[pair[0].name][pair[1]] = None
+
+    named = Pairs(request.topics, lambda topic: topic.partition_indexes)
+    return for_each(named, want, partial(_describe_all, numbers, context))
 
 
-def _partition(topic: str, number: int, context: Context) -> PartitionResponse:
-    try:
-        check_topic_name(topic)
-        context.authorize(Operation.READ, topic=topic)
-        producers = active_producers(context.replicas.partition(topic, number))
-    except KafkaError as error:
-        return PartitionResponse(number, error.code, error.message)
-    return PartitionResponse(number, active_producers=lazily(producers, _producer))
+def _describe_all(
+    numbers: dict[str, dict[int, None]], context: Context
+) -> Eventual[DescribeProducersResponse]:
+    def authorize(topic: tuple[str, dict[int, None]]) -> None:
+        check_topic_name(topic[0])
+        context.authorize(Operation.READ, topic=topic[0])
+
+    def describe(topic: tuple[str, dict[int, None]], number: int) -> PartitionResponse:
+        producers = active_producers(context.replicas.partition(topic[0], number))
+        return PartitionResponse(number, active_producers=lazily(producers, _producer))
+
+    return rows(
+        list(numbers.items()),
+        lambda topic: list(topic[1]),
+        describe,
+        lambda topics: DescribeProducersResponse(topics=topics),
+        group=lambda topic, partitions: TopicResponse(topic[0], partitions),
+        refused=lambda _, number, error: PartitionResponse(number, error.code, error.message),
+        permission=authorize,
+    )
 
 
 def _producer(one: ActiveProducer) -> ProducerState:

@@ -10,12 +10,11 @@ whose heartbeat caused the search.
 """
 
 from functools import partial
-from typing import Any
 
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     Context,
     ErrorCode,
+    Eventual,
     GroupHeartbeat,
     HeartbeatAnswer,
     KafkaError,
@@ -23,6 +22,7 @@ from trio_kafka.plugin import (
     OwnedTopic,
     api,
     client_host,
+    then,
 )
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -33,10 +33,11 @@ from trio_kafka.protocol.structs.groups import Assignment
 
 
 @api(ConsumerGroupHeartbeatRequest)
-def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Context) -> Any:
+def consumer_group_heartbeat(
+    request: ConsumerGroupHeartbeatRequest, context: Context
+) -> Eventual[ConsumerGroupHeartbeatResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     owned, asking = request.topic_partitions, context.request
-    is_open = context.parts.authorizer is ALLOW_ALL
     _authorize_topics(request.subscribed_topic_names, context)
     # By position: with names it takes three times as long, for each heartbeat.
     asked = GroupHeartbeat(
@@ -54,9 +55,9 @@ def consumer_group_heartbeat(request: ConsumerGroupHeartbeatRequest, context: Co
         None if owned is None else [OwnedTopic(one.topic_id, one.partitions) for one in owned],
         "",
         context.version,
-        None if is_open else partial(_may_describe, context),
+        None if context.allows_all else partial(_may_describe, context),
     )
-    return context.groups.consumer.heartbeat(asked, _answer)
+    return then(context.groups.consumer.heartbeat(asked), _answer)
 
 
 def _may_describe(context: Context, topic: str) -> bool:

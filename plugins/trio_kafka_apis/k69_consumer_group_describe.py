@@ -9,20 +9,21 @@ gets TOPIC_AUTHORIZATION_FAILED instead of its members.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     Context,
     DescribedConsumerGroup,
     DescribedConsumerMember,
     DescribedTopic,
     ErrorCode,
+    Eventual,
     KafkaError,
     Operation,
     api,
     lazily,
     rows_of,
+    then,
 )
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -38,7 +39,9 @@ HIDDEN: Final = "the group reads topics that the client may not describe"
 
 
 @api(ConsumerGroupDescribeRequest)
-def consumer_group_describe(request: ConsumerGroupDescribeRequest, context: Context) -> Any:
+def consumer_group_describe(
+    request: ConsumerGroupDescribeRequest, context: Context
+) -> Eventual[ConsumerGroupDescribeResponse]:
     names = list(dict.fromkeys(request.group_ids))
     denied = KafkaError(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     allowed = dict.fromkeys(context.authorized(Operation.DESCRIBE, groups=names))
@@ -61,12 +64,14 @@ def consumer_group_describe(request: ConsumerGroupDescribeRequest, context: Cont
 
         return ConsumerGroupDescribeResponse(groups=rows_of(names, describe))
 
-    return context.groups.consumer.describe(list(allowed), answer) if allowed else answer([])
+    if not allowed:
+        return answer([])
+    return then(context.groups.consumer.describe(list(allowed)), answer)
 
 
 def _may_describe_topics(told: DescribedConsumerGroup, context: Context) -> bool:
     """Return whether the client may describe every topic in the assignments of a group."""
-    if context.parts.authorizer is ALLOW_ALL:
+    if context.allows_all:
         return True
     topics = {topic.topic for one in told.members for topic in (*one.assigned, *one.target)}
     return all(context.is_authorized(Operation.DESCRIBE, topic=topic) for topic in topics)

@@ -9,25 +9,26 @@ Needs DESCRIBE on each topic. A named topic without it gets TOPIC_AUTHORIZATION_
 of the page and whether it exists or not; a list of all topics leaves it out.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from trio_kafka.plugin import (
-    ALLOW_ALL,
     MANY_PARTITIONS,
     NO_NODE,
     Context,
     ErrorCode,
+    Eventual,
     KafkaError,
     MetadataImage,
     OnlineDirectories,
     Operation,
     PartitionState,
-    Steps,
     TopicImage,
+    Work,
     api,
     check_topic_name,
     endpoint_on,
-    in_slices,
+    for_each,
     is_internal,
     lazily,
     offline_replicas,
@@ -51,47 +52,13 @@ STEP: Final = 10  # topics in one step
 @api(DescribeTopicPartitionsRequest, largest=MANY_PARTITIONS)
 def describe_topic_partitions(
     request: DescribeTopicPartitionsRequest, context: Context
-) -> Steps[DescribeTopicPartitionsResponse]:
-    limit = min(context.config.max_request_partition_size_limit, request.response_partition_limit)
-    topics, cursor = yield from _page(request, max(limit, 1), context)
-    return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)
+) -> Eventual[DescribeTopicPartitionsResponse]:
+    page = _Page(request, context)
+    return Work(sorted_in_steps(_names(request, context.image))).then(page.fill)
 
 
-def _page(request: DescribeTopicPartitionsRequest, left: int, context: Context) -> Steps[Page]:
-    """Return topics with at most `left` partitions. Raises KafkaError(INVALID_REQUEST)."""
-    image, cursor = context.metadata.image, request.cursor
-    names = yield from _names(request, image)
-    allowed = context.authorized(Operation.DESCRIBE, topics=names)
-    rows: list[DescribeTopicPartitionsResponseTopic] = []
-    denied: list[DescribeTopicPartitionsResponseTopic] = []
-    if request.topics and context.parts.authorizer is not ALLOW_ALL:
-        kept: dict[str, None] = {}
-        for part in in_slices(allowed, STEP):
-            kept |= dict.fromkeys(part)
-            yield
-        denied = [_denied(name) for name in names if name not in kept]
-        allowed = kept
-    for some in in_slices(allowed, STEP):
-        for name in some:
-            if not left:
-                return [*rows, *denied], Cursor(name, 0)
-            topic = image.topics.get(name)
-            if topic is None:
-                rows.append(_unknown(name, context))
-                continue
-            count = len(topic.partitions)
-            begin = 0 if cursor is None or cursor.topic_name != name else cursor.partition_index
-            end = min(count, begin + left)
-            rows.append(_topic(topic, range(begin, end), image, context))
-            if end < count:
-                return [*rows, *denied], Cursor(name, end)
-            left -= max(end - begin, 0)
-        yield
-    return [*rows, *denied], None
-
-
-def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Steps[list[str]]:
-    """Return the topics from the cursor's on, sorted. Raises KafkaError(INVALID_REQUEST)."""
+def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Iterator[str]:
+    """Return the topics from the cursor's on. Raises KafkaError(INVALID_REQUEST)."""
     cursor = request.cursor
     begin = "" if cursor is None else cursor.topic_name
     asked = dict.fromkeys(topic.name for topic in request.topics)
@@ -104,8 +71,52 @@ def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Ste
             ErrorCode.INVALID_REQUEST,
             f"cursor partition {cursor.partition_index}: expected 0 or more",
         )
-    found = (name for name in asked or image.topics if name >= begin)
-    return (yield from sorted_in_steps(found))
+    return (name for name in asked or image.topics if name >= begin)
+
+
+class _Page:
+    """One page of the answer: topics with at most a number of partitions, and the cursor after."""
+
+    def __init__(self, request: DescribeTopicPartitionsRequest, context: Context) -> None:
+        limit = context.config.max_request_partition_size_limit
+        self._left = max(min(limit, request.response_partition_limit), 1)
+        self._request = request
+        self._context = context
+        self._image = context.image
+        self._response = DescribeTopicPartitionsResponse()
+        self._denied: list[DescribeTopicPartitionsResponseTopic] = []
+
+    def fill(self, names: list[str]) -> Eventual[DescribeTopicPartitionsResponse]:
+        """Return the response. names: of the topics from the cursor's on, sorted."""
+        return for_each(names, self._add, self._finished, at_once=STEP)
+
+    def _add(self, name: str) -> None:
+        """Add a topic, unless the page is full."""
+        if not self._context.is_authorized(Operation.DESCRIBE, topic=name):
+            if self._request.topics:
+                self._denied.append(_denied(name))
+            return
+        if self._response.next_cursor is not None:
+            return
+        if not self._left:
+            self._response.next_cursor = Cursor(name, 0)
+            return
+        topic = self._image.topics.get(name)
+        if topic is None:
+            self._response.topics.append(_unknown(name, self._context))
+            return
+        cursor, count = self._request.cursor, len(topic.partitions)
+        begin = 0 if cursor is None or cursor.topic_name != name else cursor.partition_index
+        end = min(count, begin + self._left)
+        row = _topic(topic, range(begin, end), self._image, self._context)
+        self._response.topics.append(row)
+        self._left -= max(end - begin, 0)
+        if end < count:
+            self._response.next_cursor = Cursor(name, end)
+
+    def _finished(self) -> DescribeTopicPartitionsResponse:
+        self._response.topics += self._denied
+        return self._response
 
 
 def _denied(name: str) -> DescribeTopicPartitionsResponseTopic:

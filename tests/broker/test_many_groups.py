@@ -39,7 +39,7 @@ async def make(served: ServedBroker, topic_id: bytes) -> None:
     topics = [TopicOffsets("t", topic_id, [PartitionOffset(0, 7, -1, "")])]
     for name in NAMES:
         asked = Commit(group_id=name, topics=topics)
-        assert served.broker.groups.offsets.commit(asked, list) == [0]
+        assert served.broker.groups.offsets.commit(asked) == [0]
 
 
 async def test_ten_thousand_empty_groups_cost_the_others_nothing(

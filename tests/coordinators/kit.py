@@ -2,18 +2,18 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import trio
 
 from trio_kafka.coordinators.batch_accumulator import ADAPTIVE, Batching
 from trio_kafka.coordinators.effects import CoordinatorRecord, Effects, Ticket, TimerKey
-from trio_kafka.coordinators.pending_reply import NOT_YET, joint_reply, value_or_raise
+from trio_kafka.coordinators.pending_reply import NOT_YET, value_or_raise, wait_for_answers
 from trio_kafka.coordinators.protocols import Event
 from trio_kafka.coordinators.shard import Shard
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.pending import then
 from trio_kafka.purgatory import Purgatory, Timers
 from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.deferred_batch import DeferredBatch
@@ -180,12 +180,12 @@ class Stage:
     def submit(self, event: Event[Words], timeout_s: float = 5.0) -> Any:
         """The answer; what is delayed is told to `told` in the end."""
         ticket = self.shard.ask(event)
-        make = partial(value_or_raise, lambda value: value)
         if ticket.answer is not NOT_YET:
-            return make(ticket.answer)
-        found = joint_reply([ticket], lambda told: make(told[0]), self.purgatory, timeout_s)
-        self.purgatory.watch(found, self.purgatory.check, self.told.append)
-        return found
+            return value_or_raise(ticket.answer)
+        answers = wait_for_answers([ticket], self.purgatory, timeout_s)
+        pending = then(answers, lambda told: value_or_raise(told[0]))
+        self.purgatory.watch(pending, self.purgatory.check, self.told.append)
+        return pending
 
 
 def write(word: str) -> Event[Words]:

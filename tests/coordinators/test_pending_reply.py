@@ -1,7 +1,5 @@
 """Tickets, and the one answer that is made of them."""
 
-from collections.abc import Callable
-from functools import partial
 from math import inf
 from typing import Any
 
@@ -11,23 +9,20 @@ from trio.testing import MockClock
 
 from trio_kafka.coordinators.pending_reply import (
     PendingReply,
-    joint_reply,
     value_or_raise,
+    wait_for_answers,
 )
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.tree import Node
+from trio_kafka.pending import then
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 
 ERROR = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
-def raising(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return partial(value_or_raise, make)
-
-
-def alone(make: Callable[[Any], Any]) -> Callable[[list[Any]], Any]:
-    """Of the only answer."""
-    return lambda answers: make(answers[0])
+def the_value(answers: list[Any]) -> Any:
+    """The only answer; an error is raised."""
+    return value_or_raise(answers[0])
 
 
 class Place:
@@ -45,20 +40,20 @@ class Place:
 
 
 async def test_an_answer_that_is_there_is_given_at_once() -> None:
-    assert value_or_raise(lambda value: value + 1, 3) == 4
+    assert value_or_raise(3) == 3
     with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
-        value_or_raise(lambda value: value, ERROR)
+        value_or_raise(ERROR)
 
 
 async def test_one_that_comes_later_is_given_later() -> None:
     place, ticket, wrong = Place(), PendingReply(), PendingReply()
-    place.park(joint_reply([ticket], alone(raising(lambda value: value + 1)), place.purgatory, 1.0))
-    place.park(joint_reply([wrong], alone(raising(lambda value: value)), place.purgatory, 1.0))
+    for reply in (ticket, wrong):
+        place.park(then(wait_for_answers([reply], place.purgatory, 1.0), the_value))
 
     wrong.give(ERROR)
     ticket.give(3)
 
-    assert [str(told) for told in place.told] == [str(ERROR), "4"]
+    assert [str(told) for told in place.told] == [str(ERROR), "3"]
     assert place.told[0] is not ERROR  # which, raised, would know the frames that know it
     assert place.purgatory.waiting == 0
 
@@ -70,41 +65,40 @@ async def test_errors_are_told_as_answers_are_where_they_are_wanted(
     place, ticket, wrong, endless = Place(), PendingReply(), PendingReply(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
-        place.park(joint_reply([ticket], alone(repr), place.purgatory, 1.0))
-        place.park(joint_reply([wrong], alone(repr), place.purgatory, 1.0))
-        place.park(joint_reply([PendingReply()], alone(repr), place.purgatory, 1.0))
-        place.park(joint_reply([endless], alone(repr), place.purgatory, inf))
+        for reply in (ticket, wrong, PendingReply()):
+            place.park(wait_for_answers([reply], place.purgatory, 1.0))
+        place.park(wait_for_answers([endless], place.purgatory, inf))
         wrong.give(ERROR)
         ticket.give(3)
         await trio.sleep(100.0)
         nursery.cancel_scope.cancel()
 
     late = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no answer in time")
-    assert place.told == [repr(ERROR), "3", repr(late)]
+    assert [repr(told) for told in place.told] == [repr([ERROR]), "[3]", repr([late])]
     endless.give(4)
-    assert place.told[-1] == "4"
+    assert place.told[-1] == [4]
     assert not place.purgatory.watchers
 
 
 async def test_all_answers_are_one_when_the_last_is_there() -> None:
     place, first, last = Place(), PendingReply(), PendingReply()
     tickets = [first, PendingReply(ERROR), last]
-    place.park(joint_reply(tickets, list, place.purgatory, 1.0))
+    place.park(wait_for_answers(tickets, place.purgatory, 1.0))
 
     last.give(3)
     assert place.told == []
     first.give(1)
 
     assert place.told == [[1, ERROR, 3]]
-    assert joint_reply([PendingReply(1), PendingReply(2)], sum, place.purgatory, 1.0) == 3
+    assert wait_for_answers([PendingReply(1), PendingReply(2)], place.purgatory, 1.0) == [1, 2]
 
 
 async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock) -> None:
     place, ticket = Place(), PendingReply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(place.timers.run)
-        place.park(joint_reply([ticket], alone(raising(lambda value: value)), place.purgatory, 1.0))
-        place.park(joint_reply([PendingReply(1), PendingReply()], list, place.purgatory, 2.0))
+        place.park(then(wait_for_answers([ticket], place.purgatory, 1.0), the_value))
+        place.park(wait_for_answers([PendingReply(1), PendingReply()], place.purgatory, 2.0))
         await trio.sleep(3.0)
         nursery.cancel_scope.cancel()
 
@@ -121,7 +115,7 @@ async def test_what_does_not_come_in_time_is_an_error(autojump_clock: MockClock)
 async def test_who_has_an_answer_does_not_know_what_waits_for_the_others() -> None:
     place, there, wanting = Place(), PendingReply(1), PendingReply()
 
-    place.park(joint_reply([there, wanting], list, place.purgatory, 1.0))
+    place.park(wait_for_answers([there, wanting], place.purgatory, 1.0))
     assert there.delayed is None
     assert wanting.delayed is not None
 

@@ -185,7 +185,7 @@ async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockC
         follow(served, "g", behind=True)
         topic = TopicOffsets("t", bytes(16), [PartitionOffset(0, 7, -1, "")])
         commit_one = Commit(group_id="g", topics=[topic])
-        assert isinstance(groups.offsets.commit(commit_one, list), Delayed)
+        assert isinstance(groups.offsets.commit(commit_one), Delayed)
         groups.shard_of("g").fail()
         await trio.sleep(0.1)
 
@@ -193,10 +193,10 @@ async def test_what_is_loaded_is_told_when_it_is_committed(autojump_clock: MockC
         assert groups.shard_of("g").machine.image is groups.runtime.image
         assert stored(served, "g", "t", 0) == 7
         asked = [FetchOffsets(group_id="g", topics=None)]
-        assert isinstance(groups.offsets.fetch(asked, list), Delayed)
+        assert isinstance(groups.offsets.fetch(asked), Delayed)
         follow(served, "g", behind=False)
         await trio.sleep(0.1)
-        ((topic,),) = groups.offsets.fetch(asked, list)
+        ((topic,),) = groups.offsets.fetch(asked)
         assert topic.partitions[0].offset == 7
 
 
@@ -245,7 +245,7 @@ async def test_one_that_fails_again_and_again_waits_longer_each_time(
             groups.shard_of("g").fail()
             failed = trio.current_time()
             with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
-                groups.offsets.commit(Commit(group_id="g", topics=[]), list)
+                groups.offsets.commit(Commit(group_id="g", topics=[]))
             while groups.shard_of("g").state is not ShardState.ACTIVE:
                 await trio.sleep(0.01)
             waits.append(trio.current_time() - failed)

@@ -291,7 +291,7 @@ async def test_a_load_of_committed_offsets_holds_nobody_up(tmp_path: Path, size:
         for number, name in enumerate(here):
             parts = [PartitionOffset(at, number, -1, "") for at in range(50)]
             topic = TopicOffsets("t", bytes(16), parts)
-            groups.offsets.commit(Commit(group_id=name, topics=[topic]), list)
+            groups.offsets.commit(Commit(group_id=name, topics=[topic]))
             if not number % 5:
                 await trio.lowlevel.checkpoint()
         await broker.create_topic("t", 1)
@@ -343,7 +343,7 @@ async def test_the_expiry_of_ten_thousand_groups_holds_nobody_up(tmp_path: Path)
         groups = broker.broker.groups
         for number in range(10_000):
             topic = TopicOffsets("t", bytes(16), [PartitionOffset(0, number, -1, "")])
-            groups.offsets.commit(Commit(group_id=f"g{number}", topics=[topic]), list)
+            groups.offsets.commit(Commit(group_id=f"g{number}", topics=[topic]))
             if not number % 50:
                 await trio.lowlevel.checkpoint()
         shard = groups.shard_of("g")

@@ -8,6 +8,7 @@ from trio.testing import MockClock
 
 from tests.network.test_processor import echo
 from tests.network.test_sending import SMALL_ROOM, longer
+from tests.requests.work import in_slices
 from trio_kafka.model import TopicPartition
 from trio_kafka.network.inflight import Stage, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.request import Request
@@ -111,6 +112,7 @@ async def test_the_keys_that_a_delayed_waits_for_are_told_a_few_of_them(
 
 async def test_a_request_in_steps_is_with_its_handler(autojump_clock: MockClock) -> None:
     @api(WaitRequest)
+    @in_slices
     def slow(request: WaitRequest, context: Context) -> Generator[None, None, WaitResponse]:
         for _ in range(2):
             seen.append(stages(plane))

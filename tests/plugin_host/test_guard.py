@@ -9,6 +9,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.plugin_host.plugins import EchoRequest, EchoResponse
+from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import Context, Delayed, KafkaError, Purgatory, api, plugin
 from trio_kafka.plugin_host.declaration import Plugin
@@ -168,6 +169,7 @@ async def test_an_answer_in_steps_is_in_hand_until_its_last(autojump_clock: Mock
     plugins: list[Any] = []
 
     @api(EchoRequest)
+    @in_slices
     def steps(request: EchoRequest, _: Context) -> Any:
         for _ in range(100):
             seen.append(plugins[0].current.in_flight.count)

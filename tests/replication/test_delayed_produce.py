@@ -6,7 +6,7 @@ from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicPartition
 from trio_kafka.replication.append import append
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed_produce import NO_ACKS, Produced, ProduceWait, acknowledged
+from trio_kafka.replication.delayed_produce import NO_ACKS, ProduceWait, acknowledged
 from trio_kafka.replication.settings import PartitionSettings
 
 
@@ -14,13 +14,13 @@ async def test_a_single_replica_acknowledges_at_once(world) -> None:
     partition, _ = new_partition(world, 1)
     appended = append(partition, batch(2), acks=-1)
 
-    assert ProduceWait([Produced(partition, appended)]).look()
+    assert ProduceWait(partition, appended).look()
 
 
 @pytest.mark.parametrize("acks", [1, -1])
 async def test_what_a_flush_is_due_for_is_acknowledged_when_it_is_durable(world, acks: int) -> None:
     partition, marks = new_partition(world, 1, flush_messages=1)
-    wait = ProduceWait([Produced(partition, append(partition, batch(2), acks=acks))], acks)
+    wait = ProduceWait(partition, append(partition, batch(2), acks=acks), acks)
     assert not wait.look()
     assert wait.is_local
     marks.clear()
@@ -39,23 +39,23 @@ async def test_a_repeated_batch_waits_for_the_sync_of_the_first(world) -> None:
     again = append(partition, batch(2, **fields), acks=1)
 
     assert again.duplicate
-    assert not ProduceWait([Produced(partition, again)], 1).look()
+    assert not ProduceWait(partition, again, 1).look()
     await sync(partition.log)
-    assert ProduceWait([Produced(partition, again)], 1).look()
+    assert ProduceWait(partition, again, 1).look()
 
 
 async def test_without_acks_of_all_followers_are_not_waited_for(world) -> None:
     partition, _ = new_partition(world, 1, 2)
 
-    assert ProduceWait([Produced(partition, append(partition, batch(), acks=1))], 1).look()
+    assert ProduceWait(partition, append(partition, batch(), acks=1), 1).look()
 
 
 async def test_a_wait_for_followers_is_not_local(world) -> None:
     partition, _ = new_partition(world, 1, 2, flush_messages=1)
-    parts = [Produced(partition, append(partition, batch(), acks=-1))]
+    appended = append(partition, batch(), acks=-1)
 
-    assert not ProduceWait(parts).is_local
-    assert ProduceWait(parts, 1).is_local
+    assert not ProduceWait(partition, appended).is_local
+    assert ProduceWait(partition, appended, 1).is_local
 
 
 async def test_every_replica_in_sync_must_have_it(world) -> None:
@@ -81,40 +81,18 @@ async def test_a_set_that_has_shrunk_since_the_append_is_told(world) -> None:
     assert caught.value.code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
-async def test_a_produce_waits_for_its_slowest_partition(world) -> None:
-    one, _ = new_partition(world, 1, 2)
-    two, _ = new_partition(world, 1, 2, at=TopicPartition("t", 1))
-    parts = [Produced(p, append(p, batch(), acks=-1)) for p in (one, two)]
-    wait = ProduceWait(parts)
-    assert not wait.look()
-    assert wait.keys == [one, two]
-
-    one.follower_fetched(PEER, 1)
+async def test_the_deadline_ends_a_wait_for_a_late_follower(world) -> None:
+    partition, _ = new_partition(world, 1, 2)
+    wait = ProduceWait(partition, append(partition, batch(), acks=-1))
+    assert wait.keys == (partition,)
     assert wait.try_complete(False) is None
-    two.follower_fetched(PEER, 1)
 
-    assert wait.try_complete(False) == parts
-    assert [part.result.last_offset for part in parts] == [0, 0]
+    with pytest.raises(KafkaError) as caught:
+        wait.try_complete(True)
+    assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+    partition.follower_fetched(PEER, 1)
 
-
-async def test_the_deadline_answers_for_those_that_are_late_only(world) -> None:
-    one, _ = new_partition(world, 1, 2)
-    two, _ = new_partition(world, 1, 2, at=TopicPartition("t", 1))
-    refused = KafkaError(ErrorCode.INVALID_RECORD)
-    wait = ProduceWait(
-        [
-            Produced(one, append(one, batch(), acks=-1)),
-            Produced(None, refused),
-            Produced(two, append(two, batch(), acks=-1)),
-        ]
-    )
-    one.follower_fetched(PEER, 1)
-
-    done = wait.try_complete(True)
-
-    assert done[0].result.last_offset == 0
-    assert done[1].result is refused
-    assert done[2].result.code is ErrorCode.REQUEST_TIMED_OUT
+    assert wait.try_complete(True).last_offset == 0
 
 
 async def test_a_lost_leadership_and_a_deletion_end_the_wait(world) -> None:
@@ -124,13 +102,13 @@ async def test_a_lost_leadership_and_a_deletion_end_the_wait(world) -> None:
     ):
         at = TopicPartition(code.name, 0)
         partition, _ = new_partition(world, 1, 2, at=at)
-        wait = ProduceWait([Produced(partition, append(partition, batch(), acks=-1))])
+        wait = ProduceWait(partition, append(partition, batch(), acks=-1))
 
         change(partition)
 
-        (part,) = wait.try_complete(False)
-        assert part.result.code is code
-        assert part.result.__traceback__ is None  # its frames would hold the part
+        with pytest.raises(KafkaError) as caught:
+            wait.try_complete(False)
+        assert caught.value.code is code
 
 
 def queued(result=None) -> Queued:
@@ -148,26 +126,23 @@ def queued(result=None) -> Queued:
 async def test_what_is_queued_waits_for_its_turn_and_then_for_its_replicas(world) -> None:
     partition, _ = new_partition(world, 1, 2)
     item = queued()
-    wait = ProduceWait([Produced(partition, item)])
+    wait = ProduceWait(partition, item)
     assert not wait.look()
-    assert wait.keys == [item, partition.loss]
+    assert wait.keys == (item, partition.loss)
 
     item.result = append(partition, batch(2), acks=-1)
     assert wait.try_complete(False) is None
-    assert wait.had_turns
-    assert wait.keys == [partition]
+    assert wait.keys == (partition,)
     assert wait.try_complete(False) is None
-    assert not wait.had_turns
     partition.follower_fetched(PEER, 2)
 
-    (part,) = wait.try_complete(False)
-    assert part.result is item.result
+    assert wait.try_complete(False) is item.result
 
 
 async def test_what_is_queued_without_acks_waits_for_its_turn_only(world) -> None:
     partition, _ = new_partition(world, 1, flush_messages=1)
     item = queued()
-    wait = ProduceWait([Produced(partition, item)], NO_ACKS)
+    wait = ProduceWait(partition, item, NO_ACKS)
     assert not wait.look()
     assert wait.is_local
 
@@ -179,28 +154,31 @@ async def test_what_is_queued_without_acks_waits_for_its_turn_only(world) -> Non
 async def test_an_error_of_its_turn_is_the_answer(world) -> None:
     partition, _ = new_partition(world, 1)
     refused = KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    wait = ProduceWait([Produced(partition, queued(refused))])
+    wait = ProduceWait(partition, queued(refused))
 
-    (part,) = wait.try_complete(False)
+    with pytest.raises(KafkaError) as caught:
+        wait.try_complete(False)
 
-    assert part.result is refused
+    assert caught.value is refused
 
 
 async def test_what_is_queued_for_a_lost_partition_is_answered_before_its_turn(world) -> None:
     partition, _ = new_partition(world, 1)
-    wait = ProduceWait([Produced(partition, queued())], 1)
+    wait = ProduceWait(partition, queued(), 1)
     assert not wait.look()
 
     partition.delete()
 
-    (part,) = wait.try_complete(False)
-    assert part.result.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    with pytest.raises(KafkaError) as caught:
+        wait.try_complete(False)
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def test_what_is_queued_at_the_deadline_is_late(world) -> None:
     partition, _ = new_partition(world, 1)
-    wait = ProduceWait([Produced(partition, queued())], 1)
+    wait = ProduceWait(partition, queued(), 1)
 
-    (part,) = wait.try_complete(True)
+    with pytest.raises(KafkaError) as caught:
+        wait.try_complete(True)
 
-    assert part.result.code is ErrorCode.REQUEST_TIMED_OUT
+    assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT

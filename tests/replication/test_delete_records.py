@@ -15,8 +15,6 @@ from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
 from trio_kafka.replication.delete_records import (
     HIGH_WATERMARK,
-    begin_deletion,
-    complete_deletions,
     delete_records,
 )
 
@@ -69,8 +67,7 @@ async def test_a_deletion_waits_until_followers_in_sync_have_hidden_the_records(
     append(partition, batch(5), acks=1)
     partition.follower_fetched(PEER, 5, 0)
 
-    deletion = begin_deletion(partition, 3)
-    answer = complete_deletions([deletion], lambda: "done", 1.0, cluster.replicas.deletions)
+    answer = cluster.replicas.delete_records(partition, 3, 1.0)
     assert isinstance(answer, Delayed)
     done = park(answer)
 
@@ -79,9 +76,7 @@ async def test_a_deletion_waits_until_followers_in_sync_have_hidden_the_records(
     assert done == []
     partition.follower_fetched(PEER, 5, 3)
     serve()
-    assert done == ["done"]
-    assert deletion.low_watermark == 3
-    assert deletion.error is ErrorCode.NONE
+    assert done == [3]
 
 
 async def test_a_deletion_that_takes_too_long_times_out_and_stays_in_force(world) -> None:
@@ -91,15 +86,15 @@ async def test_a_deletion_that_takes_too_long_times_out_and_stays_in_force(world
     append(partition, batch(5), acks=1)
     partition.follower_fetched(PEER, 5, 0)
 
-    deletion = begin_deletion(partition, 3)
-    answer = complete_deletions([deletion], lambda: "done", 1.0, cluster.replicas.deletions)
+    answer = cluster.replicas.delete_records(partition, 3, 1.0)
     done = park(answer)
     answer.timed_out = True
     answer.marked()
     serve()
 
-    assert done == ["done"]
-    assert deletion.error is ErrorCode.REQUEST_TIMED_OUT
+    assert [(error.code, error.low_watermark) for error in done] == [
+        (ErrorCode.REQUEST_TIMED_OUT, 0)
+    ]
     assert partition.log.start_offset == 3
 
 
@@ -110,10 +105,8 @@ async def test_a_deletion_ends_when_its_partition_is_lost(world) -> None:
     append(partition, batch(5), acks=1)
     partition.follower_fetched(PEER, 5, 0)
 
-    deletion = begin_deletion(partition, 3)
-    done = park(complete_deletions([deletion], lambda: "done", 1.0, cluster.replicas.deletions))
+    done = park(cluster.replicas.delete_records(partition, 3, 1.0))
     cluster.change(t={0: state(1, 2, leader=2, epoch=1)})
     serve()
 
-    assert done == ["done"]
-    assert deletion.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert [error.code for error in done] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]

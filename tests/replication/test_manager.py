@@ -16,11 +16,11 @@ from tests.replication.kit import (
     want,
 )
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
+from trio_kafka.log.append import Appended
 from trio_kafka.log.durability.sync import sync
 from trio_kafka.model import TopicId
 from trio_kafka.purgatory import Delayed
 from trio_kafka.replication.append import append
-from trio_kafka.replication.delayed_produce import Produced
 from trio_kafka.replication.fetch import FetchAnswer, FetchLimits
 from trio_kafka.testing.simulation import fault_on, run_until_crash
 
@@ -30,10 +30,14 @@ def _empty_lane() -> None:
     LANE.clear()
 
 
+def produce(cluster, partition, *, acks: int, timeout_s: float = 5.0) -> Appended | Delayed:
+    return cluster.replicas.append(partition, batch(), acks=acks, zstd=True, timeout_s=timeout_s)
+
+
 def fetch(cluster, *topics: str, **arguments) -> FetchAnswer | Delayed:
     wanted = {(cluster.topic_id(topic), 0): want() for topic in topics}
     limits = arguments.pop("limits", FetchLimits())
-    return cluster.replicas.begin_fetch(wanted, limits, lambda answer: answer, **arguments)
+    return cluster.replicas.begin_fetch(wanted, limits, **arguments)
 
 
 async def test_what_is_not_there_is_told_apart(world) -> None:
@@ -159,18 +163,14 @@ async def test_who_may_not_read_is_answered_so(world) -> None:
 async def test_a_produce_waits_for_followers(world) -> None:
     cluster = await open_cluster(world)
     cluster.change(t={0: state(1, 2)}, u={0: state(1)})
-    parts = []
-    for name in "tu":
-        partition = cluster.replicas.partition(name, 0)
-        parts.append(Produced(partition, append(partition, batch(), acks=-1)))
-    assert cluster.replicas.acknowledge(parts[1:], list, 5.0) == parts[1:]
-    delayed = cluster.replicas.acknowledge(parts, list, 5.0)
-    done = park(delayed)
+    replicated, alone = (cluster.replicas.partition(name, 0) for name in "tu")
+    assert produce(cluster, alone, acks=-1).first_offset == 0
+    done = park(produce(cluster, replicated, acks=-1))
 
-    cluster.replicas.partition("t", 0).follower_fetched(2, 1)
+    replicated.follower_fetched(2, 1)
     serve()
 
-    assert done == [parts]
+    assert [appended.first_offset for appended in done] == [0]
 
 
 async def test_a_produce_waits_for_the_disk_longer_than_it_says(world, autojump_clock) -> None:
@@ -178,15 +178,14 @@ async def test_a_produce_waits_for_the_disk_longer_than_it_says(world, autojump_
     cluster.change(t={0: state(1)})
     cluster.configure("t", flush_messages="1")
     partition = cluster.replicas.partition("t", 0)
-    parts = [Produced(partition, append(partition, batch(), acks=1))]
-    delayed = cluster.replicas.acknowledge(parts, list, 0.0, acks=1)
+    delayed = produce(cluster, partition, acks=1, timeout_s=0.0)
     done = park(delayed)
     assert delayed.deadline >= trio.current_time() + 30
 
     await sync(partition.log)
     serve()
 
-    assert done == [parts]
+    assert [appended.first_offset for appended in done] == [0]
 
 
 async def test_a_sync_that_fails_is_told_to_who_waits_for_it(world, autojump_clock) -> None:
@@ -194,15 +193,14 @@ async def test_a_sync_that_fails_is_told_to_who_waits_for_it(world, autojump_clo
     cluster.change(t={0: state(1)})
     cluster.configure("t", flush_messages="1")
     partition = cluster.replicas.partition("t", 0)
-    parts = [Produced(partition, append(partition, batch(), acks=1))]
-    done = park(cluster.replicas.acknowledge(parts, list, 1.0, acks=1))
+    done = park(produce(cluster, partition, acks=1, timeout_s=1.0))
     world.universe.fault = fault_on("sync", OSError(5, "EIO"), ".log")
 
     with pytest.raises(LogDirError):
         await sync(partition.log)
     serve()
 
-    assert [part.result.code for part in done[0]] == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert [error.code for error in done] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
 
 async def test_the_tree_has_each_partition_while_it_lives(world) -> None:

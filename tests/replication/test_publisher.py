@@ -94,9 +94,7 @@ async def test_who_waits_is_woken_by_what_new_settings_let_be_committed(world) -
     cluster.configure("t", min_insync_replicas="2")
     partition = cluster.replicas.partition("t", 0)
     append(partition, batch(), acks=1)
-    delayed = cluster.replicas.begin_fetch(
-        {(cluster.topic_id("t"), 0): want()}, FetchLimits(), lambda answer: answer
-    )
+    delayed = cluster.replicas.begin_fetch({(cluster.topic_id("t"), 0): want()}, FetchLimits())
     done = park(delayed)
 
     cluster.configure("t", min_insync_replicas="1")

@@ -14,7 +14,6 @@ from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.replication import append_queue, queued_appends
 from trio_kafka.replication.append import append, append_own
 from trio_kafka.replication.append_queue import Queued
-from trio_kafka.replication.delayed_produce import Produced
 from trio_kafka.replication.queued_appends import QueuedAppends
 from trio_kafka.testing.simulation import fault_on
 from trio_kafka.world.protocols import PIECE
@@ -406,6 +405,11 @@ async def test_other_partitions_go_on(world, nursery, autojump_clock) -> None:
     nursery.cancel_scope.cancel()
 
 
+def produce(cluster, partition, *, acks: int):
+    """A client's batch, which joins the queue."""
+    return cluster.replicas.append(partition, batch(), acks=acks, zstd=True, timeout_s=60.0)
+
+
 @pytest.mark.parametrize("acks", [1, -1])
 async def test_a_request_is_looked_at_for_its_own_turn_only(
     world, nursery, autojump_clock, acks
@@ -418,8 +422,7 @@ async def test_a_request_is_looked_at_for_its_own_turn_only(
     make_slow(partition)
     world.universe.fault = fault_on("append", 0.03, ".log")
     for _ in range(20):
-        parts = [Produced(partition, append(partition, batch(), acks=acks))]
-        park(cluster.replicas.acknowledge(parts, list, 60.0, acks=acks))
+        park(produce(cluster, partition, acks=acks))
 
     looks = 0
     while cluster.replicas.produce.waiting:
@@ -441,15 +444,14 @@ async def test_after_its_turn_a_request_waits_for_the_replicas(
     (partition,) = cluster.replicas.partitions
     await nursery.start(cluster.replicas.run)
     make_slow(partition)
-    parts = [Produced(partition, append(partition, batch(), acks=-1))]
-    done = park(cluster.replicas.acknowledge(parts, list, 60.0, acks=-1))
+    done = park(produce(cluster, partition, acks=-1))
     await cluster.replicas.queued_appends.wait_empty()
     assert serve() == 1
 
     partition.follower_fetched(kit.PEER, 1)
     serve()
 
-    assert done == [parts]
+    assert [appended.first_offset for appended in done] == [0]
     assert len(cluster.replicas.produce.watchers) == 0
     await cluster.logs.close()
 
@@ -464,15 +466,12 @@ async def test_who_waits_for_a_turn_is_told_of_the_loss_of_the_partition(
     await nursery.start(cluster.replicas.run)
     make_slow(partition)
     world.universe.fault = fault_on("append", STALL_S, ".log")
-    done = []
-    for _ in range(2):
-        parts = [Produced(partition, append(partition, batch(), acks=1))]
-        done.append(park(cluster.replicas.acknowledge(parts, list, 60.0, acks=1)))
+    done = [park(produce(cluster, partition, acks=1)) for _ in range(2)]
 
     cluster.change(t=None)
     serve()
 
-    codes = [one[0][0].result.code for one in done]
+    codes = [errors[0].code for errors in done]
     assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
     await cluster.replicas.queued_appends.wait_empty()
     await cluster.logs.close()

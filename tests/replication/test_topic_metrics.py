@@ -27,9 +27,7 @@ def numbers(metrics: TopicMetrics) -> tuple[int, ...]:
 
 def fetch(cluster, topic: str, number: int = 0, *, follower=None, offset: int = 0):
     wanted = {(cluster.topic_id(topic), number): want(offset)}
-    answer = cluster.replicas.begin_fetch(
-        wanted, FetchLimits(min_bytes=0, follower=follower), lambda answer: answer
-    )
+    answer = cluster.replicas.begin_fetch(wanted, FetchLimits(min_bytes=0, follower=follower))
     answer.release()
     return answer
 
@@ -76,7 +74,7 @@ async def test_a_fetch_that_waits_has_given_nothing_yet(world) -> None:
     limits = FetchLimits(min_bytes=1 << 20)
     wanted = {(cluster.topic_id("t"), 0): want()}
 
-    delayed = cluster.replicas.begin_fetch(wanted, limits, lambda answer: answer)
+    delayed = cluster.replicas.begin_fetch(wanted, limits)
     (metrics,) = dict(cluster.replicas.topic_metrics).values()
     assert (metrics.fetches, metrics.bytes_out) == (1, 0)
 

@@ -11,6 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.plugin import Context, Delayed, api, lazily
@@ -58,6 +59,7 @@ def at_once(request: ListRequest, context: Context) -> ListResponse:
 
 
 @api(ListRequest)
+@in_slices
 def by_steps(request: ListRequest, context: Context) -> Steps[ListResponse]:
     for _ in request.words or range(50):
         yield
@@ -148,6 +150,7 @@ async def test_another_plane_is_let_in_before_steps_and_between_those_that_are_t
     seen: list[str] = []
 
     @api(ListRequest)
+    @in_slices
     def noted(request: ListRequest, context: Context) -> Steps[ListResponse]:
         for _ in range(50):
             seen.append("step")
@@ -276,6 +279,7 @@ async def test_a_plane_that_stops_leaves_no_steps_half_way(autojump_clock: MockC
     begun = trio.Event()
 
     @api(ListRequest)
+    @in_slices
     def endless(request: ListRequest, context: Context) -> Steps[ListResponse]:
         begun.set()
         try:

@@ -6,6 +6,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.network.reasons import CloseReason
@@ -268,6 +269,7 @@ async def test_what_changed_before_a_handlers_steps_were_over_is_looked_at(
     delayed = delaying(planes, lambda timed_out: WaitResponse(outcome="mark"))
 
     @api(WaitRequest)
+    @in_slices
     def stepping(request: WaitRequest, context: Context) -> Steps[Delayed]:
         yield
         found: Delayed = delayed(request, context)

@@ -21,8 +21,12 @@ async def test_a_simulated_world_works_inside_a_test(autojump_clock):
     listener = await world.network.listen("", 0)
 
     far = await other.network.connect("a", listener.address.port)
+    near = await listener.accept()
 
-    assert (await listener.accept()).peer == far.local
+    assert near.peer == far.local
+    near.close()
+    far.close()
+    listener.close()
 
 
 @pytest.mark.parametrize("after_s", [1.0, 5.0])

@@ -1,6 +1,6 @@
-"""Replies of requests that wait for their shards, and the handler's answer made of them."""
+"""Replies of shards to requests, and the wait for them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Any, Final
 
@@ -8,6 +8,7 @@ import trio
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
+from trio_kafka.pending import Eventual
 from trio_kafka.purgatory import Delayed, Purgatory
 
 NOT_YET: Final = object()
@@ -21,7 +22,7 @@ class PendingReply:
     """
 
     answer: Any = NOT_YET
-    delayed: Delayed | None = None
+    delayed: Delayed[Any] | None = None
     soon: bool = False
 
     def give(self, answer: Any) -> None:
@@ -35,36 +36,33 @@ class PendingReply:
             delayed.marked()
 
 
-def value_or_raise(make: Callable[[Any], Any], answer: Any) -> Any:
-    """Return what `make` makes of an answer; raise a KafkaError."""
+def value_or_raise(answer: Any) -> Any:
+    """Return an answer; raise a KafkaError."""
     if isinstance(answer, KafkaError):
         # A copy: an error that is raised itself refers to the frames that refer to it.
         raise KafkaError(answer.code, answer.message)
-    return make(answer)
+    return answer
 
 
-def joint_reply(
-    replies: Sequence[PendingReply],
-    make: Callable[[list[Any]], Any],
-    purgatory: Purgatory,
-    timeout_s: float,
-) -> Any:
-    """Return what `make` makes of all answers, in order and errors included, or a Delayed."""
+def wait_for_answers(
+    replies: Sequence[PendingReply], purgatory: Purgatory, timeout_s: float
+) -> Eventual[list[Any]]:
+    """Return all answers in order, errors included, or a Pending of them."""
     answered = 0  # leading replies with an answer, not looked at again
 
-    def try_complete(timed_out: bool) -> Any:
+    def try_complete(timed_out: bool) -> list[Any] | None:
         nonlocal answered
         while answered < len(replies) and replies[answered].answer is not NOT_YET:
             answered += 1
         if answered < len(replies) and not timed_out:
             return None
-        return make([_late() if one.answer is NOT_YET else one.answer for one in replies])
+        return [_late() if reply.answer is NOT_YET else reply.answer for reply in replies]
 
-    found = try_complete(False)
-    if found is not None:
-        return found
+    answers = try_complete(False)
+    if answers is not None:
+        return answers
     # No key: the replies themselves mark the Delayed.
-    delayed = Delayed((), _deadline(timeout_s), try_complete, purgatory=purgatory)
+    delayed: Delayed[list[Any]] = Delayed((), _deadline(timeout_s), try_complete, purgatory)
     for reply in replies:
         if reply.answer is NOT_YET:
             reply.delayed = delayed

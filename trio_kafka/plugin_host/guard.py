@@ -26,7 +26,7 @@ from trio_kafka.introspect.families import Family, MetricsReporter
 from trio_kafka.plugin_host.served_request import serving
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.api import Api
-from trio_kafka.requests.completions import then
+from trio_kafka.requests.completions import pass_on
 from trio_kafka.requests.failures import INTENDED_ERRORS, split_cancelled
 from trio_kafka.requests.interceptors.registry import Cancellable
 from trio_kafka.scheduling.chunked_work import Steps
@@ -63,7 +63,7 @@ class InFlight:
         self.count -= 1
         self._decreased.set()
 
-    def follow(self, later: "Delayed | Steps[Any]") -> None:
+    def follow(self, later: "Delayed[Any] | Steps[Any]") -> None:
         """Count a request until its answer was given or dropped, and `later` garbage-collected."""
         self.enter()
         self._later.add(weakref.ref(later, self._forget))
@@ -224,7 +224,7 @@ def _guard_later(answer: Any, owner: Owner, where: str) -> Any:
         finally:
             del error  # the exception refers to this frame: break the reference cycle
 
-    return then(answer, lambda answer: answer, fail, owner.in_flight.follow)
+    return pass_on(answer, lambda answer: answer, fail, owner.in_flight.follow)
 
 
 def _guard_waiting(

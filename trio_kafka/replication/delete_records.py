@@ -5,51 +5,18 @@ future log of a replica that moves to another directory.
 Source: KIP-107; Kafka's DelayedDeleteRecords.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 import trio
-from attrs import field
 
-from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.names import is_internal
+from trio_kafka.pending import Eventual
 from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.replication.partition import Partition
 
-T = TypeVar("T")
 HIGH_WATERMARK: Final = -1
 NO_WATERMARK: Final = -1
-
-
-@define(eq=False, kw_only=True)
-class Deletion:
-    """One partition's part of a DeleteRecords.
-
-    offset: start that all replicas must reach. low_watermark: the lowest start of a replica.
-    partition: None while there is an error.
-    """
-
-    partition: Partition | None = None
-    offset: int = 0
-    low_watermark: int = NO_WATERMARK
-    error: ErrorCode = ErrorCode.NONE
-
-    @property
-    def is_done(self) -> bool:
-        """True if the deletion failed or all replicas have reached `offset`."""
-        return self.partition is None or self.low_watermark >= self.offset
-
-    def look(self) -> bool:
-        """Read the low watermark again. Return `is_done`."""
-        if self.partition is not None:
-            try:
-                self.partition.local_log()
-            except KafkaError as error:
-                self.partition, self.error = None, error.code
-            else:
-                self.low_watermark = self.partition.low_watermark
-        return self.is_done
 
 
 def delete_records(partition: Partition, offset: int) -> int:
@@ -76,50 +43,36 @@ def delete_records(partition: Partition, offset: int) -> int:
     return until
 
 
-def begin_deletion(partition: Partition, offset: int) -> Deletion:
-    """Delete records as `delete_records`. Return the part of the request, which may be done."""
-    try:
-        begun = Deletion(partition=partition, offset=delete_records(partition, offset))
-    except KafkaError as error:
-        return Deletion(error=error.code)
-    begun.look()
-    return begun
+def delete_everywhere(
+    partition: Partition, offset: int, timeout_s: float, purgatory: Purgatory
+) -> Eventual[int]:
+    """Delete records as `delete_records`. Return the low watermark when all replicas have hidden
+    them.
 
-
-def complete_deletions(
-    parts: Sequence[Deletion],
-    make: Callable[[], T],
-    timeout_s: float,
-    purgatory: Purgatory,
-) -> T | Delayed:
-    """Return the answer if all parts are done, or a Delayed that waits for the others.
-
-    At the timeout those get REQUEST_TIMED_OUT; their records stay hidden.
+    Raises KafkaError, now or when the Pending completes: as `delete_records`; REQUEST_TIMED_OUT,
+    the records stay hidden; as `Partition.local_log` if the partition is lost meanwhile.
     """
-    waiting = _Waiting([part for part in parts if not part.is_done])
-    if not waiting.parts:
-        return make()
+    until = delete_records(partition, offset)
 
-    def try_complete(timed_out: bool) -> T | None:
-        return make() if waiting.look(timed_out) else None
-
-    keys: list[object] = []
-    for part in waiting.parts:
-        if part.partition is not None:
-            keys += [part.partition, part.partition.loss]
-    return Delayed(keys, trio.current_time() + max(timeout_s, 0.0), try_complete, purgatory)
-
-
-@define(eq=False)
-class _Waiting:
-    """Parts of one request that are not done. The others are never looked at again."""
-
-    parts: list[Deletion] = field()
-
-    def look(self, timed_out: bool) -> bool:
-        """Return whether all are done now, or out of time."""
-        self.parts = [part for part in self.parts if not part.look()]
+    def try_complete(timed_out: bool) -> int | None:
+        partition.local_log()
+        low_watermark = partition.low_watermark
+        if low_watermark >= until:
+            return low_watermark
         if timed_out:
-            for part in self.parts:
-                part.error = ErrorCode.REQUEST_TIMED_OUT
-        return timed_out or not self.parts
+            raise TimedOutDeletionError(low_watermark)
+        return None
+
+    low_watermark = try_complete(False)
+    if low_watermark is not None:
+        return low_watermark
+    deadline = trio.current_time() + max(timeout_s, 0.0)
+    return Delayed((partition, partition.loss), deadline, try_complete, purgatory)
+
+
+class TimedOutDeletionError(KafkaError):
+    """Deletion that not all replicas have followed in time. low_watermark: the lowest start."""
+
+    def __init__(self, low_watermark: int) -> None:
+        super().__init__(ErrorCode.REQUEST_TIMED_OUT)
+        self.low_watermark = low_watermark

@@ -5,8 +5,7 @@ KAFKA_STORAGE_ERROR.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from types import GeneratorType
-from typing import Final, NoReturn, TypeVar
+from typing import Final, NoReturn
 
 import trio
 
@@ -14,6 +13,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.log.append import Appended
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.files.descriptor_retry import is_exhaustion
@@ -21,10 +21,12 @@ from trio_kafka.log.manager.directory import LogDirectory
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.image import MetadataImage, PartitionState
 from trio_kafka.model import NodeId, TopicId, TopicPartition
+from trio_kafka.pending import Eventual, Work, work_or_value
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
-from trio_kafka.replication.append import ACKS_ALL
+from trio_kafka.replication.append import append
 from trio_kafka.replication.cold_reads import ColdReads
-from trio_kafka.replication.delayed_produce import Produced, ProduceWait
+from trio_kafka.replication.delayed_produce import ProduceWait, is_settled
+from trio_kafka.replication.delete_records import delete_everywhere
 from trio_kafka.replication.directory_assignments import Assign, DirectoryAssignments, assign_none
 from trio_kafka.replication.fetch import WIDE, WIDE_BESIDE, Fetch, FetchAnswer, FetchLimits
 from trio_kafka.replication.log_placement import log_of
@@ -41,7 +43,6 @@ from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.yield_point import YieldPoint
 from trio_kafka.world.world import World
 
-T = TypeVar("T")
 COLD_WAIT_S: Final = 1.0  # time for a read from the disk, whatever the timeout of a fetch
 SYNC_WAIT_S: Final = 30.0  # time for a sync, whatever the timeout of a produce
 _logger: Final = get_logger(__name__)
@@ -151,18 +152,16 @@ class ReplicaManager:
         self,
         wanted: Mapping[FetchKey, Wanted],
         limits: FetchLimits,
-        make: Callable[[FetchAnswer], T],
         *,
         session_id: int = NO_SESSION,
         session_epoch: int = FINAL_EPOCH,
         forget: Sequence[FetchKey] = (),
         uses_ids: bool = True,
         resolve: Callable[[FetchKey], Partition] | None = None,
-    ) -> T | Delayed | Steps[T | Delayed]:
-        """Begin one Fetch. Return its answer, or a Delayed to park; for many partitions in steps.
+    ) -> Eventual[FetchAnswer]:
+        """Begin one Fetch. Return its answer, or a Pending of it: Work for many partitions.
 
         wanted, forget: partitions that the request adds, changes and drops.
-        make: makes the answer; it may return steps, too.
         resolve: returns a partition for this client, or raises KafkaError; None: all may be read.
         A session error is an answer (`FetchAnswer.error`).
         """
@@ -178,74 +177,83 @@ class ReplicaManager:
                 now=now,
             )
         except KafkaError as error:
-            return make(FetchAnswer(session_id=NO_SESSION, error=error))
+            return FetchAnswer(session_id=NO_SESSION, error=error)
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
         wide = WIDE_BESIDE if self.yield_point.bound else WIDE
         fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
-        steps = self._fetching(fetch, make, now)
-        return steps if fetch.is_wide else whole(steps)
+        if fetch.is_wide:
+            return Work(self._fetching(fetch, now))
+        answer = whole(fetch.look())
+        return self._park(fetch, now) if answer is None else answer
 
-    def _fetching(
-        self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float
-    ) -> Steps[T | Delayed]:
+    def _fetching(self, fetch: Fetch, now: float) -> Steps[Eventual[FetchAnswer]]:
         answer = yield from fetch.look()
-        if answer is None:
-            return self._park(fetch, make, now)
-        made = make(answer)
-        return (yield from made) if isinstance(made, GeneratorType) else made
+        return self._park(fetch, now) if answer is None else answer
 
-    def _park(self, fetch: Fetch, make: Callable[[FetchAnswer], T], now: float) -> Delayed:
-        """Make a Delayed of a fetch that waits. A wide one completes in steps, too."""
+    def _park(self, fetch: Fetch, now: float) -> Delayed[FetchAnswer]:
+        """Make a Delayed of a fetch that waits. A wide one completes in slices, too."""
 
         # Quoted, as an annotation would be evaluated for each request.
-        def completing() -> "Steps[T]":
-            made = make((yield from fetch.complete()))
-            return (yield from made) if isinstance(made, GeneratorType) else made
-
-        def try_complete(timed_out: bool) -> "T | Steps[T] | None":
+        def try_complete(timed_out: bool) -> "Eventual[FetchAnswer] | None":
             if not fetch.is_due(timed_out):
                 return None
-            return completing() if fetch.is_wide else whole(completing())
+            return work_or_value(fetch.complete(), is_long=fetch.is_wide)
 
         wait_s = fetch.limits.max_wait_s
         if fetch.cold:
             wait_s = max(wait_s, COLD_WAIT_S)
-        delayed = Delayed(fetch.keys, now + wait_s, try_complete, self.fetch)
+        delayed: Delayed[FetchAnswer] = Delayed(fetch.keys, now + wait_s, try_complete, self.fetch)
         if fetch.session.id:
             fetch.session.waiting = delayed
         if fetch.cold:
             self.cold.submit(fetch, delayed)
         return delayed
 
-    def acknowledge(
+    def append(
         self,
-        parts: Sequence[Produced],
-        make: Callable[[Sequence[Produced]], T],
-        timeout_s: float,
+        partition: Partition,
+        records: memoryview | None,
         *,
-        acks: int = ACKS_ALL,
-    ) -> T | Delayed:
-        """End a Produce. Return its answer, or a Delayed to park.
+        acks: int,
+        zstd: bool,
+        timeout_s: float,
+    ) -> Eventual[Appended]:
+        """Append a batch of a client. Return the append when it is acknowledged.
 
-        The latter waits for replicas, or for this broker's disk (`flush.messages`), which a
-        request's timeout does not make faster.
+        The wait for replicas ends after `timeout_s`. That for this broker's disk
+        (`flush.messages`) may take longer, as a timeout does not make it faster.
+        Raises KafkaError, now or when the Pending completes: as `append.append` (nothing was
+        appended) and `ProduceWait` (it was, or will be).
         """
-        wait = ProduceWait(parts, acks)
-        if wait.look():
-            return make(parts)
+        try:
+            appended = append(partition, records, acks=acks, zstd=zstd)
+        except KafkaError as error:
+            partition.topic_metrics.count_failed_produce(error.code)
+            raise
+        if type(appended) is Appended and is_settled(partition, appended, acks):
+            return appended  # nearly always
+        return self._wait_for_append(ProduceWait(partition, appended, acks), timeout_s)
 
-        def try_complete(timed_out: bool) -> "T | None":
-            done = wait.try_complete(timed_out)
-            if done is not None:
-                return make(done)
-            if wait.had_turns:
-                self.produce.move(delayed, wait.keys)
-            return None
+    def _wait_for_append(self, wait: ProduceWait, timeout_s: float) -> Eventual[Appended]:
+        appended = wait.look()
+        if appended is not None:
+            return appended
+
+        def try_complete(timed_out: bool) -> Appended | None:
+            before = wait.result
+            appended = wait.try_complete(timed_out)
+            if wait.result is not before:
+                delayed.watch_instead(wait.keys)
+            return appended
 
         wait_s = max(timeout_s, SYNC_WAIT_S) if wait.is_local else timeout_s
         deadline = trio.current_time() + wait_s
-        delayed = Delayed(wait.keys, deadline, try_complete, purgatory=self.produce)
+        delayed: Delayed[Appended] = Delayed(wait.keys, deadline, try_complete, self.produce)
         return delayed
+
+    def delete_records(self, partition: Partition, offset: int, timeout_s: float) -> Eventual[int]:
+        """Delete the records below an offset, see `delete_everywhere`."""
+        return delete_everywhere(partition, offset, timeout_s, self.deletions)
 
     def _resolve(self, key: FetchKey) -> Partition:
         found = self._partitions.get(key)

@@ -89,7 +89,7 @@ class Session:
     partitions: dict[FetchKey, SessionPartition] = field(factory=dict)
     dirty: dict[SessionPartition, None] = field(factory=dict)
     fresh: dict[SessionPartition, None] = field(factory=dict)
-    waiting: Delayed | None = None
+    waiting: Delayed[Any] | None = None
     end: Callable[[], None] = _nothing  # removes it from the cache
     rest: Mapping[FetchKey, Wanted] = _NONE  # of the first poll: see `take_rest`
     by_watched: dict[Hashable, SessionPartition] = field(factory=dict)

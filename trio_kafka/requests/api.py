@@ -2,8 +2,9 @@
 
 Key and versions come from the message. Unstable versions are served if the broker's setting
 `unstable.api.versions.enable` is true. A plain function never waits; an async function may. Both
-take the request and its context. They return a response, an `Encoded`, a `Delayed`, or None for no
-response; a plain function may also be a generator of steps.
+take the request and its context. They return a response (a message, or its bytes as `Encoded`) or
+None for no response. A plain function may also return a `Pending` of one of these, such as that of
+`rows` or `for_each`.
 """
 
 import inspect
@@ -83,7 +84,8 @@ def api(
     largest: size of the largest request in bytes, if it exceeds `trio.admin.request.max.bytes`;
         `socket.request.max.bytes` is a limit as well.
     error: makes the response from (request, code, message), if the generic one does not fit.
-    Raises TypeError if the message has no response or no valid key, or if no version is left.
+    Raises TypeError if the message has no response or no valid key, if no version is left, or for a
+    generator.
     """
     message = message_of(request)
     if message.key is None or message.response is None:
@@ -102,6 +104,11 @@ def api(
     key, response = message.key, message.response
 
     def mark(handler: H) -> H:
+        if inspect.isgeneratorfunction(handler):
+            raise TypeError(
+                f"{message.name}: {handler.__name__} is a generator: return `rows` or `for_each`,"
+                " or make it async"
+            )
         made = Api(
             key=key,
             name=message.name.removesuffix("Request"),

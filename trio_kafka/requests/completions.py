@@ -1,15 +1,14 @@
 """Completion of requests: what a handler returned becomes the response, here and nowhere else.
 
-A handler returns a message, a message that is bytes already (`Encoded`), None for no response, a
-`Delayed`, or a generator that pauses between parts of its work and returns one of these. Long work
-runs in slices: at once while it is short, then in a task of its own, under a handler token. The
-next request of the connection waits meanwhile, so responses keep their order.
+A handler returns a message, a message that is bytes already (`Encoded`), None for no response, or a
+`Pending` of one of these. A `Delayed` is parked. `Work` runs in slices: at once while it is short,
+then in a task of its own, under a handler token. The next request of the connection waits
+meanwhile, so responses keep their order.
 """
 
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from types import GeneratorType
 from typing import Any, Final, TypeVar
 
 import trio
@@ -19,7 +18,8 @@ from trio_kafka.errors import KafkaError, ProtocolError
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.network.reasons import CloseReason
 from trio_kafka.network.request import IN_STEPS, Request
-from trio_kafka.purgatory import NO_ANSWER, Delayed
+from trio_kafka.pending import NO_ANSWER, Work, flattened
+from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.materialize import discard
 from trio_kafka.requests.replies import Encoded, Route
@@ -44,7 +44,7 @@ class Completions:
     _errors: ErrorResponder
     _budget: LoopBudget
     _limiter: Tokens
-    _lane: Callable[[Delayed], None]
+    _lane: Callable[[Delayed[Any]], None]
     _start: Callable[..., None]
 
     def complete(
@@ -71,8 +71,8 @@ class Completions:
                 self.fail(request, route, message, result)
             elif kind is Encoded:
                 request.respond(route.write(request, result))
-            elif kind is GeneratorType:
-                self.in_steps(request, self._finish_steps(request, route, message, result))
+            elif kind is Work:
+                self.in_steps(request, self._finish_work(request, route, message, result))
             elif route.is_large(result):
                 failed = partial(self.fail, request, route, message)
                 self.in_steps(request, self._write(request, route, result, failed))
@@ -82,12 +82,12 @@ class Completions:
             discard(result)
             self.fail(request, route, message, error)
 
-    def _finish_steps(
-        self, request: Request, route: Route, message: Any, steps: Steps[Any]
+    def _finish_work(
+        self, request: Request, route: Route, message: Any, work: Work[Any]
     ) -> Steps[None]:
-        """Complete a request with the result of a handler's steps."""
+        """Complete a request with the result of Work."""
         try:
-            result = yield from steps
+            result = yield from flattened(work.steps)
         except Exception as error:  # noqa: BLE001 - one request fails, the group continues
             self.fail(request, route, message, error)  # a local name for it would be a cycle
         else:
@@ -111,7 +111,13 @@ class Completions:
     # --- delayed operations
 
     def _delay(
-        self, request: Request, route: Route, message: Any, delayed: Delayed, *, has_yielded: bool
+        self,
+        request: Request,
+        route: Route,
+        message: Any,
+        delayed: Delayed[Any],
+        *,
+        has_yielded: bool,
     ) -> None:
         deferred = self._budget.deferred
         if delayed.soon and deferred.calls is not None:
@@ -121,7 +127,7 @@ class Completions:
         self._watch(request, route, message, delayed, has_yielded=has_yielded)
 
     def _complete_deferred(
-        self, request: Request, route: Route, message: Any, delayed: Delayed
+        self, request: Request, route: Route, message: Any, delayed: Delayed[Any]
     ) -> None:
         """Complete an operation at the end of the deferred batch; register it if it is not done."""
         result = delayed.purgatory.complete_now(delayed)
@@ -131,7 +137,13 @@ class Completions:
             self.complete(request, route, message, result)
 
     def _watch(
-        self, request: Request, route: Route, message: Any, delayed: Delayed, *, has_yielded: bool
+        self,
+        request: Request,
+        route: Route,
+        message: Any,
+        delayed: Delayed[Any],
+        *,
+        has_yielded: bool,
     ) -> None:
         """Register an operation with its purgatory; the request is parked."""
         connection = request.connection
@@ -227,22 +239,22 @@ Finish = Callable[[Any], Any]
 Fail = Callable[[BaseException], Any]
 
 
-def then(
+def pass_on(
     result: Any, finish: Finish, fail: Fail, follow: Callable[[Any], object] | None = None
 ) -> Any:
     """Return what a handler returned, with its answer passed through `finish`.
 
-    An answer that steps or a Delayed give later is passed on when it comes. An exception that
-    prevents it is passed to `fail`. Both return what a handler may return, or raise.
-    follow: called with the steps or the Delayed that give the answer.
+    The answer of a Pending is passed on when it is there. An exception that prevents it is passed
+    to `fail`. Both return what a handler may return, or raise.
+    follow: called with the steps or the Delayed that give the answer, which live until then.
     """
     kind = type(result)
-    if kind is not GeneratorType and kind is not Delayed:
+    if kind is not Work and kind is not Delayed:
         return finish(result)
     if follow is not None:
-        follow(result)
-    if kind is GeneratorType:
-        return _then_in_steps(result, finish, fail, follow)
+        follow(result.steps if kind is Work else result)
+    if kind is Work:
+        return Work(_then_in_steps(result.steps, finish, fail, follow))
     result.try_complete = partial(_then_complete, result.try_complete, finish, fail)
     return result
 
@@ -256,7 +268,7 @@ def _then_in_steps(
         raise
     except BaseException as error:  # noqa: BLE001 - `fail` decides
         return fail(error)
-    return then(result, finish, fail, follow)
+    return pass_on(result, finish, fail, follow)
 
 
 def _then_complete(
@@ -267,4 +279,4 @@ def _then_complete(
         result = try_complete(timed_out)
     except BaseException as error:  # noqa: BLE001 - `fail` decides
         return fail(error)
-    return None if result is None else then(result, finish, fail)
+    return None if result is None else pass_on(result, finish, fail)

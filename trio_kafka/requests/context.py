@@ -26,7 +26,7 @@ from typing import (
 from attrs import fields
 
 from trio_kafka.errors import KafkaError
-from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.model import Endpoint
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.handler_slot import HandlerSlot
@@ -124,7 +124,17 @@ class Context(_WithParts):
         """Name of the listener that the request came through."""
         return self.request.connection.listener.name
 
+    @property
+    def image(self) -> MetadataImage:
+        """Metadata of the cluster at this moment; immutable."""
+        return self.parts.metadata.image
+
     # --- permissions
+
+    @property
+    def allows_all(self) -> bool:
+        """True while no authorizer decides: permissions need not be asked for."""
+        return self.parts.authorizer is ALLOW_ALL
 
     def authorize(self, operation: Operation, **resource: Unpack[OneResource]) -> None:
         """Require a permission: `context.authorize(Operation.READ, group=name)`.

@@ -28,7 +28,7 @@ class SlotOwner(Protocol):
 
     limiter: Tokens
     budget: LoopBudget
-    complete: Callable[[Delayed], None]
+    complete: Callable[[Delayed[Any]], None]
 
     def note_parked(self) -> None:
         """Note that a handler is parked."""
@@ -117,7 +117,7 @@ class HandlerSlot:
             raise trio.TooSlowError
         return result  # type: ignore[no-any-return]
 
-    async def completed(self, delayed: Delayed, *, has_yielded: bool) -> Any:
+    async def completed(self, delayed: Delayed[Any], *, has_yielded: bool) -> Any:
         """Wait for a delayed operation without a token; return its result.
 
         has_yielded: other tasks may have run since the operation was made, so it is checked again.

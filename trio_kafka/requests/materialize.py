@@ -1,9 +1,9 @@
 """Responses as readable messages: bytes decoded, lazy arrays created."""
 
 from collections.abc import Iterator
-from types import GeneratorType
 from typing import Any
 
+from trio_kafka.pending import Work
 from trio_kafka.protocol.compiler import decoder_in_steps
 from trio_kafka.protocol.fields import Field
 from trio_kafka.protocol.schema import fields_of
@@ -34,10 +34,10 @@ def release_ranges(message: Any, unless: Any = None) -> None:
 def discard(result: Any) -> None:
     """Give back what the result of a handler holds, as it is not sent.
 
-    result: what a handler may return, or an exception. Only messages with file ranges, and steps,
+    result: what a handler may return, or an exception. Only messages with file ranges, and Work,
         hold something.
     """
-    if type(result) is GeneratorType:
+    if type(result) is Work:
         result.close()
     elif hasattr(type(result), "__fields__") and has_ranges(type(result)):
         release_ranges(result)

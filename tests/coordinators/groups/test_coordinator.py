@@ -46,12 +46,12 @@ async def test_several_groups_are_asked_at_once(autojump_clock: MockClock) -> No
         groups.shard_of("c").state = ShardState.LOADING
 
         one, other, error = groups.submitter.submit_many(
-            "OffsetFetch", [(name, names) for name in ("a", "b", "c")], list
+            "OffsetFetch", [(name, names) for name in ("a", "b", "c")]
         )
         assert (one, other) == (["a"], ["b"])
         assert error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
-        found = groups.submitter.submit_everywhere("OffsetFetch", names, list)
+        found = groups.submitter.submit_everywhere("OffsetFetch", names)
         assert sum(one == [] for one in found) == 47
         assert sorted(name for one in found if isinstance(one, list) for name in one) == ["a", "b"]
 

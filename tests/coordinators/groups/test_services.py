@@ -1,6 +1,5 @@
 """Requests as handlers make them: what never reaches a shard, and how answers are made."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,12 +63,12 @@ async def test_bounds_of_sessions_are_the_brokers(
     """They are looked at before anybody asks where the group is."""
     settings = {"group.min.session.timeout.ms": "7000", "group.max.session.timeout.ms": "8000"}
     async with broker(settings) as served:
-        found = served.broker.groups.classic.join(group, joining(session_ms), lambda answer: answer)
+        found = served.broker.groups.classic.join(group, joining(session_ms))
 
         assert found == Joined(member_id="me", error=code)
         for fits in (7000, 8000):
-            elsewhere = served.broker.groups.classic.join("g", joining(fits), _code)
-            assert elsewhere is ErrorCode.NOT_COORDINATOR
+            elsewhere = served.broker.groups.classic.join("g", joining(fits))
+            assert elsewhere.code is ErrorCode.NOT_COORDINATOR
 
 
 async def test_errors_are_answers(autojump_clock: MockClock) -> None:
@@ -81,20 +80,17 @@ async def test_errors_are_answers(autojump_clock: MockClock) -> None:
             answer
             for group in ("", "g")
             for answer in (
-                classic.sync(group, syncing, _code),
-                classic.heartbeat(group, beating, _code),
-                classic.leave(group, [], _code),
-                classic.describe([group], lambda answers: _code(answers[0])),
+                classic.sync(group, syncing),
+                classic.heartbeat(group, beating),
+                classic.leave(group, []),
+                classic.describe([group])[0],
             )
         ]
 
     invalid, elsewhere = ErrorCode.INVALID_GROUP_ID, ErrorCode.NOT_COORDINATOR
     # An empty id may be described: old clients commit under it.
-    assert found == [invalid, invalid, invalid, elsewhere] + 4 * [elsewhere]
-
-
-def _code(answer: Any) -> Any:
-    return answer.code if isinstance(answer, KafkaError) else answer
+    codes = [error.code for error in found]
+    assert codes == [invalid, invalid, invalid, elsewhere] + 4 * [elsewhere]
 
 
 # Offsets
@@ -109,12 +105,12 @@ async def test_each_group_has_its_own_offsets(autojump_clock: MockClock) -> None
     async with broker() as served:
         await served.serve_groups("a", "b")
         offsets = served.broker.groups.offsets
-        assert offsets.commit(commit_of("a", 7), list) == [0]
-        assert offsets.commit(commit_of("b", 8), list) == [0]
-        assert offsets.delete("a", [ASKED], list) == [0]
+        assert offsets.commit(commit_of("a", 7)) == [0]
+        assert offsets.commit(commit_of("b", 8)) == [0]
+        assert offsets.delete("a", [ASKED]) == [0]
 
         asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
-        told = offsets.fetch(asked, list)
+        told = offsets.fetch(asked)
 
     assert [[one.offset for one in topic.partitions] for (topic,) in told] == [[-1], [8]]
 
@@ -125,19 +121,19 @@ async def test_an_error_of_one_group_is_that_groups_answer(autojump_clock: MockC
         groups = served.broker.groups
         groups.runtime.shards.pop(groups.partition_of("b"))
         asked = [FetchOffsets(group_id=group, topics=[ASKED]) for group in ("a", "b")]
-        known, error = groups.offsets.fetch(asked, list)
+        known, error = groups.offsets.fetch(asked)
 
         assert known[0].partitions[0].offset == -1
         assert error.code is ErrorCode.NOT_COORDINATOR
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
-            groups.offsets.commit(commit_of("b", 7), list)
+            groups.offsets.commit(commit_of("b", 7))
         groups.runtime.shards.clear()
 
 
 async def test_offsets_of_no_group_are_not_deleted(autojump_clock: MockClock) -> None:
     async with broker() as served:
         with pytest.raises(KafkaError, match="INVALID_GROUP_ID"):
-            served.broker.groups.offsets.delete("", [ASKED], list)
+            served.broker.groups.offsets.delete("", [ASKED])
 
 
 # Consumer groups
@@ -156,9 +152,9 @@ class Coordinator:
     runtime: Runtime
     settings: GroupSettings = Factory(GroupSettings)
 
-    def submit(self, wait: str, group_id: str, event: Any, make: Callable[[Any], Any]) -> Any:
+    def submit(self, wait: str, group_id: str, event: Any) -> Any:
         assert (wait, group_id) == ("ConsumerGroupHeartbeat", "g")
-        return make(self.scene.driver.ask(event))
+        return self.scene.driver.ask(event)
 
 
 def service(level: int, *protocols: str) -> ConsumerService:
@@ -185,7 +181,7 @@ def asked(member_id: str, **said: Any) -> Heartbeat:
 
 
 def test_a_member_without_an_id_is_given_one_of_22_characters() -> None:
-    answer = service(1, "consumer").heartbeat(asked("", version=0), lambda told: told)
+    answer = service(1, "consumer").heartbeat(asked("", version=0))
 
     assert answer.member_id == "_" * 21 + "w"
 
@@ -195,15 +191,15 @@ def test_groups_are_served_where_the_feature_and_the_setting_say_so() -> None:
     assert not service(0, "classic", "consumer").is_served
     assert not service(1, "classic").is_served
     with refusal(ErrorCode.UNSUPPORTED_VERSION):
-        service(0, "consumer").heartbeat(asked("m"), lambda told: told)
-    (error,) = service(0, "consumer").describe(["g"], lambda told: told)
+        service(0, "consumer").heartbeat(asked("m"))
+    (error,) = service(0, "consumer").describe(["g"])
     assert isinstance(error, KafkaError)
 
 
 def test_what_is_wrong_with_a_request_is_said_before_anything_else() -> None:
     with refusal(ErrorCode.UNSUPPORTED_ASSIGNOR):
-        service(1, "consumer").heartbeat(asked("m", assignor="uniform"), lambda told: told)
-    answer = service(1, "consumer").heartbeat(asked("m", assignor="range"), lambda told: told)
+        service(1, "consumer").heartbeat(asked("m", assignor="uniform"))
+    answer = service(1, "consumer").heartbeat(asked("m", assignor="range"))
     assert answer.member_id == "m"
 
 

@@ -150,6 +150,8 @@ async def test_an_opening_looks_at_a_bounded_number_of_leased_files(autojump_clo
 
     assert not is_open(idle)
     assert len(leases) == 199
+    for lease in leases:
+        lease.release()
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])

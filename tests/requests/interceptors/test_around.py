@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.plugin import NO_ANSWER, Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
@@ -159,6 +160,7 @@ def echo_bytes(request: EchoRequest, context: Context) -> Encoded:
 
 
 @api(EchoRequest)
+@in_slices
 def echo_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]:
     yield
     return echo(request, context)
@@ -313,6 +315,7 @@ async def test_what_changed_before_it_was_registered_is_looked_at(
             await trio.sleep(1)
             return made
 
+        @in_slices
         def in_steps(request: WaitRequest, context: Context) -> Steps[Delayed]:
             made = make()
             yield

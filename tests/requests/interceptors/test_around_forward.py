@@ -8,7 +8,9 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import LeasedReads
+from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Work
 from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
 from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.requests.tokens import Tokens
@@ -448,6 +450,7 @@ async def refuse_late(request: EchoRequest, context: Context) -> EchoResponse:
     raise KafkaError(ErrorCode.POLICY_VIOLATION)
 
 
+@in_slices
 def refuse_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]:
     yield
     raise KafkaError(ErrorCode.POLICY_VIOLATION)
@@ -488,6 +491,7 @@ async def test_of_two_that_forward_at_once_one_is_refused(
         return EchoResponse(text="once")
 
     @api(EchoRequest)
+    @in_slices
     def later(request: EchoRequest, context: Context) -> Steps[Delayed]:
         served.append(request)
         yield
@@ -604,7 +608,7 @@ async def test_an_operation_that_completes_in_steps_is_a_response_like_any_other
         return WaitResponse(outcome="steps")
 
     async with PluginHarness() as harness:
-        serve_waits(harness, lambda timed_out: in_steps() if timed_out else None)
+        serve_waits(harness, lambda timed_out: Work(in_steps()) if timed_out else None)
         put(harness, saying("seen"), nothing_more)
 
         assert (await harness.ask(WaitRequest(100))).outcome == "steps seen"

@@ -12,6 +12,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import CountedLease
+from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.plugin import (
     NO_ANSWER,
@@ -69,6 +70,7 @@ def echo_bytes(request: EchoRequest, context: Context) -> Encoded:
 
 
 @api(EchoRequest)
+@in_slices
 def echo_in_steps(request: EchoRequest, context: Context) -> Steps[EchoResponse]:
     yield
     return echo(request, context)

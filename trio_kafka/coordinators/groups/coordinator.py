@@ -7,7 +7,7 @@ request is an event of one shard. The topic is created when the first client ask
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn
 from uuid import UUID
 
 import trio
@@ -40,8 +40,7 @@ from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.metadata.names import CONSUMER_OFFSETS
 from trio_kafka.model import NO_NODE, NodeId
-
-T = TypeVar("T")
+from trio_kafka.pending import Eventual
 
 
 class GroupCoordinator:
@@ -133,21 +132,17 @@ class GroupCoordinator:
         """Return a UUID, the end of a new member's id."""
         return str(UUID(bytes=self._dependencies.random_bytes(16), version=4))
 
-    def list_groups(
-        self, wanted: GroupFilter, make: Callable[[list[list[ListedGroup] | KafkaError]], T]
-    ) -> Any:
+    def list_groups(self, wanted: GroupFilter) -> Eventual[list[list[ListedGroup] | KafkaError]]:
         """List the groups of all shards, see `administration.list_groups`."""
         event = partial(list_groups, wanted)
-        return self.submitter.submit_everywhere("ListGroups", event, make)
+        return self.submitter.submit_everywhere("ListGroups", event)
 
-    def delete_groups(
-        self, group_ids: Sequence[str], make: Callable[[list[KafkaError | None]], T]
-    ) -> Any:
+    def delete_groups(self, group_ids: Sequence[str]) -> Eventual[list[KafkaError | None]]:
         """Delete groups, see `administration.delete_group`; as `Submitter.submit_many`."""
         events: Iterator[tuple[str, Event]] = (
             (name, partial(delete_group, name)) for name in group_ids
         )
-        return self.submitter.submit_many("DeleteGroups", events, make)
+        return self.submitter.submit_many("DeleteGroups", events)
 
     @property
     def machines(self) -> list[Groups]:

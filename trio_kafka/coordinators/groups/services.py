@@ -1,7 +1,7 @@
 """Requests of handlers by protocol: `context.groups.classic`, `.consumer` and `.offsets`.
 
-Each method submits events to the shards of groups, and returns what `make` makes of the answers, or
-a Delayed; see `Submitter` for errors. The machine of consumer groups is imported for the first
+Each method submits events to the shards of groups, and returns an answer or a Pending of it; see
+`Submitter` for errors. The machine of consumer groups is imported for the first
 shard or member, as that takes 20 ms.
 """
 
@@ -9,7 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
@@ -25,30 +25,27 @@ from trio_kafka.coordinators.groups.groups import Event, Groups
 from trio_kafka.coordinators.groups.submitter import Submitter
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.pending import Eventual
 from trio_kafka.scheduling.chunked_work import Steps
 
 if TYPE_CHECKING:
     from trio_kafka.coordinators.groups.consumer.submachine import ConsumerGroups
 
-T = TypeVar("T")
 _FEATURE: Final = "group.version"
 _PROTOCOL: Final = "consumer"
 
 
 class ClassicService:
-    """Join, sync, heartbeat, leave and describe. `make` gets errors too, as answers of this
-    protocol encode them in their own ways.
+    """Join, sync, heartbeat, leave and describe. Errors are values, as answers of this protocol
+    encode them in their own ways.
     """
 
     def __init__(self, groups: Submitter) -> None:
         self._groups = groups
 
     def join(
-        self,
-        group_id: str,
-        joining: classic.Joining,
-        make: Callable[[classic.Joined | KafkaError], T],
-    ) -> Any:
+        self, group_id: str, joining: classic.Joining
+    ) -> Eventual[classic.Joined | KafkaError]:
         """Join a group, see `requests.join`. Waits for other members, bounded by their sessions and
         rebalance timeouts.
         """
@@ -59,51 +56,46 @@ class ClassicService:
         elif not low <= joining.session_timeout_ms <= high:
             error = ErrorCode.INVALID_SESSION_TIMEOUT
         else:
-            return self._submit(
-                "JoinGroup", group_id, partial(requests.join, group_id, joining), make
-            )
-        return make(classic.Joined(member_id=joining.member_id, error=error))
+            event = partial(requests.join, group_id, joining)
+            answer: Eventual[classic.Joined | KafkaError]
+            answer = self._submit("JoinGroup", group_id, event)
+            return answer
+        return classic.Joined(member_id=joining.member_id, error=error)
 
     def sync(
-        self,
-        group_id: str,
-        syncing: classic.Syncing,
-        make: Callable[[classic.Synced | KafkaError], T],
-    ) -> Any:
+        self, group_id: str, syncing: classic.Syncing
+    ) -> Eventual[classic.Synced | KafkaError]:
         """Sync with a group, see `requests.sync`. Waits for the leader, bounded by the rebalance
         timeout.
         """
-        return self._submit("SyncGroup", group_id, partial(requests.sync, group_id, syncing), make)
+        event = partial(requests.sync, group_id, syncing)
+        answer: Eventual[classic.Synced | KafkaError] = self._submit("SyncGroup", group_id, event)
+        return answer
 
-    def heartbeat(
-        self, group_id: str, beating: classic.Beating, make: Callable[[KafkaError | None], T]
-    ) -> Any:
+    def heartbeat(self, group_id: str, beating: classic.Beating) -> Eventual[KafkaError | None]:
         """Renew a session, see `requests.heartbeat`."""
         event = partial(requests.heartbeat, group_id, beating)
-        return self._submit("Heartbeat", group_id, event, make)
+        answer: Eventual[KafkaError | None] = self._submit("Heartbeat", group_id, event)
+        return answer
 
     def leave(
-        self,
-        group_id: str,
-        members: Sequence[classic.Leaving],
-        make: Callable[[list[ErrorCode] | KafkaError], T],
-    ) -> Any:
+        self, group_id: str, members: Sequence[classic.Leaving]
+    ) -> Eventual[list[ErrorCode] | KafkaError]:
         """Leave a group, see `requests.leave`."""
-        return self._submit(
-            "LeaveGroup", group_id, partial(requests.leave, group_id, members), make
-        )
+        event = partial(requests.leave, group_id, members)
+        codes: Eventual[list[ErrorCode] | KafkaError]
+        codes = self._submit("LeaveGroup", group_id, event)
+        return codes
 
-    def describe(
-        self, group_ids: Sequence[str], make: Callable[[list[classic.Described | KafkaError]], T]
-    ) -> Any:
+    def describe(self, group_ids: Sequence[str]) -> Eventual[list[classic.Described | KafkaError]]:
         """Describe groups, in order, see `requests.describe`."""
         events = ((one, partial(requests.describe, one)) for one in group_ids)
-        return self._groups.submit_many("DescribeGroups", events, make)
+        return self._groups.submit_many("DescribeGroups", events)
 
-    def _submit(self, wait: str, group_id: str, event: Event, make: Callable[[Any], T]) -> Any:
+    def _submit(self, wait: str, group_id: str, event: Event) -> Any:
         if not group_id:
-            return make(KafkaError(ErrorCode.INVALID_GROUP_ID))
-        return self._groups.submit_told(wait, group_id, event, make)
+            return KafkaError(ErrorCode.INVALID_GROUP_ID)
+        return self._groups.submit_for_outcome(wait, group_id, event)
 
 
 class OffsetsService:
@@ -112,33 +104,30 @@ class OffsetsService:
     def __init__(self, groups: Submitter) -> None:
         self._groups = groups
 
-    def commit(self, asked: offsets.Commit, make: Callable[[list[int]], T]) -> Any:
-        """Commit offsets, see `commits.commit`."""
+    def commit(self, asked: offsets.Commit) -> Eventual[list[int]]:
+        """Commit offsets, see `commits.commit`. Return an error code for each."""
         event = partial(commits.commit, asked)
-        return self._groups.submit("OffsetCommit", asked.group_id, event, make)
+        answer: Eventual[list[int]] = self._groups.submit("OffsetCommit", asked.group_id, event)
+        return answer
 
     def fetch(
-        self,
-        asked: Iterable[offsets.FetchOffsets],
-        make: Callable[[list[list[offsets.FetchedTopic] | KafkaError]], T],
-    ) -> Any:
+        self, asked: Iterable[offsets.FetchOffsets]
+    ) -> Eventual[list[list[offsets.FetchedTopic] | KafkaError]]:
         """Fetch the offsets of several groups, see `commits.fetch`."""
         events = ((one.group_id, partial(commits.fetch, one)) for one in asked)
-        return self._groups.submit_many("OffsetFetch", events, make)
+        return self._groups.submit_many("OffsetFetch", events)
 
-    def delete(
-        self,
-        group_id: str,
-        topics: Sequence[offsets.AskedTopic],
-        make: Callable[[list[int]], T],
-    ) -> Any:
-        """Delete offsets, see `commits.delete`. Raises KafkaError(INVALID_GROUP_ID) for an empty
-        group id, which only commits of old clients may have.
+    def delete(self, group_id: str, topics: Sequence[offsets.AskedTopic]) -> Eventual[list[int]]:
+        """Delete offsets, see `commits.delete`. Return an error code for each.
+
+        Raises KafkaError(INVALID_GROUP_ID) for an empty group id, which only commits of old clients
+        may have.
         """
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         event = partial(commits.delete, group_id, topics)
-        return self._groups.submit("OffsetCommit", group_id, event, make)
+        codes: Eventual[list[int]] = self._groups.submit("OffsetCommit", group_id, event)
+        return codes
 
 
 class ConsumerService:
@@ -170,9 +159,7 @@ class ConsumerService:
         protocols = self._groups.settings.protocols
         self.is_served = _PROTOCOL in protocols and image.features.get(_FEATURE, 0) >= 1
 
-    def heartbeat(
-        self, asked: consumer.Heartbeat, make: Callable[[consumer.HeartbeatAnswer], T]
-    ) -> Any:
+    def heartbeat(self, asked: consumer.Heartbeat) -> Eventual[consumer.HeartbeatAnswer]:
         """Handle a heartbeat, see `heartbeat.heartbeat`; as `Submitter.submit`.
 
         Raises KafkaError(UNSUPPORTED_VERSION) if consumer groups are disabled.
@@ -184,24 +171,25 @@ class ConsumerService:
         if not asked.member_id:
             asked = evolve(asked, fresh=_as_text(self._random_bytes(16)))
         event = partial(_machine("heartbeat").heartbeat, asked)
-        return self._groups.submit("ConsumerGroupHeartbeat", asked.group_id, event, make)
+        answer: Eventual[consumer.HeartbeatAnswer] = self._groups.submit(
+            "ConsumerGroupHeartbeat", asked.group_id, event
+        )
+        return answer
 
     def search_ended(self, search: Search) -> None:
         """Pass a search for regular expressions that has ended to the shard of its group."""
         self._groups.apply(search.group_id, partial(_machine("topic_regexes").ended, search))
 
     def describe(
-        self,
-        group_ids: Sequence[str],
-        make: Callable[[list[consumer.DescribedGroup | KafkaError]], T],
-    ) -> Any:
+        self, group_ids: Sequence[str]
+    ) -> Eventual[list[consumer.DescribedGroup | KafkaError]]:
         """Describe groups, see `description.describe`; as `Submitter.submit_many`. An empty id is
         answered with INVALID_GROUP_ID.
         """
         if not self.is_served:
-            return make([KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids])
+            return [KafkaError(ErrorCode.UNSUPPORTED_VERSION) for _ in group_ids]
         events = ((one, partial(_describe, one)) for one in group_ids)
-        return self._groups.submit_many("ConsumerGroupDescribe", events, make)
+        return self._groups.submit_many("ConsumerGroupDescribe", events)
 
 
 @cache

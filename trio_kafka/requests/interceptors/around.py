@@ -13,14 +13,14 @@ time in `forward`.
 """
 
 from collections.abc import Callable, Coroutine
-from types import GeneratorType
 from typing import Any, Final, NoReturn
 
 import trio
 
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, ProtocolError
-from trio_kafka.purgatory import NO_ANSWER, Delayed
+from trio_kafka.pending import NO_ANSWER, Work
+from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import split_cancelled
 from trio_kafka.requests.handler_slot import HandlerSlot, RequestContext
@@ -87,7 +87,7 @@ class _AroundCall:
     _is_over: bool = False
     _inner_response: Any = _NOT_FORWARDED
     _final_error: Exception | None = None
-    _delayed: Delayed | None = None
+    _delayed: Delayed[Any] | None = None
     _outer_plugin: str = ""
 
     def cancel(self) -> None:
@@ -277,9 +277,9 @@ class _AroundCall:
         """
         dependencies, route = self._around.dependencies, self._around.route
         has_yielded = self._around.inner_waits
-        while (kind := type(result)) is GeneratorType or kind is Delayed:
-            if kind is GeneratorType:  # also of a Delayed that is completed in steps
-                result, has_yielded = await dependencies.run_steps(result), True
+        while (kind := type(result)) is Work or kind is Delayed:
+            if kind is Work:  # also of a Delayed that is completed in slices
+                result, has_yielded = await dependencies.run_steps(result.steps), True
             else:
                 self._delayed = result
                 result = await self._slot.completed(result, has_yielded=has_yielded)

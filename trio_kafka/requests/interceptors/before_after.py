@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from trio_kafka.attributes import frozen
+from trio_kafka.pending import Work
 from trio_kafka.requests.chunked_codec import LARGE
-from trio_kafka.requests.completions import then
+from trio_kafka.requests.completions import pass_on
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.handler_slot import RequestContext
@@ -141,7 +142,7 @@ class BeforeAfter:
             if type(response) is Encoded and len(response.body) <= LARGE:
                 response = whole(materialized(self._route, response))
             elif LAZY_ARRAYS.created != lazy_arrays or type(response) is Encoded:
-                return self._show_in_steps(message, context, response)
+                return Work(self._show_in_steps(message, context, response))
             return self._call_afters(message, context, response, self._afters)
 
         def fail(error: BaseException) -> Any:
@@ -149,7 +150,7 @@ class BeforeAfter:
                 raise error
             return finish(self._respond_to(message, context, error))
 
-        return then(result, finish, fail)
+        return pass_on(result, finish, fail)
 
     def _show_in_steps(self, message: Any, context: RequestContext, response: Any) -> Steps[Any]:
         try:

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.pending import NO_ANSWER
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
-from trio_kafka.purgatory import NO_ANSWER
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.error_answers import wants_answer
 from trio_kafka.testing.faults.asked_parts import ANSWERED_IN_FULL, in_full

@@ -1,0 +1,285 @@
+"""Rows of a response: slices, permissions, errors and waits."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.pending import NO_ANSWER, Pending, Work, then
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.requests.rows import MANY, Pairs, for_each, rows
+from trio_kafka.scheduling.chunked_work import whole
+
+DENIED = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+Topic = tuple[str, list[int]]
+
+
+class Waits:
+    """A purgatory with operations that a test completes, by key."""
+
+    def __init__(self) -> None:
+        node = Node("test", "broker")
+        self.purgatory = Purgatory("Test", Timers(node), node)
+        self.values: dict[Any, Any] = {}
+        self.finished: list[Any] = []
+        self.lane: list[Delayed[Any]] = []
+
+    def operation(self, key: Any, deadline: float = 10.0) -> Delayed[Any]:
+        return Delayed((key,), deadline, partial(self._value, key), self.purgatory)
+
+    def _value(self, key: Any, timed_out: bool) -> Any:
+        value = self.values.get(key)
+        if value is None and timed_out:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+        if isinstance(value, KafkaError):
+            raise value
+        return value
+
+    def park(self, pending: Pending[Any]) -> None:
+        assert isinstance(pending, Delayed)
+        self.purgatory.watch(pending, self.lane.append, self.finished.append)
+
+    def complete(self, key: Any, value: Any) -> None:
+        self.values[key] = value
+        self.purgatory.mark(key)
+        self.serve()
+
+    def serve(self) -> None:
+        """Check the operations that were marked."""
+        while self.lane:
+            self.purgatory.check(self.lane.pop())
+
+
+@pytest.fixture
+def waits(autojump_clock: object) -> Waits:
+    return Waits()
+
+
+def answer_of(topics: list[Topic], each: Any, permission: Any = None) -> Any:
+    """Response as a table: the rows of each topic."""
+    return rows(
+        topics,
+        lambda topic: topic[1],
+        each,
+        dict,
+        group=lambda topic, answers: (topic[0], answers),
+        refused=lambda topic, row, error: f"{topic[0]}-{row} {error.code.name}",
+        permission=permission,
+    )
+
+
+def test_rows_are_answered_in_the_order_of_the_request() -> None:
+    topics: list[Topic] = [("b", [3, 1]), ("a", []), ("c", [2])]
+
+    assert answer_of(topics, lambda topic, row: row * 10) == {"b": [30, 10], "a": [], "c": [20]}
+
+
+def test_an_error_of_one_row_refuses_that_row_only() -> None:
+    def each(topic: Topic, row: int) -> int:
+        if row == 1:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return row
+
+    answer = answer_of([("t", [0, 1, 2])], each)
+
+    assert answer == {"t": [0, "t-1 UNKNOWN_TOPIC_OR_PARTITION", 2]}
+
+
+def test_a_permission_is_asked_for_once_for_each_group() -> None:
+    asked: list[str] = []
+
+    def permission(topic: Topic) -> None:
+        asked.append(topic[0])
+        if topic[0] == "secret":
+            raise DENIED
+
+    topics: list[Topic] = [("t", [0, 1]), ("secret", [0, 1])]
+    answer = answer_of(topics, lambda topic, row: row, permission)
+
+    assert asked == ["t", "secret"]
+    refused = [f"secret-{row} TOPIC_AUTHORIZATION_FAILED" for row in (0, 1)]
+    assert answer == {"t": [0, 1], "secret": refused}
+
+
+def test_without_refused_rows_an_error_fails_the_request() -> None:
+    def each(topic: Topic, row: int) -> int:
+        raise DENIED
+
+    with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+        rows([("t", [1])], lambda topic: topic[1], each, list, group=lambda topic, row: row)
+
+
+def test_many_rows_are_answered_in_slices() -> None:
+    work = answer_of([("t", list(range(5 * MANY)))], lambda topic, row: row)
+
+    assert isinstance(work, Work)
+    steps = work.steps
+    assert sum(1 for _ in steps) >= 5 * MANY / 10
+    assert whole(answer_of([("t", list(range(MANY + 1)))], lambda t, row: row).steps) == {
+        "t": list(range(MANY + 1))
+    }
+
+
+@pytest.mark.parametrize("count", [3, 3 * MANY])
+def test_the_response_waits_for_all_rows(waits: Waits, count: int) -> None:
+    def each(topic: Topic, row: int) -> Any:
+        pending = waits.operation(row)
+        return then(pending, lambda value: f"{row}: {value}") if row < 2 else "now"
+
+    pending = answer_of([("t", list(range(count)))], each)
+    waits.park(whole(pending.steps) if isinstance(pending, Work) else pending)
+
+    waits.complete(1, "b")
+    assert waits.finished == []
+    waits.complete(0, "a")
+
+    assert waits.finished == [{"t": ["0: a", "1: b"] + ["now"] * (count - 2)}]
+    assert waits.purgatory.waiting == 0
+    assert not waits.purgatory.watchers
+
+
+def test_an_error_while_a_row_waits_refuses_that_row(waits: Waits) -> None:
+    waits.park(answer_of([("t", [0, 1])], lambda topic, row: waits.operation(row)))
+
+    waits.complete(0, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    waits.complete(1, "b")
+
+    assert waits.finished == [{"t": ["t-0 NOT_LEADER_OR_FOLLOWER", "b"]}]
+
+
+def test_the_earliest_deadline_of_a_row_ends_the_wait(waits: Waits) -> None:
+    pending = answer_of([("t", [0, 1])], lambda topic, row: waits.operation(row, 5.0 - row))
+    assert pending.deadline == 4.0
+    waits.park(pending)
+    waits.values[0] = "a"
+
+    pending.timed_out = True
+    pending.marked()
+    waits.serve()
+
+    assert waits.finished == [{"t": ["a", "t-1 REQUEST_TIMED_OUT"]}]
+
+
+def test_a_row_whose_keys_change_is_watched_by_its_new_keys(waits: Waits) -> None:
+    moving = waits.operation("old")
+
+    def value_of_turn(timed_out: bool) -> Any:
+        if "old" in waits.values:
+            moving.watch_instead(("new",))
+        return waits.values.get("new")
+
+    moving.try_complete = value_of_turn
+    waits.park(answer_of([("t", [0, 1])], lambda _, row: moving if row else waits.operation(0)))
+    waits.complete("old", "turn")
+    waits.complete(0, "a")
+    assert waits.finished == []
+
+    waits.complete("new", "b")
+
+    assert waits.finished == [{"t": ["a", "b"]}]
+
+
+def test_a_row_that_is_marked_itself_wakes_the_response(waits: Waits) -> None:
+    """As the reply of a coordinator does, which knows no key."""
+    operations = [Delayed((), 10.0, partial(waits._value, row), waits.purgatory) for row in (0, 1)]
+    waits.park(answer_of([("t", [0, 1])], lambda _, row: operations[row]))
+
+    waits.values |= {0: "a", 1: "b"}
+    operations[1].marked()
+    waits.serve()
+
+    assert waits.finished == [{"t": ["a", "b"]}]
+
+
+def test_a_row_without_an_answer_is_none(waits: Waits) -> None:
+    waits.park(answer_of([("t", [0])], lambda _, row: waits.operation(row).then(lambda _: None)))
+
+    waits.complete(0, "a")
+
+    assert waits.finished == [{"t": [None]}]
+
+
+def test_a_value_of_none_is_passed_on_as_none(waits: Waits) -> None:
+    seen: list[Any] = []
+    waits.park(waits.operation("k").then(lambda _: None).then(seen.append))
+
+    waits.complete("k", "value")
+
+    assert seen == [None]
+    assert waits.finished == [NO_ANSWER]
+
+
+def test_long_work_of_a_row_is_part_of_the_rows() -> None:
+    def steps(row: int) -> Iterator[None]:
+        yield
+        return row * 2
+
+    answer = answer_of([("t", [1, 2])], lambda _, row: Work(steps(row)))
+
+    assert answer == {"t": [2, 4]}
+
+
+@pytest.mark.parametrize("count", [2, 3 * MANY])
+def test_each_item_is_visited_before_the_end(count: int) -> None:
+    seen: list[int] = []
+
+    result = for_each(range(count), seen.append, lambda: len(seen))
+
+    assert (whole(result.steps) if isinstance(result, Work) else result) == count
+    assert isinstance(result, Work) == (count > MANY)
+
+
+def test_an_iterator_of_unknown_length_is_visited_in_slices() -> None:
+    result = for_each(iter([1, 2]), lambda item: None, lambda: "end")
+
+    assert isinstance(result, Work)
+    assert whole(result.steps) == "end"
+
+
+@pytest.mark.parametrize("count", [2, 3 * MANY])
+def test_what_was_read_is_discarded_when_a_visit_fails(count: int) -> None:
+    discarded: list[str] = []
+
+    def fail(item: int) -> None:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    with pytest.raises(KafkaError):
+        result = for_each(range(count), fail, list, discard=lambda: discarded.append("all"))
+        whole(result.steps)
+
+    assert discarded == ["all"]
+
+
+def test_what_was_read_is_discarded_when_the_work_is_closed() -> None:
+    discarded: list[str] = []
+    work = for_each(range(3 * MANY), print, list, discard=lambda: discarded.append("all"))
+    assert isinstance(work, Work)
+    next(work.steps)
+
+    work.close()
+
+    assert discarded == ["all"]
+
+
+def test_pairs_have_every_row_with_its_group() -> None:
+    pairs = Pairs([("a", [1, 2]), ("b", []), ("c", [3])], lambda topic: topic[1])
+
+    assert [(topic[0], row) for topic, row in pairs] == [("a", 1), ("a", 2), ("c", 3)]
+    assert pairs.exceeds(5)
+    assert not pairs.exceeds(6)
+
+
+def test_work_goes_on_with_what_follows_it() -> None:
+    def steps(value: int) -> Iterator[None]:
+        yield
+        return value
+
+    chained = (
+        Work(steps(1)).then(lambda value: Work(steps(value + 1))).then(lambda value: value * 10)
+    )
+
+    assert isinstance(chained, Work)
+    assert whole(chained.then(lambda value: value).steps) == 20
