@@ -9,9 +9,10 @@ from itertools import chain
 from typing import Any, Final
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import PluginContext, Principal, RefusedError
+from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
 from trio_kafka.plugin_host.pages import AdminPage
+from trio_kafka.security.principal import Principal
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.layout import foot, head
 from trio_kafka_admin.page import Data, Place

@@ -11,7 +11,7 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
-from trio_kafka.plugin import NOBODY, ErrorCode, PluginContext, Principal
+from trio_kafka.plugin import ErrorCode, PluginContext
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
     DescribeTreeResponse,
@@ -26,6 +26,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsResponse,
 )
 from trio_kafka.protocol.tree_rows import look_of
+from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
 from trio_kafka_admin.plugin import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots

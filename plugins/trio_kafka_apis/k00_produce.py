@@ -18,31 +18,11 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.plugin import (
-    ANY_SIZE,
-    EXPECTED_OF_PRODUCE,
-    LED_ELSEWHERE,
-    UNKNOWN_OFFSET,
-    Appended,
-    BadRecordsError,
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    LeaderEndpoints,
-    NoBatchError,
-    Operation,
-    Pairs,
-    Partition,
-    ProtocolError,
-    TopicId,
-    api,
-    check_acks,
-    for_each,
-    rows,
-    rows_of,
-    then,
-)
+from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
+from trio_kafka.log.append import Appended
+from trio_kafka.metadata.endpoints import LeaderEndpoints
+from trio_kafka.model import TopicId
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k00_produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -54,6 +34,18 @@ from trio_kafka.protocol.messages.k00_produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from trio_kafka.records.record_checks import BadRecordsError
+from trio_kafka.records.validate import NoBatchError
+from trio_kafka.replication.append import check_acks
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
+from trio_kafka.replication.read import UNKNOWN_OFFSET
+from trio_kafka.replication.topic_metrics import EXPECTED_OF_PRODUCE
+from trio_kafka.requests.api import ANY_SIZE, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.requests.rows import Pairs, for_each, rows
+from trio_kafka.security.operations import Operation
 
 NO_ACKS: Final = 0
 NO_OFFSET: Final = -1
@@ -146,7 +138,11 @@ class _Produce:
         self, topic: TopicProduceData, data: PartitionProduceData
     ) -> Eventual[PartitionProduceResponse]:
         """Append one batch. Raises KafkaError."""
-        replicas, version, request = self.context.replicas, self.context.version, self.request
+        replicas, version, request = (
+            self.context[ReplicaManager],
+            self.context.version,
+            self.request,
+        )
         name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
         appended = replicas.append(
             replicas.partition(name, data.index),
@@ -163,7 +159,7 @@ class _Produce:
         """Return the row of a batch that was not appended, or not acknowledged."""
         version = self.context.version
         name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
-        partition = self.context.replicas.find(name, data.index)
+        partition = self.context[ReplicaManager].find(name, data.index)
         row = _error(data.index, error.code, error.message)
         row.log_start_offset = _start_offset(partition, error)
         if isinstance(error, BadRecordsError):

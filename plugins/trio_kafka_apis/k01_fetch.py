@@ -17,32 +17,10 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.plugin import (
-    LED_ELSEWHERE,
-    MANY_PARTITIONS,
-    ZERO_TOPIC_ID,
-    Context,
-    ErrorCode,
-    Eventual,
-    FetchAnswer,
-    FetchKey,
-    FetchLimits,
-    Isolation,
-    KafkaError,
-    LeaderEndpoints,
-    NodeId,
-    Operation,
-    Pairs,
-    Partition,
-    PartitionRead,
-    Reads,
-    TopicId,
-    Wanted,
-    api,
-    for_each,
-    isolation_of,
-    then,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.endpoints import LeaderEndpoints
+from trio_kafka.model import ZERO_TOPIC_ID, NodeId, TopicId
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k01_fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -56,6 +34,16 @@ from trio_kafka.protocol.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from trio_kafka.replication.fetch import FetchAnswer, FetchLimits, Reads
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.partition import LED_ELSEWHERE, Partition
+from trio_kafka.replication.read import Isolation, PartitionRead, Wanted, isolation_of
+from trio_kafka.replication.sessions import FetchKey
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import Pairs, for_each
+from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.security.operations import Operation
 
 IDS_SINCE: Final = 13  # KIP-516
 LEADERS_SINCE: Final = 12
@@ -102,7 +90,7 @@ def _begin(
     limits = _limits(request, context)
     isolation = isolation_of(request.isolation_level)
     forgotten = request.forgotten_topics_data
-    answer = context.replicas.begin_fetch(
+    answer = context[ReplicaManager].begin_fetch(
         wanted,
         limits,
         session_id=request.session_id,
@@ -123,7 +111,7 @@ def _limits(request: FetchRequest, context: Context) -> FetchLimits:
     )
     most = min(request.max_bytes, context.config.fetch_max_bytes)
     admit: Callable[[Reads], int] | None = None
-    quotas = context.quotas
+    quotas = context[Throttle]
     if quotas.active:
         if replica < 0:
             most = min(most, quotas.fetch_limit(context.request))
@@ -160,7 +148,7 @@ def _resolver(context: Context, limits: FetchLimits) -> Callable[[FetchKey], Par
                 allowed[name] = context.is_authorized(Operation.READ, topic=name)
             if not allowed[name]:
                 raise KafkaError(denied)
-        return context.replicas.partition(topic, number)
+        return context[ReplicaManager].partition(topic, number)
 
     return resolve
 
@@ -170,7 +158,7 @@ def _admit(context: Context, reads: Reads) -> int:
     topics = len({key[0] for key, _ in reads})
     size = sum(read.size for _, read in reads) + HEAD_SIZE
     size += topics * TOPIC_SIZE + len(reads) * PARTITION_SIZE
-    waits_ms: int = context.quotas.admit_fetch(context.request, size)
+    waits_ms: int = context[Throttle].admit_fetch(context.request, size)
     return waits_ms
 
 

@@ -14,22 +14,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    Context,
-    ErrorCode,
-    Isolation,
-    KafkaError,
-    ListedOffset,
-    Operation,
-    Pairs,
-    api,
-    check_time_is_known,
-    isolation_of,
-    search_offset,
-    special_offset,
-    visit,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -38,6 +23,18 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.offsets import (
+    ListedOffset,
+    check_time_is_known,
+    search_offset,
+    special_offset,
+)
+from trio_kafka.replication.read import Isolation, isolation_of
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import Pairs, visit
+from trio_kafka.security.operations import Operation
 
 CONSUMER: Final = -1
 DEBUGGER: Final = -2
@@ -110,7 +107,7 @@ async def _find(
     leader_only: bool,
 ) -> ListedOffset:
     check_time_is_known(asked.timestamp, context.version)
-    partition = context.replicas.partition(topic, asked.partition_index)
+    partition = context[ReplicaManager].partition(topic, asked.partition_index)
     epoch = asked.current_leader_epoch
     found = special_offset(partition, asked.timestamp, isolation, epoch, leader_only=leader_only)
     if found is not None:
@@ -120,6 +117,6 @@ async def _find(
         asked.timestamp,
         isolation,
         epoch,
-        decompression=context.replicas.decompression,
+        decompression=context[ReplicaManager].decompression,
         leader_only=leader_only,
     )

@@ -18,36 +18,17 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    NO_NODE,
-    ZERO_TOPIC_ID,
-    Context,
-    Encoded,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    MetadataImage,
-    NodeId,
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.endpoints import (
     OnlineDirectories,
-    Operation,
-    PartitionState,
-    ResponseCache,
-    TopicId,
-    TopicImage,
-    Work,
-    api,
-    check_topic_name,
-    encoded_in_steps,
     endpoints_on,
-    for_each,
-    is_internal,
-    lazily,
     offline_replicas,
     online_directories,
-    sorted_in_steps,
-    then,
 )
+from trio_kafka.metadata.image import MetadataImage, PartitionState, TopicImage
+from trio_kafka.metadata.names import check_topic_name, is_internal
+from trio_kafka.model import NO_NODE, ZERO_TOPIC_ID, NodeId, TopicId
+from trio_kafka.pending import Eventual, Work, then
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -56,6 +37,16 @@ from trio_kafka.protocol.messages.k03_metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.parts import TopicCreation
+from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.replies import Encoded, encoded_in_steps
+from trio_kafka.requests.response_cache import ResponseCache
+from trio_kafka.requests.rows import for_each
+from trio_kafka.scheduling.chunked_work import sorted_in_steps
+from trio_kafka.security.operations import Operation
 
 Name = str | TopicId
 Names = tuple[Name, ...] | None  # None: all topics
@@ -124,7 +115,7 @@ def _answer(wanted: Names, request: MetadataRequest, context: Context) -> Eventu
         request.include_cluster_authorized_operations,
         request.include_topic_authorized_operations,
     )
-    cached = _cache.get(context.apis, context.image, asked)
+    cached = _cache.get(context[Registry], context.image, asked)
     if cached is not None:
         return cached
     operations = _cluster_operations(request, context)
@@ -148,7 +139,7 @@ def _answer_visible(
     asked = None
     if not request.include_topic_authorized_operations:
         asked = (context.version, context.listener, visible)
-        cached = _cache.get(context.apis, context.image, asked)
+        cached = _cache.get(context[Registry], context.image, asked)
         if cached is not None:
             return cached
     return _make(asked, visible, request, context)
@@ -218,13 +209,13 @@ def _make(
 
     def encode() -> Eventual[Encoded]:
         if missing:
-            context.topic_creation.want(missing)
+            context[TopicCreation].want(missing)
         response = _describe(request, visible, image, context)
         return Work(encoded_in_steps(response, context.version)).then(keep)
 
     def keep(answer: Encoded) -> Encoded:
         if not unknown and asked is not None:
-            _cache.put(context.apis, image, asked, answer)
+            _cache.put(context[Registry], image, asked, answer)
         return answer
 
     return for_each(visible.names, look_up, encode)

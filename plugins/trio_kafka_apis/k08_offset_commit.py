@@ -17,23 +17,12 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    Commit,
-    Context,
-    Encoded,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    PartitionOffset,
-    TopicId,
-    TopicOffsets,
-    api,
-    rows,
-    then,
-    to_bytes,
-)
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.groups.offset_values import Commit, PartitionOffset, TopicOffsets
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import TopicId
+from trio_kafka.pending import Eventual, then
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -42,6 +31,11 @@ from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.replies import Encoded
+from trio_kafka.requests.rows import rows
+from trio_kafka.security.operations import Operation
 
 IDS_SINCE: Final = 10
 FEW: Final = 16  # partitions of one topic, up to which a response without errors is cached
@@ -121,7 +115,7 @@ class _Commit:
             version,
             request.retention_time_ms,
         )
-        return then(self.context.groups.offsets.commit(commit), respond)
+        return then(self.context[GroupCoordinator].offsets.commit(commit), respond)
 
 
 def _respond(

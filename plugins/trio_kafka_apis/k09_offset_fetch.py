@@ -19,24 +19,11 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    ZERO_TOPIC_ID,
-    AskedTopic,
-    Context,
-    ErrorCode,
-    Eventual,
-    FetchedTopic,
-    FetchOffsets,
-    KafkaError,
-    Operation,
-    Pairs,
-    TopicId,
-    api,
-    for_each,
-    rows_of,
-    then,
-)
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.groups.offset_values import AskedTopic, FetchedTopic, FetchOffsets
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import ZERO_TOPIC_ID, TopicId
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -48,6 +35,11 @@ from trio_kafka.protocol.messages.k09_offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.requests.rows import Pairs, for_each
+from trio_kafka.security.operations import Operation
 
 GROUPS_SINCE: Final = 8
 IDS_SINCE: Final = 10
@@ -205,7 +197,7 @@ class _Fetch:
         queries = self._queries()
         if self.plans and all(plan.fetched is not None for plan in self.plans.values()):
             return self._answer([])
-        return then(self.context.groups.offsets.fetch(queries), self._answer)
+        return then(self.context[GroupCoordinator].offsets.fetch(queries), self._answer)
 
     def _queries(self) -> Iterator[FetchOffsets]:
         for plan in self.plans.values():

@@ -16,16 +16,9 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    Context,
-    Encoded,
-    ErrorCode,
-    KafkaError,
-    Node,
-    Operation,
-    api,
-    to_bytes,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.tree import Node
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     BOOLEAN,
     INTEGER,
@@ -35,6 +28,10 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
     DescribeTreeResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.replies import Encoded
+from trio_kafka.security.operations import Operation
 
 MOST: Final = 5000  # rows of one response
 SLICE: Final = 16  # rows between two checkpoints: 0.1 ms with eight figures each
@@ -54,7 +51,7 @@ Step = tuple[int, Node]
 async def describe_tree(request: DescribeTreeRequest, context: Context) -> Encoded:
     context.authorize(Operation.DESCRIBE, cluster=True)
     version = context.version
-    top = find(context.tree, request.path or "")
+    top = find(context[Node], request.path or "")
     most = MOST if request.max_nodes < 0 else min(request.max_nodes, MOST)
     rows: list[bytes] = []
     truncated = False

@@ -7,13 +7,17 @@ Needs DESCRIBE_CONFIGS on the cluster, because it shows the settings of plugins.
 
 from typing import Final
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, Operation, PluginStatus, api
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListedPlugin,
     ListPluginsRequest,
     ListPluginsResponse,
     PluginSetting,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.plugins import Plugins, PluginStatus
+from trio_kafka.security.operations import Operation
 
 LONGEST: Final = 1000  # characters of one error
 
@@ -21,7 +25,7 @@ LONGEST: Final = 1000  # characters of one error
 @api(ListPluginsRequest)
 def list_plugins(request: ListPluginsRequest, context: Context) -> ListPluginsResponse:
     context.authorize(Operation.DESCRIBE_CONFIGS, cluster=True)
-    statuses = context.plugins.statuses()
+    statuses = context[Plugins].statuses()
     if request.name is not None:
         statuses = [one for one in statuses if one.name == request.name]
         if not statuses:

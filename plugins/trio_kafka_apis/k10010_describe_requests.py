@@ -9,26 +9,22 @@ Needs DESCRIBE on the cluster.
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    InspectedRequest,
-    KafkaError,
-    Operation,
-    Selection,
-    Stamps,
-    Work,
-    api,
-    inspect_requests,
-    lazily,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.stamps import Stamps
+from trio_kafka.pending import Eventual, Work
 from trio_kafka.protocol.messages.k10010_describe_requests import (
     NOT_YET,
     DescribeRequestsRequest,
     DescribeRequestsResponse,
     RequestLife,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.inspection import InspectedRequest, Selection, inspect_requests
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.loopback import InProcessClient
+from trio_kafka.requests.registry import Registry
+from trio_kafka.security.operations import Operation
 
 MOST: Final = 5000  # requests in one response
 NAMES: Final = 256  # API names in one request
@@ -50,7 +46,7 @@ def describe_requests(
 
     most = MOST if request.max_requests < 0 else min(request.max_requests, MOST)
     inspection = inspect_requests(
-        context.planes, Selection(request.which), is_wanted, most, context.in_process
+        context.parts.planes, Selection(request.which), is_wanted, most, context[InProcessClient]
     )
     return Work(inspection).then(_response)
 
@@ -72,8 +68,8 @@ def keys_of(names: Sequence[str], context: Context) -> list[int]:
         )
     if not names:
         return []
-    known = dict(context.apis.names)
-    for plane in context.planes:
+    known = dict(context[Registry].names)
+    for plane in context.parts.planes:
         known |= {key: plane.request_metrics.name_of(key) for key in plane.request_metrics.known}
     by_name = {name.lower(): key for key, name in known.items()}
     by_name |= {str(key): key for key in known}

@@ -11,22 +11,19 @@ Needs DESCRIBE on the group or the transactional id; for share groups CLUSTER_AC
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    NO_NODE,
-    Context,
-    ErrorCode,
-    KafkaError,
-    NodeEndpoint,
-    Operation,
-    api,
-    endpoint_on,
-    rows_of,
-)
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.endpoints import NodeEndpoint, endpoint_on
+from trio_kafka.model import NO_NODE
 from trio_kafka.protocol.messages.k10_find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.security.operations import Operation
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
@@ -94,8 +91,8 @@ def _find(kind: int, key: str, context: Context) -> NodeEndpoint:
         context.authorize(Operation.CLUSTER_ACTION, cluster=True)
     if kind != GROUP:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    leader = context.groups.leader_of(key)
-    found = endpoint_on(context.metadata.image, leader, context.listener)
+    leader = context[GroupCoordinator].leader_of(key)
+    found = endpoint_on(context.image, leader, context.listener)
     if found is None or found.fenced:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return found

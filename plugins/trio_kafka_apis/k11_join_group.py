@@ -12,24 +12,19 @@ consumer group; it matches only topics that this client may describe.
 from functools import partial
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    GroupProtocol,
-    Joined,
-    Joining,
-    KafkaError,
-    Operation,
-    api,
-    client_host,
-    then,
-)
+from trio_kafka.coordinators.groups.classic.values import GroupProtocol, Joined, Joining
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.groups.java_compat import client_host
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k11_join_group import (
     JoinGroupRequest,
     JoinGroupResponse,
     JoinGroupResponseMember,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 REBALANCE_TIMEOUT_SINCE: Final = 1
 ID_FIRST_SINCE: Final = 4  # KIP-394
@@ -64,13 +59,13 @@ def join_group(request: JoinGroupRequest, context: Context) -> Eventual[JoinGrou
         tuple([GroupProtocol(one.name, bytes(one.metadata)) for one in request.protocols]),
         request.group_instance_id,
         request.reason,
-        "" if request.member_id else context.groups.new_id(),
+        "" if request.member_id else context[GroupCoordinator].new_id(),
         version >= ID_FIRST_SINCE,
         version >= SKIPS_SINCE,
         None if context.allows_all else partial(_may_describe, context),
     )
     respond = _response if version >= NULL_PROTOCOL_SINCE else _old_response
-    return then(context.groups.classic.join(request.group_id, joining), respond)
+    return then(context[GroupCoordinator].classic.join(request.group_id, joining), respond)
 
 
 def _may_describe(context: Context, topic: str) -> bool:

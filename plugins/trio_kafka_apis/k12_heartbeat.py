@@ -8,17 +8,14 @@ Needs READ on the group.
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    Beating,
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    api,
-    then,
-)
+from trio_kafka.coordinators.groups.classic.values import Beating
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 _ALIVE: Final = HeartbeatResponse()  # shared: a response is never changed
 
@@ -27,7 +24,7 @@ _ALIVE: Final = HeartbeatResponse()  # shared: a response is never changed
 def heartbeat(request: HeartbeatRequest, context: Context) -> Eventual[HeartbeatResponse]:
     context.authorize(Operation.READ, group=request.group_id)
     beating = Beating(request.member_id, request.group_instance_id, request.generation_id)
-    return then(context.groups.classic.heartbeat(request.group_id, beating), _response)
+    return then(context[GroupCoordinator].classic.heartbeat(request.group_id, beating), _response)
 
 
 def _response(error: KafkaError | None) -> HeartbeatResponse:

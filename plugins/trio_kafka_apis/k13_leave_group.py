@@ -9,21 +9,18 @@ Needs READ on the group.
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Leaving,
-    Operation,
-    api,
-    then,
-)
+from trio_kafka.coordinators.groups.classic.values import Leaving
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k13_leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 MANY_SINCE: Final = 3
 MOST_MEMBERS: Final = 10_000  # of one request: 30 ms
@@ -34,7 +31,7 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
     context.authorize(Operation.READ, group=request.group_id)
     if context.version < MANY_SINCE:
         alone = [Leaving(member_id=request.member_id)]
-        return then(context.groups.classic.leave(request.group_id, alone), _of_one)
+        return then(context[GroupCoordinator].classic.leave(request.group_id, alone), _of_one)
     if len(request.members) > MOST_MEMBERS:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST,
@@ -57,7 +54,7 @@ def leave_group(request: LeaveGroupRequest, context: Context) -> Eventual[LeaveG
             ]
         )
 
-    return then(context.groups.classic.leave(request.group_id, members), answer)
+    return then(context[GroupCoordinator].classic.leave(request.group_id, members), answer)
 
 
 def _of_one(codes: list[ErrorCode] | KafkaError) -> LeaveGroupResponse:

@@ -9,19 +9,14 @@ Needs READ on the group, checked after the names of the protocol, as in Kafka.
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    Synced,
-    Syncing,
-    api,
-    then,
-)
+from trio_kafka.coordinators.groups.classic.values import Synced, Syncing
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGroupResponse
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 PROTOCOL_SINCE: Final = 5
 MOST_MEMBERS: Final = 10_000  # of a group, as in LeaveGroup
@@ -44,7 +39,7 @@ def sync_group(request: SyncGroupRequest, context: Context) -> Eventual[SyncGrou
         request.protocol_name,
         {one.member_id: bytes(one.assignment) for one in request.assignments},
     )
-    return then(context.groups.classic.sync(request.group_id, syncing), _response)
+    return then(context[GroupCoordinator].classic.sync(request.group_id, syncing), _response)
 
 
 def _response(answer: Synced | KafkaError) -> SyncGroupResponse:

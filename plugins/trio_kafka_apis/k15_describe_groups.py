@@ -9,24 +9,20 @@ Needs DESCRIBE on each group.
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    Described,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    api,
-    lazily,
-    rows_of,
-    then,
-)
+from trio_kafka.coordinators.groups.classic.values import Described
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k15_describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily, rows_of
+from trio_kafka.security.operations import Operation
 
 OPERATIONS_SINCE: Final = 3
 NOT_FOUND_SINCE: Final = 6
@@ -65,7 +61,7 @@ def describe_groups(
 
     if not allowed:
         return answer([])
-    return then(context.groups.classic.describe(list(allowed)), answer)
+    return then(context[GroupCoordinator].classic.describe(list(allowed)), answer)
 
 
 def _row(name: str, found: Described | KafkaError, version: int) -> DescribedGroup:

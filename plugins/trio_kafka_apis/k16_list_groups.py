@@ -10,24 +10,21 @@ Needs DESCRIBE on the cluster. Without it only groups are listed on which the cl
 from functools import partial
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    GroupFilter,
-    KafkaError,
-    Operation,
-    api,
-    for_each,
-    lazily,
-    then,
-)
-from trio_kafka.plugin import ListedGroup as Found
+from trio_kafka.coordinators.groups.administration import GroupFilter
+from trio_kafka.coordinators.groups.administration import ListedGroup as Found
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k16_list_groups import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.rows import for_each
+from trio_kafka.security.operations import Operation
 
 STEP: Final = 50  # groups in one step
 
@@ -35,7 +32,7 @@ STEP: Final = 50  # groups in one step
 @api(ListGroupsRequest)
 def list_groups(request: ListGroupsRequest, context: Context) -> Eventual[ListGroupsResponse]:
     wanted = GroupFilter(request.states_filter, request.types_filter)
-    return then(context.groups.list_groups(wanted), partial(_respond, context))
+    return then(context[GroupCoordinator].list_groups(wanted), partial(_respond, context))
 
 
 def _respond(

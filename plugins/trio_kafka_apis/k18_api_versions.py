@@ -12,7 +12,8 @@ Needs no permission, as in Kafka: it comes before authentication.
 import re
 from typing import Final
 
-from trio_kafka.plugin import Context, Encoded, ErrorCode, KafkaError, api, message_of, to_bytes
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k18_api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -20,6 +21,12 @@ from trio_kafka.protocol.messages.k18_api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from trio_kafka.protocol.schema import message_of
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.parts import Features
+from trio_kafka.requests.registry import Registry
+from trio_kafka.requests.replies import Encoded
 
 API_VERSIONS: Final = 18
 PRODUCE: Final = 0
@@ -48,7 +55,7 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
         _note_software(request, context)
     if version >= 5:
         _check_place(request, context)
-    cache, epoch = context.apis.cache, context.features.epoch
+    cache, epoch = context[Registry].cache, context[Features].epoch
     answer: tuple[int, Encoded] | None = cache.get((API_VERSIONS, version))
     if answer is None or answer[0] != epoch:
         answer = epoch, Encoded(to_bytes(make_response(context, version), version))
@@ -58,7 +65,7 @@ def api_versions(request: ApiVersionsRequest, context: Context) -> Encoded:
 
 def make_response(context: Context, version: int) -> ApiVersionsResponse:
     """Return what is served now. Before version 4 a feature with level 0 cannot be told."""
-    features = context.features
+    features = context[Features]
     supported = [
         SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
         for name, (lowest, highest) in sorted(features.supported.items())
@@ -71,7 +78,7 @@ def make_response(context: Context, version: int) -> ApiVersionsResponse:
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(one.key, 0 if one.key == PRODUCE else one.first, one.last)
-            for one in context.apis
+            for one in context[Registry]
         ],
         supported_features=supported,
         finalized_features_epoch=features.epoch,

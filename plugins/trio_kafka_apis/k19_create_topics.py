@@ -13,25 +13,13 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    MOST_PARTITIONS,
-    MOST_SETTINGS,
-    Charges,
-    Context,
-    CreatedTopic,
-    ErrorCode,
-    KafkaError,
-    NewTopic,
-    NodeId,
-    Operation,
-    api,
-    counted,
-    describe_topic,
-    in_steps,
-    lazily,
-    visit,
-)
+from trio_kafka.config.report.describe import describe_topic
+from trio_kafka.controller.configs import MOST_SETTINGS
+from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.topics import MOST_PARTITIONS, CreatedTopic, NewTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.effective import EffectiveConfig
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k19_create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -39,6 +27,15 @@ from trio_kafka.protocol.messages.k19_create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from trio_kafka.quotas.mutation import Charges
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.rows import visit
+from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.scheduling.chunked_work import counted
+from trio_kafka.scheduling.loop_budget import in_steps
+from trio_kafka.security.operations import Operation
 
 STRICT_SINCE: Final = 6  # KIP-599
 
@@ -62,7 +59,7 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
             failed[topic.name] = error.as_value()
 
     await visit(request.topics, sort)
-    charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
+    charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     described = _Described(context)
     return CreateTopicsResponse(
@@ -76,7 +73,7 @@ async def create_topics(request: CreateTopicsRequest, context: Context) -> Creat
 async def _create(
     wanted: list[NewTopic], request: CreateTopicsRequest, context: Context, charges: Charges
 ) -> dict[str, CreatedTopic | KafkaError]:
-    return await context.controller.create_topics(
+    return await context[Controller].create_topics(
         wanted,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,
@@ -134,7 +131,7 @@ class _Described:
     """Settings of the new topics, as rows of the response. Equal ones are shared."""
 
     def __init__(self, context: Context) -> None:
-        self._layers = context.settings.usable(context.metadata.image)
+        self._layers = context[EffectiveConfig].usable(context.image)
         self._rows: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
 
     def rows(self, configs: Mapping[str, str]) -> list[CreatableTopicConfigs]:

@@ -14,28 +14,25 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    ZERO_TOPIC_ID,
-    Charges,
-    Context,
-    ErrorCode,
-    KafkaError,
-    MetadataImage,
-    Operation,
-    TopicId,
-    TopicImage,
-    api,
-    counted,
-    in_steps,
-    rows_of,
-    visit,
-)
+from trio_kafka.controller.controller import Controller
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import MetadataImage, TopicImage
+from trio_kafka.model import ZERO_TOPIC_ID, TopicId
 from trio_kafka.protocol.messages.k20_delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from trio_kafka.quotas.mutation import Charges
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.requests.rows import visit
+from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.scheduling.chunked_work import counted
+from trio_kafka.scheduling.loop_budget import in_steps
+from trio_kafka.security.operations import Operation
 
 DISABLED_SINCE: Final = 3  # the version that brought TOPIC_DELETION_DISABLED
 STRICT_SINCE: Final = 5  # KIP-599
@@ -47,7 +44,7 @@ Name = str | TopicId
 
 @api(DeleteTopicsRequest)
 async def delete_topics(request: DeleteTopicsRequest, context: Context) -> DeleteTopicsResponse:
-    image = context.metadata.image
+    image = context.image
     named: list[Name] = [*request.topic_names]
     unclear: list[DeleteTopicState] = []
     await visit(
@@ -66,7 +63,7 @@ async def delete_topics(request: DeleteTopicsRequest, context: Context) -> Delet
             wanted.append(name)
 
     await visit(named, want)
-    charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
+    charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_delete, wanted, request, context, charges)
     return DeleteTopicsResponse(
         throttle_time_ms=charges.left_ms(),
@@ -107,7 +104,7 @@ async def _delete(
     wanted: list[Name], request: DeleteTopicsRequest, context: Context, charges: Charges
 ) -> dict[Name, TopicImage | KafkaError]:
     deadline = trio.current_time() + max(request.timeout_ms, 0) / 1000
-    return await context.controller.delete_topics(wanted, deadline=deadline, charge=charges)
+    return await context[Controller].delete_topics(wanted, deadline=deadline, charge=charges)
 
 
 def _is_one(topic: DeleteTopicState) -> bool:

@@ -11,19 +11,8 @@ Needs DELETE on each topic.
 
 from functools import partial
 
-from trio_kafka.plugin import (
-    NO_WATERMARK,
-    Context,
-    Eventual,
-    KafkaError,
-    Operation,
-    Pairs,
-    TimedOutDeletionError,
-    api,
-    for_each,
-    rows,
-    then,
-)
+from trio_kafka.errors import KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k21_delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -32,6 +21,12 @@ from trio_kafka.protocol.messages.k21_delete_records import (
     DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
+from trio_kafka.replication.delete_records import NO_WATERMARK, TimedOutDeletionError
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import Pairs, for_each, rows
+from trio_kafka.security.operations import Operation
 
 Named = tuple[str, dict[int, int]]  # a topic, with the offset for each partition
 Numbered = tuple[int, int]
@@ -54,7 +49,7 @@ def delete_records(
 def _delete(
     wanted: dict[str, dict[int, int]], timeout_s: float, context: Context
 ) -> Eventual[DeleteRecordsResponse]:
-    replicas = context.replicas
+    replicas = context[ReplicaManager]
 
     def delete(topic: Named, row: Numbered) -> Eventual[DeleteRecordsPartitionResult]:
         number, offset = row

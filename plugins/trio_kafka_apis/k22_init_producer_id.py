@@ -14,11 +14,16 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import Context, ErrorCode, KafkaError, Operation, ResourceType, api
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k22_init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.parts import ProducerIds
+from trio_kafka.security.operations import Operation
+from trio_kafka.security.resources import ResourceType
 
 NONE: Final = -1
 LONGEST_WAIT_S: Final = 10.0  # for a block of ids: shorter than the timeout of clients
@@ -64,7 +69,7 @@ def _authorize(request: InitProducerIdRequest, context: Context) -> None:
 async def _next_id(context: Context) -> int:
     deadline = trio.current_time() + LONGEST_WAIT_S
     try:
-        return await context.parked(context.producer_ids.next_id, deadline=deadline)
+        return await context.parked(context[ProducerIds].next_id, deadline=deadline)
     except (KafkaError, trio.TooSlowError) as error:
         raise KafkaError(
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the controller has given no producer ids yet"

@@ -11,16 +11,7 @@ Needs CLUSTER_ACTION on the cluster, as a follower has it, or DESCRIBE on each t
 from collections.abc import Callable
 from functools import partial
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    Context,
-    ErrorCode,
-    KafkaError,
-    Operation,
-    api,
-    epoch_end,
-    lazily,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -29,6 +20,12 @@ from trio_kafka.protocol.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.offsets import epoch_end
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.security.operations import Operation
 
 
 @api(OffsetForLeaderEpochRequest, largest=MANY_PARTITIONS)
@@ -55,7 +52,7 @@ def _deny(asked: OffsetForLeaderPartition) -> EpochEndOffset:
 def _find(context: Context, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     number = asked.partition
     try:
-        partition = context.replicas.partition(topic, number)
+        partition = context[ReplicaManager].partition(topic, number)
         found = epoch_end(partition, asked.leader_epoch, asked.current_leader_epoch)
     except KafkaError as error:
         return EpochEndOffset(error.code, number)

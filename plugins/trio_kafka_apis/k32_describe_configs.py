@@ -13,27 +13,20 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    ConfigResourceType,
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    MetadataImage,
-    Operation,
+from trio_kafka.config.report.describe import (
     Row,
-    api,
-    check_broker,
-    check_topic_name,
     describe_broker,
     describe_broker_defaults,
     describe_group,
     describe_topic,
-    for_each,
-    lazily,
-    logger_levels,
 )
+from trio_kafka.controller.config_admin import check_broker
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.levels import logger_levels
+from trio_kafka.metadata.effective import EffectiveConfig
+from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
+from trio_kafka.metadata.names import check_topic_name
+from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -42,6 +35,11 @@ from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.rows import for_each
+from trio_kafka.security.operations import Operation
 
 DYNAMIC_BROKER_LOGGER: Final = 6  # the source of a level
 SLICE: Final = 100  # resources in one step
@@ -126,12 +124,12 @@ def _rows(
     resource: DescribeConfigsResource, image: MetadataImage, context: Context
 ) -> Iterable[Row]:
     name, names = resource.resource_name, resource.configuration_keys or None
-    layers = context.settings.usable(image)
+    layers = context[EffectiveConfig].usable(image)
     if resource.resource_type == ConfigResourceType.TOPIC:
         check_topic_name(name)
         if image.topic(name) is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name}")
-        return describe_topic(context.settings.topic(image, name).given, layers, names)
+        return describe_topic(context[EffectiveConfig].topic(image, name).given, layers, names)
     if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return describe_broker_defaults(layers, names)

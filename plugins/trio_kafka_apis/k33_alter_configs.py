@@ -9,22 +9,18 @@ Needs ALTER_CONFIGS on each topic or group; on the cluster for all other types.
 
 from functools import partial
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    Context,
-    ErrorCode,
-    KafkaError,
-    Operation,
-    ResourceChanges,
-    api,
-    rows_of,
-)
+from trio_kafka.controller.config_admin import ConfigAdmin, ResourceChanges
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k33_alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.security.operations import Operation
 
 
 @api(AlterConfigsRequest, largest=MANY_PARTITIONS)
@@ -42,7 +38,7 @@ async def _alter(request: AlterConfigsRequest, context: Context) -> list[KafkaEr
         ResourceChanges(resource.resource_type, resource.resource_name, resource.configs)
         for resource in request.resources
     )
-    return await context.configs.alter(
+    return await context[ConfigAdmin].alter(
         wanted,
         validate_only=request.validate_only,
         principal=context.principal,

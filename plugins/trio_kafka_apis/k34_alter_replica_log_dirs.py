@@ -11,17 +11,8 @@ Needs ALTER on the cluster.
 from functools import partial
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    Eventual,
-    Operation,
-    Pairs,
-    TopicPartition,
-    alter_log_dir,
-    api,
-    for_each,
-    rows,
-)
+from trio_kafka.model import TopicPartition
+from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirPartitionResult,
@@ -30,6 +21,12 @@ from trio_kafka.protocol.messages.k34_alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
     AlterReplicaLogDirTopicResult,
 )
+from trio_kafka.replication.alter_log_dirs import alter_log_dir
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import Pairs, for_each, rows
+from trio_kafka.security.operations import Operation
 
 STEP: Final = 1000  # partitions in one step; each that moves is a step
 
@@ -67,5 +64,5 @@ def _alter(
     context: Context, topic: tuple[str, dict[int, str]], row: tuple[int, str]
 ) -> AlterReplicaLogDirPartitionResult:
     number, path = row
-    alter_log_dir(context.replicas, TopicPartition(topic[0], number), path)
+    alter_log_dir(context[ReplicaManager], TopicPartition(topic[0], number), path)
     return AlterReplicaLogDirPartitionResult(number)

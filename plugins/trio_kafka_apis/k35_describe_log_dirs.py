@@ -10,22 +10,10 @@ Needs DESCRIBE on the cluster.
 
 from functools import partial
 
-from trio_kafka.plugin import (
-    Context,
-    DescribedLog,
-    ErrorCode,
-    LogDirectory,
-    Operation,
-    Pairs,
-    Space,
-    TopicPartition,
-    api,
-    describe_logs,
-    in_steps,
-    rows_of,
-    space_of,
-    visit,
-)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.log.manager.description import DescribedLog, describe_logs, space_of
+from trio_kafka.log.manager.directory import LogDirectory
+from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsPartition,
@@ -34,6 +22,14 @@ from trio_kafka.protocol.messages.k35_describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.requests.rows import Pairs, visit
+from trio_kafka.scheduling.loop_budget import in_steps
+from trio_kafka.security.operations import Operation
+from trio_kafka.world.protocols import Space
 
 Wanted = dict[str, set[int]]
 
@@ -49,7 +45,7 @@ async def describe_log_dirs(
         named = Pairs(request.topics, lambda topic: topic.partitions)
         await visit(named, partial(_want, wanted))
     response = DescribeLogDirsResponse()
-    for path, directory in context.replicas.logs.by_path().items():
+    for path, directory in context[ReplicaManager].logs.by_path().items():
         response.results.append(await _describe(path, directory, wanted, context))
     return response
 
@@ -74,7 +70,7 @@ async def _describe(
         space: Space = await space_of(directory)
     except OSError:
         return broken
-    logs = await in_steps(describe_logs(context.replicas.logs, directory, wants))
+    logs = await in_steps(describe_logs(context[ReplicaManager].logs, directory, wants))
     by_topic: dict[str, list[DescribedLog]] = {}
     await visit(logs, lambda log: by_topic.setdefault(log.partition.topic, []).append(log))
     return DescribeLogDirsResult(
@@ -85,7 +81,7 @@ async def _describe(
         ),
         total_bytes=space.total,
         usable_bytes=space.usable,
-        is_cordoned=context.replicas.logs.is_cordoned(directory),
+        is_cordoned=context[ReplicaManager].logs.is_cordoned(directory),
     )
 
 

@@ -12,25 +12,24 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    Charges,
-    Context,
-    ErrorCode,
-    KafkaError,
-    NodeId,
-    Operation,
-    api,
-    counted,
-    in_steps,
-    rows_of,
-    visit,
-)
+from trio_kafka.controller.controller import Controller
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import NodeId
 from trio_kafka.protocol.messages.k37_create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
+from trio_kafka.quotas.mutation import Charges
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.requests.rows import visit
+from trio_kafka.requests.throttling.throttle import Throttle
+from trio_kafka.scheduling.chunked_work import counted
+from trio_kafka.scheduling.loop_budget import in_steps
+from trio_kafka.security.operations import Operation
 
 # The new count, and the replicas of each new partition; None: the controller chooses them.
 Growth = tuple[int, Sequence[Sequence[NodeId]] | None]
@@ -56,7 +55,7 @@ async def create_partitions(
             failed[name] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
     await visit(request.topics, sort)
-    charges = context.quotas.mutations(context.request, strict=context.version >= STRICT_SINCE)
+    charges = context[Throttle].mutations(context.request, strict=context.version >= STRICT_SINCE)
     made = await context.parked(_create, wanted, request, context, charges)
     return CreatePartitionsResponse(
         throttle_time_ms=charges.left_ms(),
@@ -70,7 +69,7 @@ async def _create(
     context: Context,
     charges: Charges,
 ) -> dict[str, KafkaError | None]:
-    return await context.controller.create_partitions(
+    return await context[Controller].create_partitions(
         wanted,
         deadline=trio.current_time() + max(request.timeout_ms, 0) / 1000,
         validate_only=request.validate_only,

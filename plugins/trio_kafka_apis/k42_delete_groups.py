@@ -6,21 +6,18 @@ Source: KIP-229.
 Needs DELETE on each group.
 """
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    api,
-    rows_of,
-    then,
-)
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.security.operations import Operation
 
 
 def say_error(
@@ -49,7 +46,7 @@ def delete_groups(request: DeleteGroupsRequest, context: Context) -> Eventual[De
 
     if not allowed:
         return answer([])
-    return then(context.groups.delete_groups(list(allowed)), answer)
+    return then(context[GroupCoordinator].delete_groups(list(allowed)), answer)
 
 
 def _result(name: str, error: KafkaError | None) -> DeletableGroupResult:

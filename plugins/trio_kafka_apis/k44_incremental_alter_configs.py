@@ -9,22 +9,18 @@ Needs ALTER_CONFIGS on each topic or group; on the cluster for all other types.
 
 from functools import partial
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    Context,
-    ErrorCode,
-    KafkaError,
-    Operation,
-    ResourceChanges,
-    api,
-    rows_of,
-)
+from trio_kafka.controller.config_admin import ConfigAdmin, ResourceChanges
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.security.operations import Operation
 
 
 @api(IncrementalAlterConfigsRequest, largest=MANY_PARTITIONS)
@@ -51,7 +47,7 @@ async def _alter(
         )
         for resource in request.resources
     )
-    return await context.configs.alter(
+    return await context[ConfigAdmin].alter(
         wanted,
         validate_only=request.validate_only,
         principal=context.principal,

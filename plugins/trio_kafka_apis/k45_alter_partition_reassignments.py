@@ -9,15 +9,8 @@ Needs ALTER on the cluster.
 
 from functools import partial
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    api,
-    rows,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k45_alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -26,6 +19,10 @@ from trio_kafka.protocol.messages.k45_alter_partition_reassignments import (
     ReassignableTopic,
     ReassignableTopicResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import rows
+from trio_kafka.security.operations import Operation
 
 
 @api(AlterPartitionReassignmentsRequest)
@@ -62,7 +59,7 @@ def _alter(
 
 def _check(topic: str, number: int, wanted: list[int] | None, context: Context) -> None:
     """Raise KafkaError unless a partition has these replicas."""
-    image = context.metadata.image
+    image = context.image
     known = image.topics.get(topic)
     state = None if known is None else known.partitions.get(number)
     if state is None:

@@ -6,11 +6,13 @@ shown by DescribeLogDirs. Source: KIP-455.
 Needs DESCRIBE on the cluster.
 """
 
-from trio_kafka.plugin import Context, Operation, api
 from trio_kafka.protocol.messages.k46_list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 
 @api(ListPartitionReassignmentsRequest)

@@ -8,23 +8,20 @@ Needs DELETE on the group, without which the whole request fails, and READ on ea
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    ZERO_TOPIC_ID,
-    AskedTopic,
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    api,
-    then,
-)
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.groups.offset_values import AskedTopic
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.model import ZERO_TOPIC_ID
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k47_offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 MOST_ITEMS: Final = 20_000  # topics and partitions of one request: 20 ms
 
@@ -41,7 +38,7 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[Of
     for topic in request.topics:
         row = OffsetDeleteResponseTopic(topic.name)
         response.topics.append(row)
-        image = context.metadata.image.topics.get(topic.name)
+        image = context.image.topics.get(topic.name)
         known = () if image is None else image.partitions
         missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not context.is_authorized(Operation.READ, topic=topic.name):
@@ -64,4 +61,4 @@ def offset_delete(request: OffsetDeleteRequest, context: Context) -> Eventual[Of
             part.error_code = code
         return response
 
-    return then(context.groups.offsets.delete(request.group_id, wanted), answer)
+    return then(context[GroupCoordinator].offsets.delete(request.group_id, wanted), answer)

@@ -9,17 +9,10 @@ Needs DESCRIBE_CONFIGS on the cluster.
 
 from collections.abc import Mapping
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    Operation,
-    QuotaEntity,
-    api,
-    for_each,
-    quota_filter,
-    quotas_that,
-)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.metadata.image import QuotaEntity
+from trio_kafka.metadata.quotas import quota_filter, quotas_that
+from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k48_describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
@@ -27,6 +20,10 @@ from trio_kafka.protocol.messages.k48_describe_client_quotas import (
     ValueData,
 )
 from trio_kafka.protocol.structs.cluster import EntityData
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.rows import for_each
+from trio_kafka.security.operations import Operation
 
 
 def say_error(

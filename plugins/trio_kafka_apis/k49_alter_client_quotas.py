@@ -12,18 +12,11 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    MOST_QUOTA_CHANGES,
-    Context,
-    ErrorCode,
-    KafkaError,
-    Operation,
-    QuotaChange,
-    QuotaEntity,
-    api,
-    rows_of,
-    visit,
-)
+from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.quotas import MOST_CHANGES as MOST_QUOTA_CHANGES
+from trio_kafka.controller.quotas import QuotaChange
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import QuotaEntity
 from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -31,6 +24,11 @@ from trio_kafka.protocol.messages.k49_alter_client_quotas import (
     EntryResult,
 )
 from trio_kafka.protocol.structs.cluster import EntityData
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import rows_of
+from trio_kafka.requests.rows import visit
+from trio_kafka.security.operations import Operation
 
 SLICE: Final = 100  # entities in one step
 TYPES: Final = 3  # of entities: users, client ids, addresses
@@ -72,7 +70,7 @@ async def alter_client_quotas(
 async def _alter(
     changes: Iterable[QuotaChange], validate_only: bool, context: Context
 ) -> dict[QuotaEntity, KafkaError | None]:
-    return await context.controller.alter_quotas(
+    return await context[Controller].alter_quotas(
         [*changes],
         deadline=trio.current_time() + context.config.request_timeout_ms / 1000,
         validate_only=validate_only,

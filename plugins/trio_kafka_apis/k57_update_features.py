@@ -12,20 +12,17 @@ from typing import Final
 
 import trio
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    FeatureChange,
-    KafkaError,
-    Operation,
-    Upgrade,
-    api,
-)
+from trio_kafka.controller.controller import Controller
+from trio_kafka.controller.features import FeatureChange, Upgrade
+from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.protocol.messages.k57_update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 MOST_UPDATES: Final = 1000  # of one request; Kafka has fewer than ten features
 
@@ -49,7 +46,7 @@ async def update_features(
 
 
 async def _update(request: UpdateFeaturesRequest, context: Context) -> None:
-    await context.controller.update_features(
+    await context[Controller].update_features(
         [
             FeatureChange(update.feature, update.max_version_level, Upgrade.of(update.upgrade_type))
             for update in request.feature_updates

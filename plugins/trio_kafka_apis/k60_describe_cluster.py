@@ -9,20 +9,17 @@ it the set is empty.
 
 from typing import Final
 
-from trio_kafka.plugin import (
-    NO_NODE,
-    Context,
-    ErrorCode,
-    KafkaError,
-    Operation,
-    api,
-    endpoints_on,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.endpoints import endpoints_on
+from trio_kafka.model import NO_NODE
 from trio_kafka.protocol.messages.k60_describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
@@ -40,7 +37,7 @@ def describe_cluster(request: DescribeClusterRequest, context: Context) -> Descr
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             f"endpoint type {request.endpoint_type}: expected 1 (brokers)",
         )
-    image = context.metadata.image
+    image = context.image
     brokers = [
         DescribeClusterBroker(
             broker_id=one.node, host=one.host, port=one.port, rack=one.rack, is_fenced=one.fenced

@@ -11,19 +11,9 @@ Needs READ on each topic, checked after its name, as in Kafka.
 from functools import partial
 from typing import Final
 
-from trio_kafka.plugin import (
-    ActiveProducer,
-    Context,
-    Eventual,
-    Operation,
-    Pairs,
-    active_producers,
-    api,
-    check_topic_name,
-    for_each,
-    lazily,
-    rows,
-)
+from trio_kafka.log.producer_state import Producer as ActiveProducer
+from trio_kafka.metadata.names import check_topic_name
+from trio_kafka.pending import Eventual
 from trio_kafka.protocol.messages.k61_describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -32,6 +22,13 @@ from trio_kafka.protocol.messages.k61_describe_producers import (
     TopicRequest,
     TopicResponse,
 )
+from trio_kafka.replication.manager import ReplicaManager
+from trio_kafka.replication.partition import active_producers
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.rows import Pairs, for_each, rows
+from trio_kafka.security.operations import Operation
 
 NO_TRANSACTION: Final = -1
 STEP: Final = 1000  # partitions in one step
@@ -58,7 +55,7 @@ def _describe_all(
         context.authorize(Operation.READ, topic=topic[0])
 
     def describe(topic: tuple[str, dict[int, None]], number: int) -> PartitionResponse:
-        producers = active_producers(context.replicas.partition(topic[0], number))
+        producers = active_producers(context[ReplicaManager].partition(topic[0], number))
         return PartitionResponse(number, active_producers=lazily(producers, _producer))
 
     return rows(

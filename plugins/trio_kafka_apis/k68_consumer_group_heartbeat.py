@@ -11,25 +11,21 @@ whose heartbeat caused the search.
 
 from functools import partial
 
-from trio_kafka.plugin import (
-    Context,
-    ErrorCode,
-    Eventual,
-    GroupHeartbeat,
-    HeartbeatAnswer,
-    KafkaError,
-    Operation,
-    OwnedTopic,
-    api,
-    client_host,
-    then,
-)
+from trio_kafka.coordinators.groups.consumer.values import Heartbeat as GroupHeartbeat
+from trio_kafka.coordinators.groups.consumer.values import HeartbeatAnswer, OwnedTopic
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.coordinators.groups.java_compat import client_host
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
 from trio_kafka.protocol.structs.cluster import TopicPartitions
 from trio_kafka.protocol.structs.groups import Assignment
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 
 @api(ConsumerGroupHeartbeatRequest)
@@ -57,7 +53,7 @@ def consumer_group_heartbeat(
         context.version,
         None if context.allows_all else partial(_may_describe, context),
     )
-    return then(context.groups.consumer.heartbeat(asked), _answer)
+    return then(context[GroupCoordinator].consumer.heartbeat(asked), _answer)
 
 
 def _may_describe(context: Context, topic: str) -> bool:

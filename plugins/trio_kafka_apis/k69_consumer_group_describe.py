@@ -11,20 +11,14 @@ gets TOPIC_AUTHORIZATION_FAILED instead of its members.
 from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.plugin import (
-    Context,
-    DescribedConsumerGroup,
-    DescribedConsumerMember,
-    DescribedTopic,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    Operation,
-    api,
-    lazily,
-    rows_of,
-    then,
+from trio_kafka.coordinators.groups.consumer.values import DescribedGroup as DescribedConsumerGroup
+from trio_kafka.coordinators.groups.consumer.values import (
+    DescribedMember as DescribedConsumerMember,
 )
+from trio_kafka.coordinators.groups.consumer.values import DescribedTopic
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.pending import Eventual, then
 from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -32,6 +26,10 @@ from trio_kafka.protocol.messages.k69_consumer_group_describe import (
     Member,
 )
 from trio_kafka.protocol.structs.groups import DescribedAssignment, DescribedTopicPartitions
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily, rows_of
+from trio_kafka.security.operations import Operation
 
 CLASSIC: Final = 0
 CONSUMER: Final = 1
@@ -66,7 +64,7 @@ def consumer_group_describe(
 
     if not allowed:
         return answer([])
-    return then(context.groups.consumer.describe(list(allowed)), answer)
+    return then(context[GroupCoordinator].consumer.describe(list(allowed)), answer)
 
 
 def _may_describe_topics(told: DescribedConsumerGroup, context: Context) -> bool:

@@ -11,20 +11,17 @@ Needs DESCRIBE_CONFIGS on the cluster.
 from collections.abc import Iterator
 from typing import Final
 
-from trio_kafka.plugin import (
-    ConfigResourceType,
-    Context,
-    ErrorCode,
-    KafkaError,
-    Operation,
-    api,
-    endpoints_on,
-)
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.endpoints import endpoints_on
+from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.protocol.messages.k74_list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from trio_kafka.requests.api import api
+from trio_kafka.requests.context import Context
+from trio_kafka.security.operations import Operation
 
 # In the order of the response.
 TYPES: Final = (
@@ -60,7 +57,7 @@ def list_config_resources(
 
 
 def _names(kind: ConfigResourceType, context: Context) -> Iterator[str]:
-    image = context.metadata.image
+    image = context.image
     match kind:
         case ConfigResourceType.TOPIC:
             yield from image.topics

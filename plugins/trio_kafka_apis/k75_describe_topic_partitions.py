@@ -12,29 +12,17 @@ of the page and whether it exists or not; a list of all topics leaves it out.
 from collections.abc import Iterator
 from typing import Final
 
-from trio_kafka.plugin import (
-    MANY_PARTITIONS,
-    NO_NODE,
-    Context,
-    ErrorCode,
-    Eventual,
-    KafkaError,
-    MetadataImage,
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.endpoints import (
     OnlineDirectories,
-    Operation,
-    PartitionState,
-    TopicImage,
-    Work,
-    api,
-    check_topic_name,
     endpoint_on,
-    for_each,
-    is_internal,
-    lazily,
     offline_replicas,
     online_directories,
-    sorted_in_steps,
 )
+from trio_kafka.metadata.image import MetadataImage, PartitionState, TopicImage
+from trio_kafka.metadata.names import check_topic_name, is_internal
+from trio_kafka.model import NO_NODE
+from trio_kafka.pending import Eventual, Work
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -42,6 +30,12 @@ from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from trio_kafka.requests.api import MANY_PARTITIONS, api
+from trio_kafka.requests.context import Context
+from trio_kafka.requests.lazy_arrays import lazily
+from trio_kafka.requests.rows import for_each
+from trio_kafka.scheduling.chunked_work import sorted_in_steps
+from trio_kafka.security.operations import Operation
 
 # The topics of a page, and where the next page begins.
 Page = tuple[list[DescribeTopicPartitionsResponseTopic], Cursor | None]

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from trio_kafka.plugin import Steps
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 _CLEANER: Final = "kafka.log:type=LogCleaner,name="

@@ -6,8 +6,9 @@ from attrs import define
 
 from trio_kafka.metadata.features import METADATA_VERSION
 from trio_kafka.metadata.image import MetadataImage
-from trio_kafka.plugin import NO_NODE, Steps
+from trio_kafka.model import NO_NODE
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 _A_STEP: Final = 256  # partitions: about 0.2 ms

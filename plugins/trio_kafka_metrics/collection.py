@@ -6,9 +6,9 @@ from typing import Final, TypeVar
 import trio
 
 from trio_kafka.introspect.log import Logger
-from trio_kafka.plugin import Family, Kind, Steps
+from trio_kafka.plugin import Family, Kind
 from trio_kafka.requests.parts import Parts
-from trio_kafka.scheduling.chunked_work import advance
+from trio_kafka.scheduling.chunked_work import Steps, advance
 from trio_kafka_metrics import (
     cleaner,
     cluster,

@@ -15,7 +15,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.utils import floatToGoString
 
 from trio_kafka.introspect.metrics import Labels
-from trio_kafka.plugin import Family, Kind, Steps
+from trio_kafka.plugin import Family, Kind
+from trio_kafka.scheduling.chunked_work import Steps
 
 _LINES: Final = 500  # samples per step: about 0.5 ms
 _EOF: Final = b"# EOF\n"

@@ -13,8 +13,9 @@ from trio_kafka.coordinators.groups.lag import EndOf, ends_of, lags
 from trio_kafka.coordinators.groups.protocols import Group
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.introspect.texts import distinct
-from trio_kafka.plugin import Kind, Steps
+from trio_kafka.plugin import Kind
 from trio_kafka.requests.parts import Missing, Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import Metric, MetricValues, native
 
 _A_STEP: Final = 20  # groups

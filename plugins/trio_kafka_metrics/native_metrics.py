@@ -7,9 +7,10 @@ import trio
 
 from trio_kafka.introspect.metrics import Labels
 from trio_kafka.introspect.request_metrics import HOPS
-from trio_kafka.plugin import Kind, Steps
+from trio_kafka.plugin import Kind
 from trio_kafka.quotas.accounts import Accounts
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka_metrics.metric_values import MetricValues, native
 

@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Final
 
 from trio_kafka.network.plane import Plane
-from trio_kafka.plugin import Steps
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 MOST_SOFTWARE: Final = 50  # most pairs of name and version

@@ -5,10 +5,10 @@ from typing import Final
 from attrs import define
 
 from trio_kafka.introspect.metrics import Labels
-from trio_kafka.plugin import Steps
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.replication.partition import Partition
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import Metric, MetricValues, of_bean
 
 _A_STEP: Final = 64  # partitions: about 0.4 ms

@@ -12,8 +12,9 @@ from typing import Final
 from attrs import Factory, define
 
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.plugin import ErrorCode, Steps
+from trio_kafka.plugin import ErrorCode
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
 from trio_kafka_metrics.names import PERCENTILES, QUANTILES
 from trio_kafka_metrics.quantile_sketch import TURN_S, QuantileSketch

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from trio_kafka.plugin import Steps
 from trio_kafka.replication.topic_metrics import TopicMetrics
 from trio_kafka.requests.parts import Parts
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka_metrics.metric_values import MetricValues, of_bean
 
 _TOPIC: Final = ",topic={topic}"

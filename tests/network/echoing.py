@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import Context, api
+from trio_kafka.purgatory import Delayed
 from trio_kafka.testing.planes import RunningPlane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, request_frame

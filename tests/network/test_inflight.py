@@ -12,7 +12,8 @@ from tests.requests.work import in_slices
 from trio_kafka.model import TopicPartition
 from trio_kafka.network.inflight import Stage, requests_in_flight, stage_of, wait_of
 from trio_kafka.network.request import Request
-from trio_kafka.plugin import Context, Delayed, api
+from trio_kafka.plugin import Context, api
+from trio_kafka.purgatory import Delayed
 from trio_kafka.testing.planes import RunningPlane, asked_plane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connected, request_frame

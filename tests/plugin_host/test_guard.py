@@ -11,10 +11,10 @@ from trio.testing import MockClock
 from tests.plugin_host.plugins import EchoRequest, EchoResponse
 from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode
-from trio_kafka.plugin import Context, Delayed, KafkaError, Purgatory, api, plugin
+from trio_kafka.plugin import Context, KafkaError, api, plugin
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.lifecycle import State
-from trio_kafka.purgatory import Timers
+from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.testing import asgi
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world

@@ -12,11 +12,12 @@ from trio.testing import MockClock
 
 from tests.plugin_host.plugins import EchoRequest, EchoResponse, echo
 from trio_kafka.broker import StartError
-from trio_kafka.plugin import Context, Delayed, Purgatory, api, plugin
+from trio_kafka.plugin import Context, api, plugin
 from trio_kafka.plugin_host.declaration import Plugin
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.testing.broker import DATA, ServedBroker, served_broker
 from trio_kafka.testing.simulation import simulated_world
 

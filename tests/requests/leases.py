@@ -5,7 +5,8 @@ from typing import Any
 import trio
 from attrs import define, field
 
-from trio_kafka.plugin import Context, Delayed, Purgatory, api
+from trio_kafka.plugin import Context, api
+from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.sample_apis import ReadRequest, ReadResponse
 

@@ -12,7 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from tests.requests.leases import CountedLease
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.plugin import Context, Delayed, Steps, api
+from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -20,8 +20,10 @@ from trio_kafka.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from trio_kafka.protocol.schema import int16, records, request, response
+from trio_kafka.purgatory import Delayed
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.interceptors.registry import Kind
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import RecordingOwner

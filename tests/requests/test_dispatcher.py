@@ -14,8 +14,9 @@ from trio.testing import MockClock
 from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.reasons import CloseReason
-from trio_kafka.plugin import Context, Delayed, api, lazily
+from trio_kafka.plugin import Context, api, lazily
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
+from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.chunked_codec import LARGE, Steps
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse

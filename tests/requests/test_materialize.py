@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from trio_kafka.plugin import lazily, to_bytes
+from trio_kafka.plugin import lazily
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k01_fetch import FetchableTopicResponse, FetchResponse
 from trio_kafka.protocol.messages.k01_fetch import PartitionData as Fetched
 from trio_kafka.protocol.messages.k03_metadata import (

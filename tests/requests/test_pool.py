@@ -10,8 +10,10 @@ from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.introspect.log import fields_of
 from trio_kafka.network.reasons import CloseReason
-from trio_kafka.plugin import Context, Delayed, Steps, api
+from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+from trio_kafka.purgatory import Delayed
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import (
     EchoRequest,

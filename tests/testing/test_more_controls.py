@@ -14,7 +14,8 @@ from trio.testing import MockClock
 
 from tests.apis.kit import batch, produce, write
 from trio_kafka.errors import ErrorCode
-from trio_kafka.plugin import NO_ANSWER, Context, ProtocolError
+from trio_kafka.pending import NO_ANSWER
+from trio_kafka.plugin import Context, ProtocolError
 from trio_kafka.protocol.messages.k03_metadata import (
     MetadataRequest,
     MetadataRequestTopic,

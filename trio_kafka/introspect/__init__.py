@@ -13,6 +13,7 @@ __all__ = [
     "request_metrics",
     "snapshots",
     "stamps",
+    "texts",
     "tree",
     "watchdog",
 ]

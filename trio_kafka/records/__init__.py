@@ -13,6 +13,8 @@ __all__ = [
     "record_checks",
     "record_scan",
     "validate",
+    "values",
     "varint",
+    "whole_batch_search",
     "zstd_window",
 ]

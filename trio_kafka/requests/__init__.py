@@ -17,5 +17,6 @@ __all__ = [
     "replies",
     "request_log",
     "response_cache",
+    "rows",
     "throttling",
 ]

@@ -11,9 +11,7 @@ Each costs one comparison while the authorizer is `ALLOW_ALL`.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from operator import attrgetter
 from typing import (
-    TYPE_CHECKING,
     Final,
     Literal,
     TypedDict,
@@ -23,11 +21,10 @@ from typing import (
     cast,
 )
 
-from attrs import fields
-
+from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.errors import KafkaError
 from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
-from trio_kafka.model import Endpoint
+from trio_kafka.model import Endpoint, NodeId
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.handler_slot import HandlerSlot
 from trio_kafka.requests.parts import Parts
@@ -75,14 +72,8 @@ _TYPES: Final = {
 }
 
 
-if TYPE_CHECKING:
-    _WithParts = Parts
-else:
-    _WithParts = object
-
-
-class Context(_WithParts):
-    """View of one request on the broker. Every field of `Parts` is an attribute."""
+class Context:
+    """View of one request on the broker: its client, its permissions, and the broker's parts."""
 
     __slots__ = ("parts", "request", "slot", "version")
 
@@ -91,6 +82,35 @@ class Context(_WithParts):
         self.parts = parts
         self.version = request.code & 0xFFFF  # of the API; no negative one is ever served
         self.slot = slot
+
+    # --- the broker
+
+    def __getitem__(self, kind: type[T]) -> T:
+        """Return a part of the broker by its class, e.g. `context[GroupCoordinator]`.
+
+        A use of a part that this broker does not have raises MissingPartError.
+        """
+        return self.parts[kind]
+
+    @property
+    def image(self) -> MetadataImage:
+        """Metadata of the cluster at this moment; immutable."""
+        return self.parts.metadata.image
+
+    @property
+    def config(self) -> BrokerConfig:
+        """Settings of the broker at this moment; immutable."""
+        return self.parts.config
+
+    @property
+    def node_id(self) -> NodeId:
+        """Id of the broker."""
+        return self.parts.node_id
+
+    @property
+    def cluster_id(self) -> str:
+        """Id of the cluster."""
+        return self.parts.cluster_id
 
     # --- the client
 
@@ -123,11 +143,6 @@ class Context(_WithParts):
     def listener(self) -> str:
         """Name of the listener that the request came through."""
         return self.request.connection.listener.name
-
-    @property
-    def image(self) -> MetadataImage:
-        """Metadata of the cluster at this moment; immutable."""
-        return self.parts.metadata.image
 
     # --- permissions
 
@@ -231,10 +246,6 @@ class Context(_WithParts):
         if self.slot is None:
             raise RuntimeError("a plain handler cannot wait: return a Delayed, or make it async")
         return await self.slot.parked(wait, *args, deadline=deadline)
-
-
-for _part in fields(Parts):
-    setattr(Context, _part.name, property(attrgetter(f"parts.{_part.name}")))
 
 
 def _resource(given: Mapping[str, object]) -> Resource:

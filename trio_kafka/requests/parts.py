@@ -1,14 +1,14 @@
-"""Parts of a broker, which handlers reach as `context.<part>`.
+"""Parts of a broker, which handlers reach by class: `context[GroupCoordinator]`.
 
 A new part is one field here. A part that a broker or a test does not have is
 missing: its use raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import trio
-from attrs import Factory, field
+from attrs import Factory, field, fields
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.config.broker import BrokerConfig
@@ -35,6 +35,8 @@ from trio_kafka.requests.plugins import Plugins
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.throttling.throttle import Throttle, unlimited
 from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
+
+T = TypeVar("T")
 
 
 class MissingPartError(Exception):
@@ -149,3 +151,14 @@ class Parts:
     def data_times(self) -> RequestMetrics | None:
         """Return the request metrics of the data plane; None without one."""
         return self.planes[0].request_metrics if self.planes else None
+
+    def __getitem__(self, kind: type[T]) -> T:
+        """Return the part of a class. KeyError: no part has it."""
+        part: T = getattr(self, _NAMES[kind])
+        return part
+
+
+# By the class of each part. Ids and lists are values of the broker, not parts of it.
+_NAMES: Final[Mapping[type[Any], str]] = {
+    part.type: part.name for part in fields(Parts) if isinstance(part.type, type)
+}

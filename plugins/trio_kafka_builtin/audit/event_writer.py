@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import trio
 
+from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.log import Logger, as_json, get_logger
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
-from trio_kafka.plugin import NewTopic, PluginContext
+from trio_kafka.plugin import PluginContext
 from trio_kafka.requests.request_log.sinks import Sink, TopicSink
 from trio_kafka_builtin.audit.plugin import AuditSettings
 

@@ -6,15 +6,8 @@ from typing import Final
 
 from attrs import frozen
 
-from trio_kafka.plugin import (
-    PluginContext,
-    boolean,
-    check_destination,
-    integer,
-    plugin,
-    string,
-    texts,
-)
+from trio_kafka.config.trio_settings import check_destination
+from trio_kafka.plugin import PluginContext, boolean, integer, plugin, string, texts
 
 
 def _check_topic(name: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any, Final
 from attrs import define, field, frozen
 
 from trio_kafka.errors import ErrorCode
-from trio_kafka.plugin import ZERO_TOPIC_ID, MetadataImage
+from trio_kafka.metadata.image import MetadataImage
+from trio_kafka.model import ZERO_TOPIC_ID
 from trio_kafka.protocol.texts import show_uuid
 
 LONGEST: Final = 256  # most characters of a name: Kafka's own are shorter

@@ -10,7 +10,8 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.tree import Node
-from trio_kafka.plugin import PluginContext, Registry
+from trio_kafka.plugin import PluginContext
+from trio_kafka.requests.registry import Registry
 from trio_kafka.strict_json import dump_json
 from trio_kafka.testing.api_limits import ApiLimits, NoVersionLeftError
 from trio_kafka.testing.api_names import UnknownApiError

@@ -6,17 +6,12 @@ from typing import Any
 from attrs import frozen
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.plugin import (
-    Endpoint,
-    Operation,
-    PluginContext,
-    Principal,
-    Resource,
-    ResourceType,
-    TopicImage,
-    parse_principal,
-)
+from trio_kafka.metadata.image import TopicImage
+from trio_kafka.model import Endpoint
+from trio_kafka.plugin import Operation, PluginContext
 from trio_kafka.protocol.errors import EncodeError
+from trio_kafka.security.principal import Principal, parse_principal
+from trio_kafka.security.resources import Resource, ResourceType
 from trio_kafka_builtin.asgi_json import principal_of
 from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 

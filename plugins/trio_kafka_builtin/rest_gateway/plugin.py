@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 
 from attrs import frozen
 
-from trio_kafka.plugin import PluginContext, integer, parse_principal, plugin, string
+from trio_kafka.plugin import PluginContext, integer, plugin, string
+from trio_kafka.security.principal import parse_principal
 
 
 @frozen(kw_only=True)

@@ -10,10 +10,14 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
-from trio_kafka.plugin import NO_ANSWER, Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
+from trio_kafka.pending import NO_ANSWER
+from trio_kafka.plugin import Context, Encoded, api
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
+from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.interceptors.around import _AroundCall
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import RecordingOwner

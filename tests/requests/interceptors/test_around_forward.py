@@ -11,9 +11,11 @@ from tests.requests.leases import LeasedReads
 from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Work
-from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
+from trio_kafka.plugin import Context, api
 from trio_kafka.plugin_host.guard import InFlight
+from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.requests.tokens import Tokens
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (

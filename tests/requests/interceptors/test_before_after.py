@@ -14,17 +14,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from tests.requests.leases import CountedLease
 from tests.requests.work import in_slices
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
-from trio_kafka.plugin import (
-    NO_ANSWER,
-    Context,
-    Delayed,
-    Encoded,
-    Purgatory,
-    Steps,
-    api,
-    lazily,
-    to_bytes,
-)
+from trio_kafka.pending import NO_ANSWER
+from trio_kafka.plugin import Context, Encoded, api, lazily
+from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
 from trio_kafka.protocol.messages.k01_fetch import (
     FetchableTopicResponse,
@@ -33,7 +25,9 @@ from trio_kafka.protocol.messages.k01_fetch import (
     PartitionData,
 )
 from trio_kafka.protocol.schema import array, int16, request, response, string, struct
+from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.records.file_range import FileRange
+from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.direct import ClosedError, DirectClient
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.interceptors import RecordingOwner

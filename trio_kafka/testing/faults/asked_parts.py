@@ -17,6 +17,7 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
 )
+from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import MissingPartError
 from trio_kafka.testing.faults.parts import NamedParts, Names
@@ -72,7 +73,7 @@ def _in_session(request: FetchRequest, context: Context) -> list[tuple[TopicId |
     if request.session_id <= 0 or request.session_epoch <= 0:
         return []
     try:
-        return context.replicas.sessions.keys_of(request.session_id)
+        return context[ReplicaManager].sessions.keys_of(request.session_id)
     except MissingPartError:
         return []
 
@@ -93,6 +94,6 @@ def _topic(context: Context, name: TopicId | str | None) -> TopicImage | None:
 
 def _image(context: Context) -> MetadataImage | None:
     try:
-        return context.metadata.image
+        return context.image
     except MissingPartError:
         return None
