@@ -85,7 +85,9 @@ def test_the_guide_of_several_disks_moves_a_replica_and_deletes_records(tmp_path
         """Put the two directories of the page where a test may write."""
         return re.sub(r"/disk(?=[12])", str(tmp_path / "disk"), text)
 
-    [moves] = re.findall(r"^ +(\{\"version\".*?\n +\]\})$", page.read_text(), re.M | re.S)
+    [moves] = re.findall(
+        r"^ +(\{\"version\".*?\n +\]\})$", page.read_text(), re.MULTILINE | re.DOTALL
+    )
     (tmp_path / "moves.json").write_text(here(moves))
     produce = """python3 - <<'END'
 from confluent_kafka import Producer
