@@ -248,6 +248,11 @@ class Scheduler:
             self.node.remove()
 
     @property
+    def task(self) -> trio.lowlevel.Task | None:
+        """Task that runs the jobs; None while there is none."""
+        return self._task
+
+    @property
     def statuses(self) -> list[JobStatus]:
         """Status of each job, by name."""
         return [self._jobs[name].status() for name in sorted(self._jobs)]

@@ -81,6 +81,7 @@ def run_blocks(
     before: str = "",
     replaced: Mapping[str, str] | None = None,
     path: str = "",
+    timeout_s: float = 120,
 ) -> list[str]:
     """Run shell blocks as `run_page` does."""
     parts = ["set -e", "trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT", _served(before)]
@@ -101,7 +102,7 @@ def run_blocks(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout_s,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

@@ -1,4 +1,7 @@
-"""docs/how-to/install.md: its commands install a package that works, and no page says otherwise."""
+"""docs/how-to/install.md: its commands install a package that works, and no page says otherwise.
+
+So does the command of docs/how-to/test-your-application.md.
+"""
 
 import os
 import re
@@ -10,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.shell_pages import shell_blocks
 from tests.project.tree import ROOT, tracked_files
 
 GUIDE = (ROOT / "docs" / "how-to" / "install.md").read_text()
-BLOCKS = re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+TESTING = ROOT / "docs" / "how-to" / "test-your-application.md"
+# The second page's one command runs in the environment of the first one's.
+BLOCKS = [*shell_blocks(ROOT / "docs" / "how-to" / "install.md"), *shell_blocks(TESTING)]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # `pip install trio-kafka`, with extras or without: no index has that name.
 BY_NAME = re.compile(r"install [^\n`]*(?<![\w./-])trio-kafka(?=\[|[\"'`]|$)")
@@ -46,8 +52,10 @@ def test_the_commands_of_the_guide_install_a_package_that_runs(tmp_path: Path) -
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(f"trio-kafka {PROJECT['version']}") == 2
+    version = re.escape(f"trio-kafka {PROJECT['version']}")
+    assert len(re.findall(rf"^{version}", done.stdout, re.MULTILINE)) == 2
     assert re.search(r"^pytest==", done.stdout, re.MULTILINE)
+    assert re.search(r"^confluent-kafka==", done.stdout, re.MULTILINE)
 
 
 def test_no_page_and_no_hint_installs_by_a_name_that_no_index_has() -> None:
@@ -73,7 +81,7 @@ def test_every_extra_has_its_row() -> None:
 
 
 def test_the_wheel_of_the_guides_has_the_version_of_the_project() -> None:
-    recipe = (ROOT / "docs" / "how-to" / "test-your-application.md").read_text()
+    recipe = TESTING.read_text()
     wheel = f"trio_kafka-{PROJECT['version']}-py3-none-any.whl[testing]"
 
     assert f"/{wheel}" in GUIDE

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.packages import Example
 from tests.project.shell_pages import blocks, can_isolate, run_page, shell_blocks
 from tests.project.tree import ROOT, tracked_files
 
@@ -18,17 +19,14 @@ PAGES = [
 ]
 # Pages whose blocks another test runs, or which need what no test has.
 ELSEWHERE = {
-    "docs/how-to/install.md": "tests/project/test_install_guide.py runs them, with the index",
-    "docs/how-to/spark-jobs.md": "tests/project/test_spark_guides.py: too slow as a whole",
-    "docs/how-to/pipelines.md": "tests/trio_kafka_spark/pipeline: Spark",
-    "docs/tutorial/first-api.md": "tests/plugin_host/test_first_api.py",
-    "docs/how-to/control-plane.md": "tests/project/test_control_plane_guide.py: Kafka's tools",
-    "docs/how-to/quotas.md": "tests/clients: Kafka's tools",
-    "docs/how-to/several-disks.md": "tests/clients/test_log_dir_tools.py: Kafka's tools",
-    "examples/plugins/chaos/README.md": "tests/examples/test_chaos.py",
-    "examples/plugins/echo_api/README.md": "tests/examples/test_echo_api.py",
-    "examples/plugins/schema_guard/README.md": "tests/examples/test_schema_guard.py",
-    "docs/how-to/test-your-application.md": "tests/project/test_install_guide.py: pip",
+    "docs/how-to/install.md": "tests/project/test_install_guide.py: installs from the index",
+    "docs/how-to/test-your-application.md": "tests/project/test_install_guide.py: as well",
+    "docs/how-to/spark-jobs.md": "tests/trio_kafka_spark/test_guides.py: a session",
+    "docs/how-to/pipelines.md": "tests/trio_kafka_spark/pipeline/test_pipelines_page.py: sessions",
+    "docs/tutorial/first-api.md": "tests/plugin_host/test_first_api.py: writes files as well",
+    "docs/how-to/control-plane.md": "tests/project/test_kafka_tools_pages.py: Kafka's tools",
+    "docs/how-to/quotas.md": "tests/project/test_kafka_tools_pages.py: Kafka's tools",
+    "docs/how-to/several-disks.md": "tests/project/test_kafka_tools_pages.py: Kafka's tools",
 }
 RECORDS = """
 python3 - <<'END'
@@ -63,9 +61,20 @@ BEFORE: Mapping[str, str] = {
     "docs/how-to/metrics.md": EMBEDDED,
     "docs/how-to/rest-gateway.md": started_with("docs/how-to/rest-gateway.md"),
     "docs/how-to/write-a-plugin.md": EMBEDDED,
+    "examples/plugins/chaos/README.md": "",
+    "examples/plugins/echo_api/README.md": "",
+    "examples/plugins/schema_guard/README.md": "",
+}
+# Blocks that the text of a page gives a file name.
+FILES = {
+    ("examples/plugins/chaos/README.md", "toml"): "rules.toml",
+    ("examples/plugins/schema_guard/README.md", "json"): "schemas/orders.json",
 }
 NEEDED = {"docs/how-to/audit.md": "kcat"}
-REPLACED = {"make -C trio-kafka wheel": ": the wheel is built by test_install_guide.py"}
+REPLACED = {
+    "make -C trio-kafka wheel": ": the wheel is built by test_install_guide.py",
+    "pip install examples/plugins/": ": `write_files` leaves the package where Python finds it",
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,7 +84,7 @@ def isolated() -> None:
 
 
 def write_files(page: str, directory: Path) -> None:
-    """Write the blocks whose first line names a file, and the plugin of the plugin guide."""
+    """Write the files of a page: blocks whose first line names one, plugins, rules, schemas."""
     for one in blocks(ROOT / page):
         name, _, rest = one.text.partition("\n")
         if (named := re.fullmatch(r"# ([\w.]+)", name)) is not None:
@@ -87,6 +96,13 @@ def write_files(page: str, directory: Path) -> None:
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: keeper\nVersion: 1\n")
         (info / "entry_points.txt").write_text("[trio_kafka.plugins]\nkeeper = keeper:keeper\n")
+    if page.startswith("examples/plugins/"):
+        Example(Path(page).parent.name).install(directory)
+        (directory / "examples").symlink_to(ROOT / "examples")
+        (directory / "schemas").mkdir()
+    for one in blocks(ROOT / page):
+        if (named := FILES.get((page, one.language))) is not None:
+            (directory / named).write_text(one.text)
 
 
 def test_every_page_with_shell_blocks_is_run_somewhere() -> None:
@@ -120,5 +136,11 @@ def test_the_shell_blocks_of_a_page_run_as_they_stand(page: str, tmp_path: Path)
         rows = [line.split() for line in printed[2].splitlines()]
         # Added, waited for, listed, removed: two of eight requests pass, then each third fails.
         assert [row[2] for row in rows if row[0] == "leader-moves"] == ["0", "3", "3", "3"]
+    if page == "examples/plugins/chaos/README.md":
+        assert "leaders-move" in printed[0]
+    if page == "examples/plugins/echo_api/README.md":
+        assert printed[0].startswith("0: >hello\n0: >hello (echo-client)\n")
+    if page == "examples/plugins/schema_guard/README.md":
+        assert "ready" in printed[0]
     if page == "docs/how-to/metrics.md":
         assert "kafka_server_" in printed[0]

@@ -6,7 +6,7 @@ autojump is private. Stepping by `wait_all_tasks_blocked` would never end beside
 """
 
 import resource
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from math import ulp
 from typing import Final, Protocol
@@ -15,9 +15,9 @@ import trio
 
 from trio_kafka.world import machine_time
 from trio_kafka.world.moved_writes import MovedWrites
+from trio_kafka.world.woken_tasks import WokenTasks
 
 EPOCH: Final = 1_700_000_000.0  # start of virtual wall time
-SERVED: Final = 5  # passes of the loop
 _INF: Final = float("inf")
 
 
@@ -46,57 +46,6 @@ class Follower(Protocol):
         """Set the deadlines as they are without `look_ahead`: the clock moves no more."""
 
 
-class _Woken(trio.abc.Instrument):
-    """Tasks that the last step of `advance` woke, and those that they woke, until they wait again.
-
-    any: whether a task has run since it was last reset.
-    busy: called while clients keep the loop busy and none of these tasks runs: Trio does not ask
-        its clock while a task can run. SERVED passes of the loop serve sockets before.
-    """
-
-    def __init__(self, busy: Callable[[], None]) -> None:
-        self.any = False
-        self._busy = busy
-        self._tasks: set[trio.lowlevel.Task] = set()
-        self._is_step = False  # a task runs
-        self._is_woken = False  # it is one of these
-        self._is_after_skip = False
-        self._passes = 0
-
-    def skipped(self) -> None:
-        """Note that time was skipped: what is scheduled next was woken by it, or by a socket."""
-        self._is_after_skip = True
-        self._passes = 0
-
-    def clear(self) -> None:
-        """Forget all tasks."""
-        self._tasks.clear()
-        self.any = self._is_after_skip = False
-        self._passes = 0
-
-    def task_scheduled(self, task: trio.lowlevel.Task) -> None:
-        if self._is_woken if self._is_step else self._is_after_skip:
-            self._tasks.add(task)
-
-    def before_task_step(self, task: trio.lowlevel.Task) -> None:
-        self.any = self._is_step = True
-        self._is_after_skip = False
-        self._is_woken = task in self._tasks
-        self._tasks.discard(task)
-
-    def after_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002 - Trio's
-        self._is_step = False
-
-    def before_io_wait(self, timeout: float) -> None:
-        if timeout > 0 or self._tasks:
-            self._passes = 0
-            return
-        self._passes += 1
-        if self._passes > SERVED:
-            self._passes = 0
-            self._busy()
-
-
 class SkippingClock(trio.abc.Clock):
     """Machine time plus skipped time; virtual: skipped time only, which stands while tasks run.
 
@@ -113,11 +62,13 @@ class SkippingClock(trio.abc.Clock):
     writes: what `moved` was when records were written, for `wall_of`.
     followers: owners of waits, see `Follower`. `advance` asks them; `skip` tells them.
     in_flight: calls in threads and processes. While there are any, no time is skipped.
+    patience_s: real time that `advance` waits at one deadline for threads and jobs.
     """
 
     def __init__(self, *, virtual: bool = False, limit: float = _INF) -> None:
         self.skipped = self.moved = 0.0
         self.in_flight = 0
+        self.patience_s = 60.0
         self.writes = MovedWrites()
         self.followers: list[Follower] = []
         self.stuck: Callable[[], None] | None = None
@@ -131,7 +82,9 @@ class SkippingClock(trio.abc.Clock):
         self._goal = limit if virtual else -_INF  # jump from deadline to deadline up to here
         self._steps = 0
         self._advancing: trio.lowlevel.Task | None = None
-        self._woken = _Woken(self._step_while_busy)
+        self._woken = WokenTasks(self._step_while_busy, self._check_patience)
+        self._patient_until = _INF
+        self._late: str | None = None  # what has kept `advance` waiting for too long
 
     def _virtual_wall(self) -> float:
         return EPOCH + self.moved
@@ -155,7 +108,9 @@ class SkippingClock(trio.abc.Clock):
         """Return how long Trio may wait for I/O, or skip; called when no task can run."""
         now = self.current_time()
         if deadline <= now or self.in_flight:
-            return deadline - now
+            return (
+                min(deadline - now, self._check_patience()) if self._advancing else deadline - now
+            )
         if self._woken.any:  # during `advance`: sockets may have something to read
             self._woken.any = False
             return 0.0
@@ -180,6 +135,15 @@ class SkippingClock(trio.abc.Clock):
         self._goal = -_INF
         self._advancing = None
         trio.lowlevel.reschedule(advancing)
+
+    def _check_patience(self) -> float:
+        """Return for how long `advance` still waits at this deadline; end it after that."""
+        left_s = self._patient_until - machine_time.elapsed()
+        if left_s > 0 or self._advancing is None:
+            return left_s
+        self._late = ", ".join(sorted(task.name for task in self._woken.tasks)) or "a thread"
+        self._arrive(self._advancing)
+        return 0.0
 
     def _step_while_busy(self) -> None:
         """Skip to the next deadline although tasks can run, unless a thread works."""
@@ -213,6 +177,8 @@ class SkippingClock(trio.abc.Clock):
             self.skipped += ulp(before)
         self.moved += self.skipped - skipped
         self._woken.skipped()
+        if self._read:
+            self._patient_until = self._read() + self.patience_s
         for follower in self.followers:
             follower.skipped(self.skipped - skipped)
 
@@ -226,14 +192,17 @@ class SkippingClock(trio.abc.Clock):
         self.moved = 0.0
         self.writes.clear()
 
-    async def advance(self, seconds: float) -> int:
+    async def advance(self, seconds: float, jobs: Collection[trio.lowlevel.Task] = ()) -> int:
         """Skip `seconds`, one deadline at a time; woken tasks wait again before the next one.
 
         Deadlines that followers put off are passed over.
 
         Sockets are served between the steps, and clients may keep the loop busy all the time. No
         step is taken while a thread works. Returns the number of steps.
-        Raises ValueError for a time below 0, RuntimeError if another call is in progress.
+        jobs: tasks that also wait again before the next step if something else woke them, or if
+            they run already.
+        Raises ValueError for a time below 0, RuntimeError if another call is in progress,
+        TimeoutError if a thread, a job or a woken task does not wait again within `patience_s`.
         """
         if seconds < 0:
             raise ValueError(f"cannot move the clock by {seconds} s: want 0 or more")
@@ -244,6 +213,8 @@ class SkippingClock(trio.abc.Clock):
         if self._advancing:
             raise RuntimeError("the clock is being moved: wait for the other call to end")
         self._goal, self._steps = self.current_time() + seconds, 0
+        self._patient_until = self._read() + self.patience_s
+        self._late, self._woken.jobs = None, jobs
         self._advancing = trio.lowlevel.current_task()
 
         def abort(_: object) -> trio.lowlevel.Abort:
@@ -258,13 +229,20 @@ class SkippingClock(trio.abc.Clock):
                 follower.arrived()
             trio.lowlevel.remove_instrument(self._woken)
             self._woken.clear()
+        if self._late is not None:
+            raise TimeoutError(
+                f"the clock was moved up to a deadline whose work did not end within"
+                f" {self.patience_s:g} s: {self._late}"
+            )
         return self._steps
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """Skip no time while the block, a thread or a process, runs."""
+        was_woken = self._woken.is_woken
         self.in_flight += 1
         try:
             yield
         finally:
             self.in_flight -= 1
+            self._woken.is_woken |= was_woken  # it was the thread that woke the task now

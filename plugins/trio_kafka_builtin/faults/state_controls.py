@@ -42,7 +42,7 @@ class ClockControl:
                 request.unlimited()
                 try:
                     deadlines = await move_clock(self._context, seconds, hold)
-                except ClockError as error:
+                except (ClockError, TimeoutError) as error:
                     raise HttpError(409, str(error)) from None
                 return 200, {**self._shown(), "deadlines": deadlines}
             case ["DELETE"]:

@@ -48,6 +48,17 @@ def test_the_clock_is_set_to_real_time_again(kafka):
     assert 0 <= after["timestamp_ms"] - before["timestamp_ms"] < 3_600_000
 
 
+def test_a_move_that_waits_too_long_for_a_thread_is_answered_with_the_reason(kafka):
+    clock = kafka.thread.clock
+    clock.patience_s = 0.01
+
+    with clock.working():
+        answer = ask(kafka, "POST", "/clock", {"seconds": 60})
+
+    assert answer.status == 409
+    assert "did not end within 0.01 s: a thread" in answer.body.decode()
+
+
 @pytest.mark.parametrize(
     ("body", "told"),
     [

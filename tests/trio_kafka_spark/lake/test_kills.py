@@ -11,8 +11,8 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ import pyarrow.dataset as ds
 from confluent_kafka import Producer
 from deltalake import DeltaTable
 
+from tests.trio_kafka_spark.processes import has_ended, kill_group, process_group
 from tests.trio_kafka_spark.source.kit import Record, add_partitions, produce
 from tests.trio_kafka_spark.topics import create_topic, read_topic
 from trio_kafka.testing.kafka.threaded import Kafka
@@ -61,34 +62,11 @@ TABLE = """
 """
 
 
-@contextmanager
 def pipeline(
     log: Path, *arguments: str, program: str = PIPELINE
-) -> Iterator[subprocess.Popen[str]]:
-    """One run, as the leader of its process group; all of it is gone at the end."""
-    command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
-    with log.open("ab") as errors:
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
-            cwd=log.parent,
-        )
-    try:
-        yield process
-    finally:
-        kill_group(process)
-        assert process.stdout is not None
-        process.stdout.close()
-
-
-def kill_group(process: subprocess.Popen[str]) -> None:
-    """SIGKILL for the driver and its JVM; their id is ours until the driver is waited for."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+) -> AbstractContextManager[subprocess.Popen[str]]:
+    """Run a pipeline once; all of its processes are gone at the end."""
+    return process_group(log, [sys.executable, "-c", textwrap.dedent(program), *arguments])
 
 
 def workers_of(process: subprocess.Popen[str]) -> list[int]:
@@ -204,7 +182,3 @@ def test_table_has_each_record_once_though_its_first_batch_is_killed(
 
     values = Counter(int(value) for value in read_rows(path, table).column("value").to_pylist())
     assert values == Counter(range(20 + kills))
-
-
-def has_ended(process: subprocess.Popen[str]) -> bool:
-    return process.poll() is not None

@@ -41,7 +41,8 @@ _logger: Final = get_logger(__name__)
 class LogCleaner:
     """Compaction of all logs of a broker.
 
-    states: of the logs. dirtiest_ratio: of the dirtiest log when one was last looked for.
+    states: of the logs. tasks: those that compact.
+    dirtiest_ratio: of the dirtiest log when one was last looked for.
     moved_bytes: read and written by finished runs.
     """
 
@@ -49,6 +50,7 @@ class LogCleaner:
         self.settings = settings
         self.states = CleaningStates()
         self.cleaners: list[CleanerThread] = []
+        self.tasks: set[trio.lowlevel.Task] = set()
         self.dirtiest_ratio = 0.0
         self.moved_bytes = 0
         self._logs = logs
@@ -118,7 +120,9 @@ class LogCleaner:
 
     async def _run_cleaner(self, cleaner: CleanerThread) -> None:
         """Compact one log after the other. A failure ends this task, and is counted."""
+        task = trio.lowlevel.current_task()
         with self._node.child(f"cleaner-{cleaner.number}", "task", cleaner.figures):
+            self.tasks.add(task)
             try:
                 while True:
                     await self._run_once(cleaner)
@@ -127,6 +131,8 @@ class LogCleaner:
             except Exception:
                 cleaner.failed = True
                 _logger.exception("cleaner stopped", cleaner=cleaner.number)
+            finally:
+                self.tasks.remove(task)
 
     async def _run_once(self, cleaner: CleanerThread) -> None:
         """Compact the dirtiest log; without one, wait until there may be one."""

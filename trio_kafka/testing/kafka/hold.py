@@ -97,8 +97,10 @@ class ClientsHeld:
 async def move_clock(broker: HasParts, seconds: float, hold: bool | None = None) -> int:
     """Move the clock of the loop; return the number of deadlines that were met.
 
+    Periodic jobs and compactions that became due, or ran before, have ended when this returns.
     hold: keep connected clients alive; None: for more than 10 s.
-    Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
+    Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved,
+    TimeoutError if the work at one deadline does not end.
     """
     clock = clock_of_loop()
     logs = broker.parts.replicas.logs
@@ -110,9 +112,15 @@ async def move_clock(broker: HasParts, seconds: float, hold: bool | None = None)
     with following(clock, followers):
         clock.writes.note_move(ends, before, before + seconds)
         try:
-            return await clock.advance(seconds)
+            return await clock.advance(seconds, _tasks_of_jobs(broker))
         finally:  # it may have been cancelled
             clock.writes.note_move(ends, before, clock.moved)
+
+
+def _tasks_of_jobs(broker: HasParts) -> set[trio.lowlevel.Task]:
+    """Return the tasks that run periodic jobs and compactions."""
+    periodic = broker.parts.scheduler.task
+    return broker.parts.cleaner.tasks.union([] if periodic is None else [periodic])
 
 
 @contextmanager

@@ -136,13 +136,15 @@ class KafkaInLoop:
     ) -> int:
         """Move the broker's clock, wall and monotonic, one deadline at a time.
 
-        Tasks that a deadline wakes run, and threads finish, before the next one. Returns the
+        Tasks that a deadline wakes run, and threads finish, before the next one. Periodic jobs and
+        compactions that became due, or ran before, have ended when this returns. Returns the
         number of deadlines that were met. A periodic job that finds nothing to do runs once.
         Clients stay connected; their own clocks do not move. A record of theirs that is written
         after a move is as old as the clock has been moved since.
         hold: keep connections, long polls and the sessions of connected members alive, although
             they are silent meanwhile. None: for more than 10 s.
-        Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved.
+        Raises ValueError for a time below 0, ClockError in a loop whose clock cannot be moved,
+        TimeoutError if the work at one deadline does not end within 60 s.
         """
         total = seconds + 60 * minutes + 3600 * hours
         if not self.is_running:
