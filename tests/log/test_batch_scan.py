@@ -2,9 +2,10 @@ import pytest
 
 from tests.log.kit import batch, fill
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import STOP, CutBatchError, find_batch, walk
+from trio_kafka.log.batch_scan import CutBatchError, find_batch
 from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError
+from trio_kafka.log.scan.walk import STOP, walk
 
 SIZES = (10, 5000, 100, 9000, 10, 10)
 

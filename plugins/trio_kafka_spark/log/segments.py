@@ -12,7 +12,7 @@ from trio_kafka.attributes import define, frozen
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.directories import SegmentFile
 from trio_kafka_spark.log.plan import Range
 from trio_kafka_spark.log.schemas import SEGMENTS, WALKED

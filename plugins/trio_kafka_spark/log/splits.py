@@ -18,7 +18,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.log.files.names import INDEX, LOG
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.directories import PartitionDirectory, SegmentFile
 from trio_kafka_spark.log.walk import (
     DamageError,

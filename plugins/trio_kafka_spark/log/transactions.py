@@ -13,7 +13,7 @@ from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.splits import Piece
 from trio_kafka_spark.log.walk import DamageError, find_whole, read_bytes, walk_headers
 from trio_kafka_spark.log.windows import BadBytes, OnBad

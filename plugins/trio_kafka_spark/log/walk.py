@@ -18,7 +18,7 @@ from trio_kafka.records.header import (
     checksum,
     read_header,
 )
-from trio_kafka.records.whole_batch_search import WholeBatchSearch, read_and_search
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch, read_and_search
 
 _HEADERS_READ: Final = 4096  # bytes at once, where only headers are wanted
 

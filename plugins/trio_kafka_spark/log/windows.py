@@ -14,7 +14,7 @@ import attrs
 
 from trio_kafka.attributes import frozen
 from trio_kafka.model import TopicPartition
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.log.directories import list_segments
 from trio_kafka_spark.log.splits import Piece, segment_pieces, with_aborted

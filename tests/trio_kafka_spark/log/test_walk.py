@@ -8,7 +8,7 @@ import pytest
 
 from tests.trio_kafka_spark.log.kit import batch, flip
 from trio_kafka.records.header import HEADER_SIZE
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka_spark.log.walk import (
     DamageError,
     find_whole,

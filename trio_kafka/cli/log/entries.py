@@ -12,7 +12,6 @@ from typing import Any, Final
 from crc32c import crc32c
 
 from trio_kafka.cli.log.places import Kind, LogFile
-from trio_kafka.cli.log.reader import FileReader, open_reader
 from trio_kafka.log.epochs import NO_OFFSET
 from trio_kafka.log.files import partition_metadata
 from trio_kafka.log.files.checkpoints import parse_lines
@@ -25,6 +24,7 @@ from trio_kafka.log.producer_snapshot_format import HEAD as PRODUCERS_HEAD
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.quorum_state import read_quorum_state
 from trio_kafka.records.header import NO_SEQUENCE
+from trio_kafka.world.blocking_file import FileReader, open_reader
 
 Entry = dict[str, Any]
 _AT_ONCE: Final = 4096  # entries in one read
