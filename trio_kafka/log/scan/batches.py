@@ -166,15 +166,13 @@ class BatchScan:
         need = min(left, HEADER_SIZE)
         here = len(self._view) - at
         if here < need:
-            return self._ask(Span(position, min(self.chunk, left), need))
+            return self._ask(Span(position, min(max(self.chunk, need), left), need))
         self._problem = ""
         try:
             if self.messages and here > MAGIC_AT and self._view[at + MAGIC_AT] < MAGIC:
                 header = self._message_at(at, left)
-            elif left < HEADER_SIZE:
-                header = read_header(self._view[at : at + left])
             else:
-                header = read_header(self._view, at)
+                header = read_header(self._view[at : at + need])  # errors name positions in it
         except KafkaError as error:
             self._problem = error.message or error.code.name
             return None
