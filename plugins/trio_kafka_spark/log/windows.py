@@ -158,7 +158,9 @@ def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Ite
                 begin = end = step.end
                 step = next(steps, None)
             elif step is not None:
-                if step.position == end and next_offset >= piece.stop:
+                # Behind the last offset only damage that was read in part is looked at.
+                is_cut = end < view_at + len(view) and piece.end - end < HEADER_SIZE
+                if step.position == end and next_offset >= piece.stop and not is_cut:
                     return
                 view, view_at = file.read(step.position, step.size), step.position
                 if len(view) < step.size:
