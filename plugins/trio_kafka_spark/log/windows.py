@@ -127,6 +127,7 @@ def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Ite
         least=piece.least,
         messages=False,
         crcs=check_crcs,
+        matching=True,
         whole=True,
         chunk=size,
     )
@@ -138,10 +139,7 @@ def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Ite
         step = next(steps, None)
         while step is not None or end > begin:
             if isinstance(step, Batch):
-                if step.crc != step.header.crc:
-                    scan.reject()
-                else:
-                    end, next_offset = end + step.header.size, step.header.next_offset
+                end, next_offset = end + step.header.size, step.header.next_offset
                 step = next(steps, None)
                 continue
             if end > begin and next_offset > piece.start:

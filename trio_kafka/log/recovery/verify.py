@@ -12,7 +12,7 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.log.epochs import NO_EPOCH
 from trio_kafka.log.files.operations import FileWork, run_in_threads
-from trio_kafka.log.scan.batches import Batch, BatchScan
+from trio_kafka.log.scan.batches import BatchScan
 from trio_kafka.log.scan.walk import STOP, searching, walking
 from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka.log.segment import Segment
@@ -77,11 +77,8 @@ def checking(
     if not position:
         segment.reset()
 
-    def take(batch: Batch) -> object:
-        at, header, crc = batch
-        if crc != header.crc or not checked.accepts(header):
-            return STOP
-        if not segment.reaches(header.last_offset):
+    def take(at: int, header: BatchHeader) -> object:
+        if not checked.accepts(header) or not segment.reaches(header.last_offset):
             return STOP
         segment.wrote(at, (header,), index_interval_bytes)
         see(at, header)
@@ -93,6 +90,7 @@ def checking(
         position=position,
         largest_message=_LARGEST_LENGTH,
         crcs=True,
+        matching=True,
         whole=True,
         resumes=False,
     )

@@ -105,7 +105,8 @@ class BatchScan:
     position: where a batch begins. end: no batch is wanted that begins there or later.
     least: smallest offset of the first batch, and offsets ascend; None: any offset is accepted.
     messages: of magic 0 and 1 are accepted, of at most `largest_message` bytes.
-    crcs: computed for each batch. whole: each batch lies in the bytes that were sent last.
+    crcs: computed for each batch. matching: one that is not that of its header is damage.
+    whole: each batch lies in the bytes that were sent last.
     resumes: False: the scan ends with the first gap, which reaches to the end.
     chunk: bytes in one read.
     """
@@ -117,6 +118,7 @@ class BatchScan:
     messages: bool = True
     largest_message: int = LARGEST_MESSAGE
     crcs: bool = False
+    matching: bool = False
     whole: bool = False
     resumes: bool = True
     chunk: int = CHUNK
@@ -141,16 +143,29 @@ class BatchScan:
                 self._view, self._start = memoryview((yield seen)), position
                 seen = self._look(position)
             header = seen if type(seen) is BatchHeader else None
-            if header is not None and self._accepts(header, position, next_offset):
+            if (
+                header is not None
+                and (size := header.length + LENGTH_END) <= self.size - position
+                and header.last_offset_delta >= 0
+                and (self.least is None or header.base_offset >= next_offset)
+            ):
                 crc = header.crc
                 if self.crcs:
-                    crc = yield from self._checksum(header, position)
-                yield Batch(position, header, crc)
-                if not self._rejected:
-                    next_offset = max(next_offset, header.next_offset)
-                    position += header.length + LENGTH_END
-                    continue
-                self._rejected = False
+                    at = position - self._start
+                    content = self._view[at + CRC_FROM : at + size]
+                    if header.magic == MAGIC and len(content) == size - CRC_FROM:
+                        crc = crc32c(content)
+                    else:
+                        crc = yield from self._checksum(header, position)
+                if crc == header.crc or not self.matching:
+                    yield Batch(position, header, crc)
+                    if not self._rejected:
+                        next_offset = max(
+                            next_offset, header.base_offset + header.last_offset_delta + 1
+                        )
+                        position += size
+                        continue
+                    self._rejected = False
             damage = self._damage(position, header, next_offset)
             if not self.resumes:
                 yield Gap(damage, self.size, tail=True)
@@ -162,25 +177,33 @@ class BatchScan:
 
     def _look(self, position: int) -> BatchHeader | Span | None:
         """Return the header at a position, the bytes that it takes to know it, or None."""
+        view, at = self._view, position - self._start
+        here = len(view) - at
+        if here < HEADER_SIZE or view[at + MAGIC_AT] != MAGIC:
+            return self._look_closer(position)
+        try:
+            header = read_header(view, at)
+        except KafkaError:
+            return self._look_closer(position)
+        size = header.length + LENGTH_END
+        if self.whole and here < size <= self.size - position:
+            return self._ask(Span(position, max(self.chunk, size), size))
+        return header
+
+    def _look_closer(self, position: int) -> BatchHeader | Span | None:
+        """Look at what is no batch of magic 2, or not in the view."""
         at, left = position - self._start, self.size - position
-        need = min(left, HEADER_SIZE)
-        here = len(self._view) - at
-        if here < need:
-            return self._ask(Span(position, min(max(self.chunk, need), left), need))
+        need = min(HEADER_SIZE, left)
+        if len(self._view) - at < need:
+            return self._ask(Span(position, max(self.chunk, need), need))
         self._problem = ""
         try:
-            if self.messages and here > MAGIC_AT and self._view[at + MAGIC_AT] < MAGIC:
-                header = self._message_at(at, left)
-            else:
-                header = read_header(self._view[at : at + need])  # errors name positions in it
+            if self.messages and need > MAGIC_AT and self._view[at + MAGIC_AT] < MAGIC:
+                return self._message_at(at, left)
+            return read_header(self._view[at : at + need])  # errors name positions in it
         except KafkaError as error:
             self._problem = error.message or error.code.name
             return None
-        if self.whole and header is not None and type(header) is BatchHeader:
-            size = header.length + LENGTH_END
-            if here < size <= left:
-                return self._ask(Span(position, min(left, max(self.chunk, size)), size))
-        return header
 
     def _message_at(self, at: int, left: int) -> BatchHeader | Span | None:
         """Return the description of a message. It is read whole, unless headers alone count."""
@@ -194,24 +217,19 @@ class BatchScan:
             return None
         if len(self._view) - at < size:
             position = self._start + at
-            return self._ask(Span(position, min(left, max(self.chunk, size)), size))
+            return self._ask(Span(position, max(self.chunk, size), size))
         content = self._view[at : at + size]
         read_message(content)
         return read_stored_header(content)
 
     def _ask(self, span: Span) -> Span | None:
-        """Return a span once; None: the file has ended before."""
+        """Return a span once, up to the end; None: the file has ended before."""
+        position, size, need = span
+        span = Span(position, min(size, self.size - position), need)
         if span == self._asked:
             return None
         self._asked = span
         return span
-
-    def _accepts(self, header: BatchHeader, position: int, next_offset: int) -> bool:
-        return (
-            header.length + LENGTH_END <= self.size - position
-            and header.last_offset_delta >= 0
-            and (self.least is None or header.base_offset >= next_offset)
-        )
 
     def _checksum(
         self, header: BatchHeader, position: int
@@ -220,8 +238,6 @@ class BatchScan:
         content = self._view[at : at + size]
         if header.magic != MAGIC:
             return message_crc(content, 0, read_message(content))
-        if len(content) == size:
-            return int(crc32c(content[CRC_FROM:]))
         crc = yield from checksum_of(content[CRC_FROM:], position + CRC_FROM, position + size)
         self._view = _NOTHING  # other bytes were read
         return crc

@@ -6,7 +6,7 @@ from typing import Final
 from trio_kafka.log.files.operations import FileWork, Pause, ReadBytes
 from trio_kafka.log.scan.batches import Batch, BatchScan
 from trio_kafka.log.scan.whole_batch_search import Search, Span
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader
+from trio_kafka.records.header import HEADER_SIZE, LENGTH_END, BatchHeader
 from trio_kafka.world.protocols import File
 
 BULK: Final = 256 * 1024
@@ -28,13 +28,17 @@ def walk(
         scans.
     """
     scan = BatchScan(size=file.size, position=position, end=end, resumes=False, chunk=chunk)
-    return (yield from walking(file, scan, lambda batch: see(batch.position, batch.header)))
+    return (yield from walking(file, scan, see))
 
 
 def walking(
-    file: File, scan: BatchScan, see: Callable[[Batch], object], *, pause_every: int = 0
+    file: File,
+    scan: BatchScan,
+    see: Callable[[int, BatchHeader], object],
+    *,
+    pause_every: int = 0,
 ) -> FileWork[int]:
-    """Perform a scan. Call `see(batch)` for each batch. Return where they end.
+    """Perform a scan. Call `see(position, header)` for each batch. Return where they end.
 
     see: returns STOP to end the walk before its batch. pause_every: batches between two pauses, in
     which other tasks run; 0: there is none.
@@ -45,9 +49,10 @@ def walking(
     count = 0
     while step is not None:
         if type(step) is Batch:
-            if see(step) is STOP:
-                return step.position
-            position = step.position + step.header.size
+            position, header, _ = step
+            if see(position, header) is STOP:
+                return position
+            position += header.length + LENGTH_END
             count += 1
             if count == pause_every:
                 count = 0
