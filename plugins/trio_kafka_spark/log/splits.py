@@ -6,8 +6,9 @@ active segment is measured once, so a task that runs again reads the same record
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from operator import itemgetter
 from pathlib import Path
-from struct import Struct
 from typing import Final
 
 import attrs
@@ -16,6 +17,7 @@ from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.files.names import INDEX, LOG
 from trio_kafka.log.scan.batches import HEADERS, Batch
+from trio_kafka.log.scan.index_files import OFFSET_ENTRY, entries_of, remainder
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
 from trio_kafka.world.blocking_file import FileReader, open_reader
@@ -23,7 +25,6 @@ from trio_kafka_spark.log.directories import PartitionDirectory, SegmentFile
 from trio_kafka_spark.log.walk import measure_end, walk_headers
 
 OPEN_COST: Final = 64 << 10  # bytes that opening one more file counts for
-_ENTRY: Final = Struct(">II")
 
 
 @frozen(kw_only=True)
@@ -129,21 +130,17 @@ def measure(segment: SegmentFile, split_bytes: int) -> Layout:
         return Layout(cuts=(*indexed, *walked), end=end, next_offset=next_offset)
 
 
-def index_entries(path: Path) -> Iterator[tuple[int, int]]:
+def index_entries(path: Path) -> Iterator[tuple[int, ...]]:
     """Yield (relative offset, position) of an offset index, up to zeros that fill the file.
 
     Yields nothing if the file is absent or its size is not a multiple of an entry's.
     """
     try:
-        content = path.read_bytes()
+        with open_reader(path) as file:
+            if not remainder(file, OFFSET_ENTRY):  # no entry points to the first batch
+                yield from takewhile(itemgetter(1), entries_of(file, OFFSET_ENTRY))
     except OSError:
         return
-    if len(content) % _ENTRY.size:
-        return
-    for offset, position in _ENTRY.iter_unpack(content):
-        if not position:  # no entry points to the first batch
-            return
-        yield offset, position
 
 
 def indexed_cuts(file: FileReader, segment: SegmentFile, split_bytes: int) -> list[_Cut]:
