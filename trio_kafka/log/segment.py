@@ -13,7 +13,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import CutBatchError, Spot, find_batch
+from trio_kafka.log.batch_lookup import CutBatchError, Spot, find_batch
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.files.names import INDEX, INDEX_FILES, LOG, TIME_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.log.kit import batch
-from tests.log.test_batch_scan import filled
+from tests.log.test_batch_lookup import filled
 from trio_kafka.log.files.operations import Pause, ReadBytes, run_in_threads, run_now
 from trio_kafka.log.scan.batches import BatchScan
 from trio_kafka.log.scan.walk import STOP, searching, walk, walking

@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import batch, fill
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import CutBatchError, find_batch
+from trio_kafka.log.batch_lookup import CutBatchError, find_batch
 from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError
 
