@@ -12,11 +12,17 @@ from typing import Any, Final
 from crc32c import crc32c
 
 from trio_kafka.cli.log.places import Kind, LogFile
-from trio_kafka.log.epochs import NO_OFFSET
 from trio_kafka.log.files import partition_metadata
 from trio_kafka.log.files.checkpoints import parse_lines
 from trio_kafka.log.manager import meta_properties
 from trio_kafka.log.producer_rows import ENTRY as PRODUCER
+from trio_kafka.log.producer_snapshot_format import (
+    CRC_FROM,
+    CorruptSnapshotError,
+    StoredProducer,
+    check_crc,
+    check_head,
+)
 from trio_kafka.log.producer_snapshot_format import HEAD as PRODUCERS_HEAD
 from trio_kafka.log.scan.index_files import (
     ABORTED_ENTRY,
@@ -27,12 +33,9 @@ from trio_kafka.log.scan.index_files import (
 )
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.quorum_state import read_quorum_state
-from trio_kafka.records.header import NO_SEQUENCE
 from trio_kafka.world.blocking_file import FileReader, open_reader
 
 Entry = dict[str, Any]
-_CRC_FROM: Final = 6
-_SEQUENCES: Final = 1 << 31
 _LARGEST_SMALL_FILE: Final = 64 << 20  # bytes of a text file
 
 
@@ -83,34 +86,26 @@ def _read_transactions(_: LogFile, reader: FileReader) -> Iterator[Entry]:
 
 
 def _read_producers(_: LogFile, reader: FileReader) -> Iterator[Entry]:
-    head = reader.read(0, PRODUCERS_HEAD.size)
-    if len(head) < PRODUCERS_HEAD.size:
-        raise DamagedFileError(f"{reader.size} bytes, want {PRODUCERS_HEAD.size} or more")
-    version, crc, count = PRODUCERS_HEAD.unpack(head)
-    if version != 1:
-        raise DamagedFileError(f"version {version}, want 1")
-    want = PRODUCERS_HEAD.size + count * PRODUCER.size
-    if reader.size != want:
-        raise DamagedFileError(f"{reader.size} bytes for {count} producers, want {want}")
-    found = 0
-    for piece in reader.pieces(_CRC_FROM, reader.size):
-        found = crc32c(piece, found)
-    if found != crc:
-        raise DamagedFileError(f"crc {found:08x}, want {crc:08x}")
+    try:
+        expected = check_head(reader.read(0, PRODUCERS_HEAD.size), reader.size)
+        crc = 0
+        for piece in reader.pieces(CRC_FROM, reader.size):
+            crc = crc32c(piece, crc)
+        check_crc(crc, expected)
+    except CorruptSnapshotError as error:
+        raise DamagedFileError(str(error)) from None
     for at in range(PRODUCERS_HEAD.size, reader.size, PRODUCER.size):
-        row = PRODUCER.unpack(reader.read(at, PRODUCER.size))
-        producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first = row
-        none = sequence == NO_SEQUENCE
+        stored = StoredProducer(*PRODUCER.unpack(reader.read(at, PRODUCER.size)))
         yield {
-            "producer_id": producer_id,
-            "producer_epoch": epoch,
-            "coordinator_epoch": coordinator_epoch,
-            "transaction_first_offset": None if first == NO_OFFSET else first,
-            "first_sequence": NO_SEQUENCE if none else (sequence - delta) % _SEQUENCES,
-            "last_sequence": sequence,
-            "last_offset": offset,
-            "offset_delta": delta,
-            "timestamp": timestamp,
+            "producer_id": stored.producer_id,
+            "producer_epoch": stored.epoch,
+            "coordinator_epoch": stored.coordinator_epoch,
+            "transaction_first_offset": stored.transaction_first_offset,
+            "first_sequence": stored.first_sequence,
+            "last_sequence": stored.last_sequence,
+            "last_offset": stored.last_offset,
+            "offset_delta": stored.offset_delta,
+            "timestamp": stored.timestamp,
         }
 
 
