@@ -9,11 +9,11 @@ from trio_kafka import held
 from trio_kafka.introspect.limiter import open_limiter
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.purgatory import Delayed, Purgatory, Timers
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.testing.planes import bare_request
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.descriptors import Descriptors
 
 pytestmark = pytest.mark.leaves("each test leaves something open, for a census of its own")

@@ -1,18 +1,21 @@
 import errno
 
+import hypothesis
 import pytest
 import trio
+from hypothesis import strategies as st
 
-from tests.log.kit import append, batch, headers, new_log, read
+from tests.log.kit import append, batch, content_of, headers, new_log, read
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.append import append_in_thread
+from trio_kafka.log.append import append_as_leader, append_in_thread
 from trio_kafka.log.disk_latency import SLOW_FOR_S
 from trio_kafka.log.durability.sync import close, sync
 from trio_kafka.log.read import read_bytes
 from trio_kafka.log.retention import delete_before
 from trio_kafka.log.rolling import roll, roll_in_thread
 from trio_kafka.log.truncate import truncate_to
-from trio_kafka.testing.simulation import fault_on
+from trio_kafka.testing.simulation import fault_on, run_simulated
+from trio_kafka.world.simulated.universe import Universe
 
 STALL_S = 0.5
 
@@ -54,6 +57,78 @@ async def test_the_log_is_the_same_as_after_an_append_of_the_loop(autojump_clock
     assert {n: f.size for n, f in content(fast).items()} == {
         n: f.size for n, f in content(slow).items()
     }
+
+
+@pytest.mark.slow
+@hypothesis.settings(max_examples=20)
+@hypothesis.given(
+    appends=st.lists(
+        st.tuples(
+            st.lists(st.tuples(st.integers(1, 2), st.integers(0, 200)), min_size=1, max_size=3),
+            st.integers(0, 2),
+            st.booleans(),
+        ),
+        max_size=12,
+    ),
+    compacted=st.booleans(),
+    append_time=st.booleans(),
+)
+def test_appends_in_the_loop_in_pieces_and_in_threads_leave_the_same_log(
+    appends, compacted, append_time
+) -> None:
+    """The two forms of the write, `_write_now` and `_writing`, must stay equal."""
+
+    async def main(universe: Universe):
+        settings = {
+            "segment_bytes": 2000,
+            "index_interval_bytes": 100,
+            "flush_messages": 3,
+            "cleanup_policy": frozenset({"compact" if compacted else "delete"}),
+            "message_timestamp_type": "LogAppendTime" if append_time else "CreateTime",
+        }
+        world = universe.machine("broker")
+        logs = [new_log(world, f"/{name}", **settings) for name in ("loop", "pieces", "thread")]
+        logs[1].latency.yield_point.bind(lambda: None)
+        epoch, sequence = 0, 0
+        for batches, bump, idempotent in appends:
+            epoch += bump
+            producer = {"producer_id": 7, "producer_epoch": 0} if idempotent else {}
+            content = bytearray()
+            for count, size in batches[:1] if idempotent else batches:
+                sent = {"base_sequence": sequence, **producer} if idempotent else {}
+                content += batch(count, size=size, timestamp=100, **sent)
+                sequence += count * idempotent
+            copies = [bytearray(content) for _ in logs]
+            at = [
+                append_as_leader(logs[0], memoryview(copies[0]), headers(content), epoch),
+                append_as_leader(
+                    logs[1], memoryview(copies[1]), headers(content), epoch, in_pieces=True
+                ),
+                await slowly(logs[2], copies[2], epoch),
+            ]
+            assert at[1:] == at[:-1]
+            assert copies[1:] == copies[:-1]
+        for log in logs:
+            await sync(log)
+        return [
+            (
+                log.figures(),
+                log.epochs.rows,
+                log.flush_end,
+                [(s.base_offset, s.size, s.max_timestamp) for s in log.segments],
+                await everything(log),
+            )
+            for log in logs
+        ]
+
+    first, *others = run_simulated(main)
+
+    assert others == [first, first]
+
+
+async def everything(log) -> dict[str, bytes]:
+    """Contents of the files of a log."""
+    return {name: await content_of(log.directory, name) for name in log.directory.names()}
 
 
 async def test_a_batch_that_is_there_already_is_not_written(autojump_clock, world) -> None:

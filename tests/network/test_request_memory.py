@@ -7,6 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.network.echoing import delaying
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
@@ -14,7 +15,6 @@ from trio_kafka.testing.planes import RunningPlane, running_plane, until
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 from trio_kafka.testing.scripted_client import ScriptedClient, connect, connected, request_frame
 from trio_kafka.testing.simulation import simulated_world
-from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.real import RealWorld
 from trio_kafka.world.world import World
 

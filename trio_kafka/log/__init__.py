@@ -15,6 +15,7 @@ __all__ = [
     "read",
     "recovery",
     "retention",
+    "scan",
     "timestamp_search",
     "truncate",
 ]

@@ -7,6 +7,9 @@ The file operations of an append are performed in one of three ways: in the loop
     writer blocks other appends, rolls and cuts. If the log is closed or fails meanwhile, nothing is
     appended.
 Batches were validated before (CRC, counts, times).
+`_write_now` repeats the steps of `_writing` without its generator and its context managers. With
+    `run_now(_writing(...))` instead, a produce to 100 partitions takes 18 % more CPU (1707 µs for
+    1441 µs, row `produce-100-partitions`). `test_append_thread` holds the two equal.
 Source: max.message.bytes, segment.bytes; KIP-98.
 """
 
@@ -135,10 +138,7 @@ def _write_now(
     *,
     in_pieces: bool = False,
 ) -> None:
-    """Write in the loop. Same steps as `_writing`, without a generator: that costs 2 µs of 20.
-
-    Appends are blocked without a context manager for the same reason. No task can wait for it.
-    """
+    """Write in the loop: the steps of `_writing`. No task can wait until appends may begin."""
     writer = log.writer
     if log.failed or log.closed or writer.blocked_by:
         log.refuse()

@@ -5,8 +5,8 @@ restart.
 Source: Kafka's snapshot format, version 1.
 """
 
-from struct import Struct, error
-from typing import Final
+from struct import Struct
+from typing import Final, NamedTuple
 
 from crc32c import crc32c
 
@@ -14,17 +14,64 @@ from trio_kafka.log.producer_rows import ENTRY
 from trio_kafka.log.producer_state import NO_OFFSET, ProducedBatch, Producer, ProducerState
 from trio_kafka.records.header import NO_SEQUENCE
 from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.world.protocols import Buffer
 
 HEAD: Final = Struct(">hIi")
+CRC_FROM: Final = 6  # first byte that the checksum covers
 _COUNT: Final = Struct(">i")
 _VERSION: Final = 1
-_CRC_FROM: Final = 6
 _LAST_SEQUENCE: Final = (1 << 31) - 1
 _STEP: Final = 256  # producers in a step: some 3 µs each
 
 
 class CorruptSnapshotError(Exception):
     """Raised for an incomplete snapshot. The load uses an older one, and the log from there."""
+
+
+class StoredProducer(NamedTuple):
+    """One entry, in the order of its fields."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    first_offset: int
+
+    @property
+    def first_sequence(self) -> int:
+        """First sequence of the last batch; NO_SEQUENCE: it has none."""
+        if self.last_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return (self.last_sequence - self.offset_delta) & _LAST_SEQUENCE
+
+    @property
+    def transaction_first_offset(self) -> int | None:
+        """First offset of the open transaction; None: none is open."""
+        return None if self.first_offset == NO_OFFSET else self.first_offset
+
+
+def check_head(head: Buffer, size: int) -> int:
+    """Check the begin of a snapshot of `size` bytes. Return the checksum of the bytes from CRC_FROM
+    on. Raises CorruptSnapshotError.
+    """
+    if len(head) < HEAD.size:
+        raise CorruptSnapshotError(f"{size} bytes, want {HEAD.size} or more")
+    version, crc, count = HEAD.unpack_from(head)
+    if version != _VERSION:
+        raise CorruptSnapshotError(f"version {version}, want {_VERSION}")
+    expected = HEAD.size + count * ENTRY.size
+    if size != expected:
+        raise CorruptSnapshotError(f"{size} bytes for {count} producers, want {expected}")
+    return int(crc)
+
+
+def check_crc(crc: int, expected: int) -> None:
+    """Raise CorruptSnapshotError for another checksum."""
+    if crc != expected:
+        raise CorruptSnapshotError(f"crc {crc:08x}, want {expected:08x}")
 
 
 def encode(state: ProducerState) -> bytes:
@@ -39,34 +86,25 @@ def encode(state: ProducerState) -> bytes:
 
 def decode(content: bytes) -> Steps[ProducerState]:
     """Read the producers of a snapshot, in steps of 1 ms. Raises CorruptSnapshotError."""
-    try:
-        version, crc, count = HEAD.unpack_from(content)
-    except error:
-        raise CorruptSnapshotError(f"{len(content)} bytes, want {HEAD.size} or more") from None
-    if version != _VERSION:
-        raise CorruptSnapshotError(f"version {version}, want {_VERSION}")
-    if len(content) != HEAD.size + count * ENTRY.size or crc32c(content[_CRC_FROM:]) != crc:
-        raise CorruptSnapshotError(f"{len(content)} bytes for {count} entries, or a wrong CRC")
+    check_crc(crc32c(content[CRC_FROM:]), check_head(content, len(content)))
     state = ProducerState()
-    for number, row in enumerate(ENTRY.iter_unpack(content[HEAD.size :]), 1):
-        producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first = row
+    for number, fields in enumerate(ENTRY.iter_unpack(content[HEAD.size :]), 1):
+        stored = StoredProducer(*fields)
         batch = ProducedBatch(
-            first_sequence=NO_SEQUENCE
-            if sequence == NO_SEQUENCE
-            else (sequence - delta) & _LAST_SEQUENCE,
-            last_sequence=sequence,
-            last_offset=offset,
-            offset_delta=delta,
-            timestamp=timestamp,
+            first_sequence=stored.first_sequence,
+            last_sequence=stored.last_sequence,
+            last_offset=stored.last_offset,
+            offset_delta=stored.offset_delta,
+            timestamp=stored.timestamp,
         )
         state.restore(
             Producer(
-                producer_id=producer_id,
-                epoch=epoch,
-                batches=[batch] if offset != NO_OFFSET else [],
-                timestamp=timestamp,
-                coordinator_epoch=coordinator_epoch,
-                transaction_first_offset=None if first == -1 else first,
+                producer_id=stored.producer_id,
+                epoch=stored.epoch,
+                batches=[batch] if stored.last_offset != NO_OFFSET else [],
+                timestamp=stored.timestamp,
+                coordinator_epoch=stored.coordinator_epoch,
+                transaction_first_offset=stored.transaction_first_offset,
             )
         )
         if not number % _STEP:

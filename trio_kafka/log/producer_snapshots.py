@@ -9,7 +9,6 @@ from typing import Final
 import trio
 
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.files.checkpoints import OversizedFileError, read_file
 from trio_kafka.log.files.descriptor_retry import names_in
 from trio_kafka.log.files.names import SNAPSHOT, offset_file, parse_offset_file
@@ -17,6 +16,7 @@ from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes, run_in_threads
 from trio_kafka.log.producer_snapshot_format import CorruptSnapshotError, decode, encode
 from trio_kafka.log.producer_state import ProducerState
+from trio_kafka.log.scan.walk import BULK, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.log.transaction_markers import note_batch

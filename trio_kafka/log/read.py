@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import Spot
+from trio_kafka.log.batch_lookup import Spot
 from trio_kafka.log.files.operations import FileWork, ReadBytes, run_in_threads, run_now
 from trio_kafka.log.index.transaction import AbortedTransaction
 from trio_kafka.log.log import Log

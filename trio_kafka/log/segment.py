@@ -13,7 +13,7 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import BULK, CutBatchError, Spot, find_batch, walk
+from trio_kafka.log.batch_lookup import CutBatchError, Spot, find_batch
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.files.names import INDEX, INDEX_FILES, LOG, TIME_INDEX, offset_file
 from trio_kafka.log.files.open_files import OpenFiles
@@ -25,6 +25,7 @@ from trio_kafka.log.index.segment_sidecar import WrittenFile
 from trio_kafka.log.index.time import ENTRY as TIME_ENTRY
 from trio_kafka.log.index.time import NO_TIMESTAMP, TimeIndex
 from trio_kafka.log.index.transaction import TransactionIndex
+from trio_kafka.log.scan.walk import BULK, walk
 from trio_kafka.log.segment_file import SegmentFile
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Buffer, Directory

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 import trio
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import STOP, walk
 from trio_kafka.log.decompression import Decompression
 from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import perform_in_threads
+from trio_kafka.log.scan.walk import STOP, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segments import Segments
 from trio_kafka.records.batch import DECOMPRESSED_LIMIT

@@ -7,6 +7,8 @@ __all__ = [
     "handlers",
     "inflight",
     "listener",
+    "memory",
+    "metered",
     "outgoing",
     "plane",
     "processor",

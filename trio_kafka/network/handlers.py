@@ -12,10 +12,10 @@ from trio_kafka.introspect.request_metrics import RECENT, RequestMetrics
 from trio_kafka.introspect.tree import Node
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.request import Request
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import Buffers
-from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.memory import new_buffer
 from trio_kafka.world.world import World
 

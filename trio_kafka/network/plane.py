@@ -17,10 +17,10 @@ from trio_kafka.model import Endpoint
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.idle_metrics import IdleMetrics
 from trio_kafka.network.listener import BoundListener, ServedListener, bind_listener
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
-from trio_kafka.wire.memory import MemoryPool
 
 
 class Plane:

@@ -15,6 +15,7 @@ from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
 from trio_kafka.network.handlers import PlaneResources
 from trio_kafka.network.idle_timeout import close_idle, close_slow_readers
+from trio_kafka.network.metered import framers
 from trio_kafka.network.new_connections import NewConnections
 from trio_kafka.network.reader import Reader
 from trio_kafka.network.reasons import BUSY, CloseReason, MuteReason
@@ -22,7 +23,6 @@ from trio_kafka.network.request import Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.network.writer import Writer
 from trio_kafka.wire.frame import FrameLimits
-from trio_kafka.wire.metered import framers
 
 
 class Processor:

@@ -12,12 +12,12 @@ from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.connection_table import ConnectionTable
+from trio_kafka.network.metered import MemoryFullError
 from trio_kafka.network.reasons import CloseReason, MuteReason
 from trio_kafka.network.request import Request
 from trio_kafka.network.sending import AnswerSender
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.wire.frame import SMALL
-from trio_kafka.wire.metered import MemoryFullError
 from trio_kafka.wire.server import HEAD
 
 _AT_ONCE: Final = 16

@@ -15,6 +15,7 @@ from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection
 from trio_kafka.network.handlers import PlaneResources
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.network.plane import Plane
 from trio_kafka.network.processor import Processor
 from trio_kafka.network.request import Request
@@ -27,7 +28,6 @@ from trio_kafka.requests.registry import Registry
 from trio_kafka.scheduling.loop_budget import LoopBudget
 from trio_kafka.testing.scripted_client import ScriptedClient, connected
 from trio_kafka.wire.frame import SMALL
-from trio_kafka.wire.memory import MemoryPool
 from trio_kafka.world.world import World
 
 

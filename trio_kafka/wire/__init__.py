@@ -1,3 +1,3 @@
 """Bytes of a connection, sans-IO: frames, headers and answers. Imports no trio and no clock."""
 
-__all__ = ["client", "frame", "memory", "metered", "server"]
+__all__ = ["client", "frame", "server"]

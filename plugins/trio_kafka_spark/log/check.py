@@ -8,7 +8,7 @@ Source: Kafka's formats of `.log`, `.index`, `.timeindex` and `.txnindex`.
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
 from struct import Struct
 from typing import Final
 
@@ -16,8 +16,16 @@ from attrs import field
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
+from trio_kafka.log.scan.index_files import (
+    ABORTED_ENTRY,
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    entries_of,
+    remainder,
+)
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader, iterate_headers
+from trio_kafka.world.blocking_file import FileReader, open_reader
 from trio_kafka_spark.log.directories import SegmentFile
 from trio_kafka_spark.log.records import decoded
 from trio_kafka_spark.log.splits import segment_pieces
@@ -29,9 +37,6 @@ OFFSET_INDEX: Final = "offset index"
 TIME_INDEX_KIND: Final = "time index"
 TRANSACTIONS: Final = "transaction index"
 _WINDOW: Final = 4 << 20
-_OFFSETS: Final = Struct(">II")
-_TIMES: Final = Struct(">qI")
-_ABORTED: Final = Struct(">hqqqq")
 
 
 @frozen(kw_only=True)
@@ -104,93 +109,98 @@ def _order(header: BatchHeader, seen: _Seen, segment: SegmentFile) -> str | None
     return None
 
 
-def _content(segment: SegmentFile, suffix: str) -> tuple[str, bytes | None]:
-    path = Path(segment.path.removesuffix(LOG) + suffix)
-    try:
-        return str(path), path.read_bytes()
-    except FileNotFoundError:
-        return str(path), None
+@frozen(kw_only=True)
+class _Index:
+    """An index file. file: None: it is missing."""
+
+    path: str
+    kind: str
+    layout: Struct
+    file: FileReader | None
+
+    def finding(self, position: int, error: str) -> Finding:
+        return Finding(file=self.path, position=position, kind=self.kind, error=error)
+
+    def check_size(self, *, is_needed: bool) -> Iterator[Finding]:
+        """Yield what is wrong with the file as a whole."""
+        if self.file is None:
+            if is_needed:
+                yield self.finding(0, "the file is missing")
+        elif remainder(self.file, self.layout):
+            yield self.finding(0, f"{self.file.size} bytes, want a multiple of {self.layout.size}")
+
+    def entries(self) -> Iterator[tuple[int, ...]]:
+        """Yield each whole entry, its place in the file first."""
+        if self.file is not None:
+            for number, fields in enumerate(entries_of(self.file, self.layout)):
+                yield number * self.layout.size, *fields
+
+    def is_zero_from(self, place: int) -> bool:
+        """Return whether nothing but zeros follows."""
+        return self.file is None or not any(self.file.read(place, self.file.size - place))
+
+
+@contextmanager
+def _opened(segment: SegmentFile, suffix: str, layout: Struct, kind: str) -> Iterator[_Index]:
+    path = segment.path.removesuffix(LOG) + suffix
+    with ExitStack() as stack:
+        file = None
+        with suppress(FileNotFoundError):
+            file = stack.enter_context(open_reader(path))
+        yield _Index(path=path, kind=kind, layout=layout, file=file)
 
 
 def _offset_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
-    path, content = _content(segment, INDEX)
-
-    def finding(position: int, error: str) -> Finding:
-        return Finding(file=path, position=position, kind=OFFSET_INDEX, error=error)
-
-    if content is None:
-        if not segment.is_active:
-            yield finding(0, "the file is missing")
-        return
-    if len(content) % _OFFSETS.size:
-        yield finding(0, f"{len(content)} bytes, want a multiple of {_OFFSETS.size}")
-    before = (-1, -1)
-    for number in range(len(content) // _OFFSETS.size):
-        place = number * _OFFSETS.size
-        relative, position = _OFFSETS.unpack_from(content, place)
-        if not position:
-            if any(content[place:]):
-                yield finding(place, "zeros in front of other entries")
-            return
-        offset = segment.base_offset + relative
-        if (relative, position) <= before or relative <= before[0] or position <= before[1]:
-            yield finding(place, f"offset {offset} at {position} does not ascend")
-        elif position not in seen.ends:
-            yield finding(place, f"no batch begins at {position} of the log")
-        elif seen.ends[position] != offset:
-            yield finding(
-                place, f"offset {offset} at {position}, the batch ends at {seen.ends[position]}"
-            )
-        before = (relative, position)
+    with _opened(segment, INDEX, OFFSET_ENTRY, OFFSET_INDEX) as index:
+        yield from index.check_size(is_needed=not segment.is_active)
+        before = (-1, -1)
+        for place, relative, position in index.entries():
+            if not position:
+                if not index.is_zero_from(place):
+                    yield index.finding(place, "zeros in front of other entries")
+                return
+            offset = segment.base_offset + relative
+            if relative <= before[0] or position <= before[1]:
+                yield index.finding(place, f"offset {offset} at {position} does not ascend")
+            elif position not in seen.ends:
+                yield index.finding(place, f"no batch begins at {position} of the log")
+            elif seen.ends[position] != offset:
+                end = seen.ends[position]
+                text = f"offset {offset} at {position}, the batch ends at {end}"
+                yield index.finding(place, text)
+            before = (relative, position)
 
 
 def _time_index(segment: SegmentFile, seen: _Seen) -> Iterator[Finding]:
-    path, content = _content(segment, TIME_INDEX)
-
-    def finding(position: int, error: str) -> Finding:
-        return Finding(file=path, position=position, kind=TIME_INDEX_KIND, error=error)
-
-    if content is None:
-        if not segment.is_active:
-            yield finding(0, "the file is missing")
-        return
-    if len(content) % _TIMES.size:
-        yield finding(0, f"{len(content)} bytes, want a multiple of {_TIMES.size}")
-    before = (-1, -1)
-    for number in range(len(content) // _TIMES.size):
-        place = number * _TIMES.size
-        timestamp, relative = _TIMES.unpack_from(content, place)
-        if not timestamp and not relative and not any(content[place:]):
-            break
-        offset = segment.base_offset + relative
-        if timestamp <= before[0] or relative < before[1]:
-            yield finding(place, f"timestamp {timestamp} at offset {offset} does not ascend")
-        elif timestamp not in (-1, seen.times.get(offset)):
-            found = seen.times.get(offset)
-            what = "no batch ends there" if found is None else f"the batch there has {found}"
-            yield finding(place, f"timestamp {timestamp} at offset {offset}, {what}")
-        before = (timestamp, relative)
-    if not segment.is_active and seen.ends and before[0] < seen.latest:
-        yield finding(
-            len(content), f"ends with timestamp {before[0]}, the largest one is {seen.latest}"
-        )
+    with _opened(segment, TIME_INDEX, TIME_ENTRY, TIME_INDEX_KIND) as index:
+        yield from index.check_size(is_needed=not segment.is_active)
+        before = (-1, -1)
+        for place, timestamp, relative in index.entries():
+            if not timestamp and not relative and index.is_zero_from(place):
+                break
+            offset = segment.base_offset + relative
+            if timestamp <= before[0] or relative < before[1]:
+                text = f"timestamp {timestamp} at offset {offset} does not ascend"
+                yield index.finding(place, text)
+            elif timestamp not in (-1, seen.times.get(offset)):
+                latest = seen.times.get(offset)
+                what = "no batch ends there" if latest is None else f"the batch there has {latest}"
+                text = f"timestamp {timestamp} at offset {offset}, {what}"
+                yield index.finding(place, text)
+            before = (timestamp, relative)
+        is_short = seen.ends and before[0] < seen.latest and not segment.is_active
+        if index.file is not None and is_short:
+            text = f"ends with timestamp {before[0]}, the largest one is {seen.latest}"
+            yield index.finding(index.file.size, text)
 
 
 def _transaction_index(segment: SegmentFile) -> Iterator[Finding]:
-    path, content = _content(segment, TRANSACTION_INDEX)
-    if content is None:
-        return
-
-    def finding(position: int, error: str) -> Finding:
-        return Finding(file=path, position=position, kind=TRANSACTIONS, error=error)
-
-    if len(content) % _ABORTED.size:
-        yield finding(0, f"{len(content)} bytes, want a multiple of {_ABORTED.size}")
-    before = segment.base_offset - 1
-    for number in range(len(content) // _ABORTED.size):
-        place = number * _ABORTED.size
-        version, _, first, last, _ = _ABORTED.unpack_from(content, place)
-        beyond = segment.next_base is not None and last >= segment.next_base
-        if version != 0 or not 0 <= first <= last or last <= before or beyond:
-            yield finding(place, f"version {version}, from {first} to {last} after {before}")
-        before = max(before, last)
+    with _opened(segment, TRANSACTION_INDEX, ABORTED_ENTRY, TRANSACTIONS) as index:
+        yield from index.check_size(is_needed=False)
+        before = segment.base_offset - 1
+        for place, version, _, first, last, _ in index.entries():
+            beyond = segment.next_base is not None and last >= segment.next_base
+            if version != 0 or not 0 <= first <= last or last <= before or beyond:
+                text = f"version {version}, from {first} to {last} after {before}"
+                yield index.finding(place, text)
+            before = max(before, last)

@@ -7,18 +7,15 @@ Source: the layout of Kafka's log directories.
 """
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from trio_kafka.attributes import frozen
-from trio_kafka.log.files.names import LOG, parse_directory, parse_offset_file
+from trio_kafka.log.files.names import LOG, names_partition, parse_directory, parse_offset_file
 from trio_kafka.model import TopicPartition
 
 START_OFFSETS: Final = "log-start-offset-checkpoint"
-_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_LARGEST_PARTITION: Final = (1 << 31) - 1
 _LISTINGS: Final = 5  # while segments come and go; each pair that agrees ends it
 
 
@@ -108,8 +105,7 @@ def partition_of(name: str) -> TopicPartition | None:
     if parsed is None:
         return None
     at, mark = parsed
-    legal = _TOPIC.fullmatch(at.topic) and at.partition <= _LARGEST_PARTITION and str(at) == name
-    return at if legal and not mark else None
+    return at if names_partition(name, at) and not mark else None
 
 
 def list_segments(directory: Path) -> list[SegmentFile]:

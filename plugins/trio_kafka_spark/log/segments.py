@@ -1,6 +1,5 @@
 """One Arrow row a segment file: the segments view."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +9,14 @@ import pyarrow as pa
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX
+from trio_kafka.log.scan.batches import HEADERS, Batch
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.world.blocking_file import open_reader
 from trio_kafka_spark.log.directories import SegmentFile
 from trio_kafka_spark.log.plan import Range
 from trio_kafka_spark.log.schemas import SEGMENTS, WALKED
-from trio_kafka_spark.log.walk import DamageError, find_whole, measure_end, walk_headers
+from trio_kafka_spark.log.walk import measure_end, reason_of, walk_headers
 
 _SEGMENTS_A_TASK: Final = 64
 _BYTES_A_TASK: Final = 1 << 30
@@ -121,27 +121,19 @@ class _Tally:
 def _walked(segment: SegmentFile) -> dict[str, Any]:
     tally = _Tally()
     error: str | None = None
-    file = os.open(segment.path, os.O_RDONLY)
-    try:
-        end = os.fstat(file).st_size
+    at = 0
+    with open_reader(segment.path, HEADERS) as file:
+        end = file.size
         if segment.is_active:
             end, _ = measure_end(file, 0, segment.base_offset, end)
-        at, least = 0, segment.base_offset
-        search = WholeBatchSearch(end)
-        while at < end:
-            try:
-                for position, header in walk_headers(file, at, end, least):
-                    tally.add(header)
-                    at, least = position + header.size, header.next_offset
-            except DamageError as found:
-                damage = found.damage
-                error = error or f"position {damage.position}: {damage.reason}"
-                resumed = find_whole(file, damage.position + 1, least, search)
-                if resumed is None:
-                    break
-                at = resumed
-    finally:
-        os.close(file)
+        for piece in walk_headers(file, 0, end, segment.base_offset):
+            if isinstance(piece, Batch):
+                tally.add(piece.header)
+                at = piece.position + piece.header.size
+                continue
+            error = error or f"position {piece.position}: {reason_of(piece.damage)}"
+            if not piece.tail:
+                at = piece.end
     return {
         "first_offset": tally.first,
         "last_offset": tally.last,

@@ -5,10 +5,10 @@ confirmed by the header it points to; without a usable index the headers are wal
 active segment is measured once, so a task that runs again reads the same records.
 """
 
-import os
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from operator import itemgetter
 from pathlib import Path
-from struct import Struct
 from typing import Final
 
 import attrs
@@ -16,20 +16,15 @@ import attrs
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.files.names import INDEX, LOG
+from trio_kafka.log.scan.batches import HEADERS, Batch
+from trio_kafka.log.scan.index_files import OFFSET_ENTRY, entries_of, remainder
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.header import HEADER_SIZE, BatchHeader, read_header
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.world.blocking_file import FileReader, open_reader
 from trio_kafka_spark.log.directories import PartitionDirectory, SegmentFile
-from trio_kafka_spark.log.walk import (
-    DamageError,
-    find_whole,
-    measure_end,
-    read_bytes,
-    walk_headers,
-)
+from trio_kafka_spark.log.walk import measure_end, walk_headers
 
 OPEN_COST: Final = 64 << 10  # bytes that opening one more file counts for
-_ENTRY: Final = Struct(">II")
 
 
 @frozen(kw_only=True)
@@ -122,8 +117,7 @@ def segment_pieces(
 
 def measure(segment: SegmentFile, split_bytes: int) -> Layout:
     """Return cuts at least `split_bytes` apart, and the end of the batches. Raises OSError."""
-    file = os.open(segment.path, os.O_RDONLY)
-    try:
+    with open_reader(segment.path, HEADERS) as file:
         indexed = indexed_cuts(file, segment, split_bytes)
         last = indexed[-1] if indexed else _Cut(position=0, offset=segment.base_offset)
         if segment.next_base is not None:
@@ -131,32 +125,25 @@ def measure(segment: SegmentFile, split_bytes: int) -> Layout:
             if segment.size - last.position > 2 * split_bytes:
                 cuts = [*indexed, *_walked_cuts(file, last, segment.size, split_bytes)]
             return Layout(cuts=tuple(cuts), end=segment.size, next_offset=segment.next_base)
-        size = os.fstat(file).st_size
-        end, next_offset = measure_end(file, last.position, last.offset, size)
+        end, next_offset = measure_end(file, last.position, last.offset, file.size)
         walked = _walked_cuts(file, last, end, split_bytes)
         return Layout(cuts=(*indexed, *walked), end=end, next_offset=next_offset)
-    finally:
-        os.close(file)
 
 
-def index_entries(path: Path) -> Iterator[tuple[int, int]]:
+def index_entries(path: Path) -> Iterator[tuple[int, ...]]:
     """Yield (relative offset, position) of an offset index, up to zeros that fill the file.
 
     Yields nothing if the file is absent or its size is not a multiple of an entry's.
     """
     try:
-        content = path.read_bytes()
+        with open_reader(path) as file:
+            if not remainder(file, OFFSET_ENTRY):  # no entry points to the first batch
+                yield from takewhile(itemgetter(1), entries_of(file, OFFSET_ENTRY))
     except OSError:
         return
-    if len(content) % _ENTRY.size:
-        return
-    for offset, position in _ENTRY.iter_unpack(content):
-        if not position:  # no entry points to the first batch
-            return
-        yield offset, position
 
 
-def indexed_cuts(file: int, segment: SegmentFile, split_bytes: int) -> list[_Cut]:
+def indexed_cuts(file: FileReader, segment: SegmentFile, split_bytes: int) -> list[_Cut]:
     """Return cuts from the offset index; all of them are dropped if one is wrong."""
     index = Path(segment.path.removesuffix(LOG) + INDEX)
     cuts: list[_Cut] = []
@@ -172,32 +159,22 @@ def indexed_cuts(file: int, segment: SegmentFile, split_bytes: int) -> list[_Cut
     return cuts
 
 
-def header_at(file: int, position: int) -> BatchHeader | None:
+def header_at(file: FileReader, position: int) -> BatchHeader | None:
     """Return the header at a position; None: there is none."""
-    data = read_bytes(file, position, HEADER_SIZE)
     try:
-        return read_header(data)
+        return read_header(file.read(position, HEADER_SIZE))
     except KafkaError:
         return None
 
 
-def _walked_cuts(file: int, begin: _Cut, end: int, split_bytes: int) -> list[_Cut]:
+def _walked_cuts(file: FileReader, begin: _Cut, end: int, split_bytes: int) -> list[_Cut]:
     """Return cuts between two positions, from the headers; damage is stepped over."""
     cuts: list[_Cut] = []
-    wanted, at, least = begin.position + split_bytes, begin.position, begin.offset
-    search = WholeBatchSearch(end)
-    while at < end:
-        try:
-            for position, header in walk_headers(file, at, end, least):
-                if position >= wanted:
-                    cuts.append(_Cut(position=position, offset=header.base_offset))
-                    wanted = position + split_bytes
-                at, least = position + header.size, header.next_offset
-        except DamageError as error:
-            resumed = find_whole(file, error.damage.position + 1, least, search)
-            if resumed is None:
-                break
-            at = resumed
+    following = begin.position + split_bytes
+    for piece in walk_headers(file, begin.position, end, begin.offset):
+        if isinstance(piece, Batch) and piece.position >= following:
+            cuts.append(_Cut(position=piece.position, offset=piece.header.base_offset))
+            following = piece.position + split_bytes
     return cuts
 
 

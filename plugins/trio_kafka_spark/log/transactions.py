@@ -5,18 +5,19 @@ files are not read: a running broker may not have written them yet. Costs a walk
 Source: KIP-98: a marker ends the producer's transaction in the partition.
 """
 
-import os
 from collections.abc import Callable
+from functools import partial
 
 from trio_kafka.attributes import define, frozen
 from trio_kafka.errors import KafkaError
+from trio_kafka.log.scan.batches import HEADERS, Gap, batches_of
 from trio_kafka.records.batch import read_records
 from trio_kafka.records.control import read_marker
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.world.blocking_file import FileReader, open_reader
 from trio_kafka_spark.log.splits import Piece
-from trio_kafka_spark.log.walk import DamageError, find_whole, read_bytes, walk_headers
-from trio_kafka_spark.log.windows import BadBytes, OnBad
+from trio_kafka_spark.log.walk import header_scan, reason_of
+from trio_kafka_spark.log.windows import OnBad, bad_bytes
 
 
 @frozen(kw_only=True)
@@ -35,7 +36,7 @@ class _State:
     open: dict[int, int]
     aborted: list[tuple[int, int, int]]
 
-    def see(self, header: BatchHeader, read: Callable[[], bytes]) -> None:
+    def see(self, header: BatchHeader, read: Callable[[], memoryview]) -> None:
         if not header.is_transactional:
             return
         if not header.is_control:
@@ -56,38 +57,25 @@ def transactions(pieces: list[Piece], on_bad: OnBad) -> Transactions:
     state = _State(open={}, aborted=[])
     for piece in pieces:
         try:
-            file = os.open(piece.path, os.O_RDONLY)
+            with open_reader(piece.path, HEADERS) as file:
+                _walk(file, piece, state, on_bad)
         except FileNotFoundError:
             continue
-        try:
-            _walk(file, piece, state, on_bad)
-        finally:
-            os.close(file)
     return Transactions(
         aborted=tuple(state.aborted), stable_offset=min(state.open.values(), default=None)
     )
 
 
-def _walk(file: int, piece: Piece, state: _State, on_bad: OnBad) -> None:
-    at, least = piece.begin, piece.least
-    search = WholeBatchSearch(piece.end)
-    while at < piece.end:
+def _walk(file: FileReader, piece: Piece, state: _State, on_bad: OnBad) -> None:
+    scan = header_scan(piece.begin, piece.end, piece.least)
+    unreadable = ""  # why the records of the last batch cannot be read
+    for step in batches_of(file, scan):
+        if isinstance(step, Gap):
+            on_bad(bad_bytes(piece, step, unreadable or reason_of(step.damage)))
+            unreadable = ""
+            continue
         try:
-            for position, header in walk_headers(file, at, piece.end, least):
-                at = position
-                state.see(header, lambda: read_bytes(file, at, header.size))  # noqa: B023
-                at, least = position + header.size, header.next_offset
-        except (DamageError, KafkaError) as error:
-            position = error.damage.position if isinstance(error, DamageError) else at
-            reason = error.damage.reason if isinstance(error, DamageError) else str(error)
-            resumed = find_whole(file, position + 1, least, search)
-            after = piece.end if resumed is None else resumed
-            bad = BadBytes(
-                at=piece.at,
-                path=piece.path,
-                position=position,
-                size=after - position,
-                reason=reason,
-            )
-            on_bad(bad)
-            at = after
+            state.see(step.header, partial(file.read, step.position, step.header.size))
+        except KafkaError as error:
+            unreadable = str(error)
+            scan.reject()

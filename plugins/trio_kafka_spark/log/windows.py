@@ -7,27 +7,29 @@ are gone for good are skipped, or raise, as the caller wants.
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import attrs
 
 from trio_kafka.attributes import frozen
+from trio_kafka.log.scan.batches import Batch, BatchScan, Damage, Gap
 from trio_kafka.model import TopicPartition
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
+from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.world.blocking_file import FileReader
 from trio_kafka_spark.client.errors import SourceError
 from trio_kafka_spark.log.directories import list_segments
 from trio_kafka_spark.log.splits import Piece, segment_pieces, with_aborted
-from trio_kafka_spark.log.walk import (
-    ShrunkError,
-    find_whole,
-    read_bytes,
-    whole_batches,
-)
+from trio_kafka_spark.log.walk import reason_of
 
 DELETED: Final = ".deleted"
 WHOLE_SEGMENT: Final = 1 << 62
 _SEARCHES: Final = 5  # for records whose file vanished again and again
+
+
+class ShrunkError(Exception):
+    """The file has become shorter than it was when the read was planned."""
 
 
 @frozen(kw_only=True)
@@ -118,49 +120,88 @@ def _searched(piece: Piece, start: int, *, fail_on_data_loss: bool) -> list[Piec
 
 
 def _windows(piece: Piece, size: int, on_bad: OnBad, *, check_crcs: bool) -> Iterator[Window]:
-    file = _open(piece)
-    try:
-        at, least = piece.begin, piece.least
-        wanted = 0
-        search = WholeBatchSearch(piece.end)
-        while at < piece.end and least < piece.stop:
-            length = min(max(size, wanted), piece.end - at)
-            data = read_bytes(file, at, length)
-            if len(data) < length:
-                raise ShrunkError(piece.path)
-            whole = whole_batches(data, least, check_crcs=check_crcs)
-            if whole.size and whole.next_offset > piece.start:
+    """Scan a piece. The batches of one read make a window, which the next read or a gap ends."""
+    scan = BatchScan(
+        size=piece.end,
+        position=piece.begin,
+        least=piece.least,
+        messages=False,
+        crcs=check_crcs,
+        matching=True,
+        whole=True,
+        chunk=size,
+    )
+    with _opened(piece) as file:
+        steps = scan.steps()
+        view, view_at = memoryview(b""), piece.begin
+        begin = end = piece.begin
+        least = next_offset = piece.least
+        step = next(steps, None)
+        while step is not None or end > begin:
+            if isinstance(step, Batch):
+                end, next_offset = end + step.header.size, step.header.next_offset
+                step = next(steps, None)
+                continue
+            if end > begin and next_offset > piece.start:
                 yield Window(
                     piece=piece,
-                    position=at,
+                    position=begin,
                     least=least,
-                    next_offset=whole.next_offset,
-                    data=data[: whole.size] if whole.size < len(data) else data,
+                    next_offset=next_offset,
+                    data=bytes(view[begin - view_at : end - view_at]),
                 )
-            at, least = at + whole.size, whole.next_offset
-            reason, wanted = whole.reason, whole.wanted
-            if reason is None and wanted > piece.end - at:  # cut short by the end, not the window
-                reason = f"{piece.end - at} bytes, want a batch of {wanted}"
-            if reason is not None:
-                resumed = find_whole(file, at + 1, least, search)
-                after = piece.end if resumed is None else resumed
-                bad = BadBytes(
-                    at=piece.at, path=piece.path, position=at, size=after - at, reason=reason
-                )
-                on_bad(bad)
-                at, wanted = after, 0
-    finally:
-        os.close(file)
+            begin, least = end, next_offset
+            if isinstance(step, Gap):
+                on_bad(bad_bytes(piece, step, _reason(step.damage)))
+                begin = end = step.end
+                step = next(steps, None)
+            elif step is not None:
+                # Behind the last offset only damage that was read in part is looked at.
+                is_cut = end < view_at + len(view) and piece.end - end < HEADER_SIZE
+                if step.position == end and next_offset >= piece.stop and not is_cut:
+                    return
+                view, view_at = file.read(step.position, step.size), step.position
+                if len(view) < step.size:
+                    raise ShrunkError(piece.path)
+                step = steps.send(view)
 
 
-def _open(piece: Piece) -> int:
+def bad_bytes(piece: Piece, gap: Gap, reason: str) -> BadBytes:
+    """Return a gap as a place of the piece's file."""
+    return BadBytes(
+        at=piece.at,
+        path=piece.path,
+        position=gap.position,
+        size=gap.end - gap.position,
+        reason=reason,
+    )
+
+
+def _reason(damage: Damage) -> str:
+    """Return what stands in the place of a batch that was to be read whole."""
+    header, left = damage.header, damage.left
+    if left < HEADER_SIZE:
+        return f"{left} bytes, want a batch of {HEADER_SIZE}"
+    if header is None or header.last_offset_delta < 0 or header.base_offset < (damage.least or 0):
+        return reason_of(damage)
+    if header.size > left:
+        return f"{left} bytes, want a batch of {header.size}"
+    return f"the CRC does not match, in a batch of {header.size} bytes"
+
+
+@contextmanager
+def _opened(piece: Piece) -> Iterator[FileReader]:
     """Open the file that the piece was planned on. FileNotFoundError: there is another one now."""
     for name in (piece.path, piece.path + DELETED):
         try:
-            file = os.open(name, os.O_RDONLY)
+            descriptor = os.open(name, os.O_RDONLY)
         except FileNotFoundError:
             continue
-        if os.fstat(file).st_ino == piece.inode:
-            return file
-        os.close(file)
+        try:
+            file = FileReader(descriptor, chunk=0)  # what is there now, as it may be cut
+            if file.inode == piece.inode:
+                yield file
+                return
+        finally:
+            os.close(descriptor)
     raise FileNotFoundError(piece.path)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.cli.log.kit import records, three_batches, write_log
 from tests.records.kit import encode_batch
 from trio_kafka.cli.log.batches import Batch, Gap, Piece, read_batches
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.records.compression import Codec
+from trio_kafka.world.blocking_file import open_reader
 
 FIRST, SECOND, THIRD = three_batches()
 

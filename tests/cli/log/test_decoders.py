@@ -11,7 +11,6 @@ from trio_kafka.cli.log.decoders import (
     decode_control,
     decoder_of,
 )
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.coordinators.effects import CoordinatorRecord
 from trio_kafka.coordinators.stored import encode_record
 from trio_kafka.protocol.stored.groups.classic import OffsetCommitKey
@@ -20,6 +19,7 @@ from trio_kafka.protocol.stored.metadata.frame import encode_record as encode_me
 from trio_kafka.protocol.stored.metadata.security import UserScramCredentialRecord
 from trio_kafka.protocol.stored.remote_log import RemotePartitionDeleteMetadataRecord
 from trio_kafka.records.batch import Record
+from trio_kafka.world.blocking_file import open_reader
 
 
 def decode(name: str, record: Record) -> Decoded:
@@ -63,7 +63,7 @@ def test_members_of_classic_groups_are_told_with_their_partitions(tmp_path: Path
     with open_reader(folder / f"{0:020}.log") as reader:
         for piece in read_batches(reader):
             assert isinstance(piece, Batch)
-            if not piece.is_control:
+            if not piece.header.is_control:
                 found += [decode("offsets", record) for record in piece.records()]
 
     values = [one.value for one in found if one.name == "GroupMetadata" and one.value]

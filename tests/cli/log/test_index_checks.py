@@ -8,7 +8,7 @@ from trio_kafka.cli.log.batches import Batch, read_batches
 from trio_kafka.cli.log.findings import Level
 from trio_kafka.cli.log.index_checks import MOST, OffsetIndexCheck, TimeIndexCheck
 from trio_kafka.cli.log.places import classify
-from trio_kafka.cli.log.reader import open_reader
+from trio_kafka.world.blocking_file import open_reader
 
 BATCHES = three_batches(10)
 SECOND, THIRD = len(BATCHES[0]), len(BATCHES[0] + BATCHES[1])

@@ -9,8 +9,8 @@ from trio_kafka.cli.log.batches import Batch, read_batches
 from trio_kafka.cli.log.decoders import Decoded
 from trio_kafka.cli.log.places import Kind, LogFile
 from trio_kafka.cli.log.printers import JsonPrinter, Printer, TextPrinter, as_text
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.records.batch import Record
+from trio_kafka.world.blocking_file import open_reader
 
 FILE = LogFile(path=Path("/d/t-0/00000000000000000000.log"), kind=Kind.SEGMENT, offset=0)
 

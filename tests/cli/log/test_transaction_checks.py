@@ -8,9 +8,9 @@ from tests.records.kit import encode_batch, encode_marker
 from trio_kafka.cli.log.batches import Batch, read_batches
 from trio_kafka.cli.log.findings import Level
 from trio_kafka.cli.log.places import classify
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.cli.log.transaction_checks import Transactions
 from trio_kafka.records.control import Marker
+from trio_kafka.world.blocking_file import open_reader
 
 
 def data(offset: int, producer: int) -> bytes:

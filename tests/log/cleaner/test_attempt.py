@@ -5,7 +5,7 @@ import trio
 
 from tests.log.cleaner.logs import managed, new_log
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
-from trio_kafka.log.batch_scan import CutBatchError
+from trio_kafka.log.batch_lookup import CutBatchError
 from trio_kafka.log.cleaner.attempt import Failure, attempt
 from trio_kafka.log.cleaner.job import CleaningError
 from trio_kafka.log.cleaner.states import CleaningStates

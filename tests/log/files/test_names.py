@@ -6,6 +6,7 @@ from trio_kafka.log.files.names import (
     LOG,
     STRAY,
     marked_directory,
+    names_partition,
     offset_file,
     parse_directory,
     parse_offset_file,
@@ -59,3 +60,17 @@ def test_a_long_topic_is_cut_so_that_the_name_fits():
 @pytest.mark.parametrize("name", ["lost+found", "remote-log-index-cache", "t-", "-0", "t-x"])
 def test_other_directories_are_no_partitions(name):
     assert parse_directory(name) is None
+
+
+@pytest.mark.parametrize("name", ["t-0", "a.b_c-2147483647", "-1-1"])
+def test_the_name_of_a_partitions_directory_names_it(name: str) -> None:
+    partition, _ = parse_directory(name)
+
+    assert names_partition(name, partition)
+
+
+@pytest.mark.parametrize("name", ["t-00", "t-2147483648", "t t-0", "ä-0", f"{'t' * 250}-0", "t-٣"])
+def test_a_name_that_kafka_would_not_make_names_no_partition(name: str) -> None:
+    partition, _ = parse_directory(name)
+
+    assert not names_partition(name, partition)

@@ -9,8 +9,8 @@ from trio_kafka.config.connections import overrides_of
 from trio_kafka.config.listener_overrides import has_override, value_for
 from trio_kafka.metadata.effective import DynamicSettings
 from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
-from trio_kafka.wire.memory import MemoryPool
 
 # Task name.
 LIMITS: Final = "connection-limits"

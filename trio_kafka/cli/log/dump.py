@@ -17,11 +17,11 @@ from trio_kafka.cli.log.decoders import (
 from trio_kafka.cli.log.entries import DamagedFileError, read_entries
 from trio_kafka.cli.log.places import LogFile, folders_of
 from trio_kafka.cli.log.printers import BATCHED, JsonPrinter, Printer, Shown, TextPrinter
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.cli.log.words import SHOWN
 from trio_kafka.cli.output import declare_json
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import Record
+from trio_kafka.world.blocking_file import open_reader
 
 LARGEST_OFFSET: Final = (1 << 63) - 1
 
@@ -146,7 +146,7 @@ def _dump_batches(file: LogFile, selection: Selection, printer: Printer) -> bool
                 continue
             if piece.last_offset < selection.start:
                 continue
-            if piece.header is not None and piece.base_offset >= selection.end:
+            if not piece.is_message and piece.base_offset >= selection.end:
                 break
             damaged |= not piece.is_valid
             printer.batch(file, piece)
@@ -170,7 +170,7 @@ def _dump_records(
 
 
 def _decode(batch: Batch, record: Record, decode: Decode | None) -> Shown:
-    if batch.is_control:
+    if batch.header.is_control:
         decode = decode_control
     if decode is None:
         return None

@@ -12,24 +12,30 @@ from typing import Any, Final
 from crc32c import crc32c
 
 from trio_kafka.cli.log.places import Kind, LogFile
-from trio_kafka.cli.log.reader import FileReader, open_reader
-from trio_kafka.log.epochs import NO_OFFSET
 from trio_kafka.log.files import partition_metadata
 from trio_kafka.log.files.checkpoints import parse_lines
-from trio_kafka.log.index import offset as offset_index
-from trio_kafka.log.index import time as time_index
-from trio_kafka.log.index import transaction as transaction_index
 from trio_kafka.log.manager import meta_properties
 from trio_kafka.log.producer_rows import ENTRY as PRODUCER
+from trio_kafka.log.producer_snapshot_format import (
+    CRC_FROM,
+    CorruptSnapshotError,
+    StoredProducer,
+    check_crc,
+    check_head,
+)
 from trio_kafka.log.producer_snapshot_format import HEAD as PRODUCERS_HEAD
+from trio_kafka.log.scan.index_files import (
+    ABORTED_ENTRY,
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    entries_of,
+    remainder,
+)
 from trio_kafka.protocol.errors import DecodeError
 from trio_kafka.protocol.stored.quorum_state import read_quorum_state
-from trio_kafka.records.header import NO_SEQUENCE
+from trio_kafka.world.blocking_file import FileReader, open_reader
 
 Entry = dict[str, Any]
-_AT_ONCE: Final = 4096  # entries in one read
-_CRC_FROM: Final = 6
-_SEQUENCES: Final = 1 << 31
 _LARGEST_SMALL_FILE: Final = 64 << 20  # bytes of a text file
 
 
@@ -47,80 +53,59 @@ def read_entries(file: LogFile) -> Iterator[Entry]:
         yield from _READERS[file.kind](file, reader)
 
 
-def read_fixed(reader: FileReader, layout: Struct) -> Iterator[tuple[int, ...]]:
-    """Yield the entries of an index file, to the end. Raises DamagedFileError, OSError."""
-    position = 0
-    while position < reader.size:
-        view = reader.read(position, layout.size * _AT_ONCE)
-        whole = len(view) // layout.size * layout.size
-        yield from layout.iter_unpack(view[:whole])
-        position += whole
-        if not whole:
-            break
-    check_size(reader, layout)
-
-
-def check_size(reader: FileReader, layout: Struct) -> None:
+def _check_size(reader: FileReader, layout: Struct) -> None:
     """Raise DamagedFileError unless the file has whole entries."""
-    rest = reader.size % layout.size
-    if rest:
+    if rest := remainder(reader, layout):
         text = f"{reader.size} bytes, want a multiple of {layout.size}"
         raise DamagedFileError(text, reader.size - rest)
 
 
 def _read_offsets(file: LogFile, reader: FileReader) -> Iterator[Entry]:
-    for number, (relative, position) in enumerate(read_fixed(reader, offset_index.ENTRY)):
+    for number, (relative, position) in enumerate(entries_of(reader, OFFSET_ENTRY)):
         if not relative and (number or not position):
-            check_size(reader, offset_index.ENTRY)
-            return
+            break
         yield {"offset": file.offset + relative, "position": position}
+    _check_size(reader, OFFSET_ENTRY)
 
 
 def _read_times(file: LogFile, reader: FileReader) -> Iterator[Entry]:
-    for timestamp, relative in read_fixed(reader, time_index.ENTRY):
+    for timestamp, relative in entries_of(reader, TIME_ENTRY):
         if not timestamp and not relative:
-            check_size(reader, time_index.ENTRY)
-            return
+            break
         yield {"timestamp": timestamp, "offset": file.offset + relative}
+    _check_size(reader, TIME_ENTRY)
 
 
 def _read_transactions(_: LogFile, reader: FileReader) -> Iterator[Entry]:
     names = ("version", "producer_id", "first_offset", "last_offset", "last_stable_offset")
-    for fields in read_fixed(reader, transaction_index.ENTRY):
+    for fields in entries_of(reader, ABORTED_ENTRY):
         if fields[0] != 0:
             raise DamagedFileError(f"entry of version {fields[0]}, want 0")
         yield dict(zip(names, fields, strict=True))
+    _check_size(reader, ABORTED_ENTRY)
 
 
 def _read_producers(_: LogFile, reader: FileReader) -> Iterator[Entry]:
-    head = reader.read(0, PRODUCERS_HEAD.size)
-    if len(head) < PRODUCERS_HEAD.size:
-        raise DamagedFileError(f"{reader.size} bytes, want {PRODUCERS_HEAD.size} or more")
-    version, crc, count = PRODUCERS_HEAD.unpack(head)
-    if version != 1:
-        raise DamagedFileError(f"version {version}, want 1")
-    want = PRODUCERS_HEAD.size + count * PRODUCER.size
-    if reader.size != want:
-        raise DamagedFileError(f"{reader.size} bytes for {count} producers, want {want}")
-    found = 0
-    for piece in reader.pieces(_CRC_FROM, reader.size):
-        found = crc32c(piece, found)
-    if found != crc:
-        raise DamagedFileError(f"crc {found:08x}, want {crc:08x}")
+    try:
+        expected = check_head(reader.read(0, PRODUCERS_HEAD.size), reader.size)
+        crc = 0
+        for piece in reader.pieces(CRC_FROM, reader.size):
+            crc = crc32c(piece, crc)
+        check_crc(crc, expected)
+    except CorruptSnapshotError as error:
+        raise DamagedFileError(str(error)) from None
     for at in range(PRODUCERS_HEAD.size, reader.size, PRODUCER.size):
-        row = PRODUCER.unpack(reader.read(at, PRODUCER.size))
-        producer_id, epoch, sequence, offset, delta, timestamp, coordinator_epoch, first = row
-        none = sequence == NO_SEQUENCE
+        stored = StoredProducer(*PRODUCER.unpack(reader.read(at, PRODUCER.size)))
         yield {
-            "producer_id": producer_id,
-            "producer_epoch": epoch,
-            "coordinator_epoch": coordinator_epoch,
-            "transaction_first_offset": None if first == NO_OFFSET else first,
-            "first_sequence": NO_SEQUENCE if none else (sequence - delta) % _SEQUENCES,
-            "last_sequence": sequence,
-            "last_offset": offset,
-            "offset_delta": delta,
-            "timestamp": timestamp,
+            "producer_id": stored.producer_id,
+            "producer_epoch": stored.epoch,
+            "coordinator_epoch": stored.coordinator_epoch,
+            "transaction_first_offset": stored.transaction_first_offset,
+            "first_sequence": stored.first_sequence,
+            "last_sequence": stored.last_sequence,
+            "last_offset": stored.last_offset,
+            "offset_delta": stored.offset_delta,
+            "timestamp": stored.timestamp,
         }
 
 

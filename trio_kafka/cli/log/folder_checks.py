@@ -15,7 +15,6 @@ from trio_kafka.cli.log.decoders import UndecodableError, decode_control, decode
 from trio_kafka.cli.log.entries import DamagedFileError, Entry, read_entries
 from trio_kafka.cli.log.findings import Finding, Level, error, warning
 from trio_kafka.cli.log.places import Folder, Kind, LogFile, classify
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.cli.log.segment_checks import LogCheck
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.epochs import NO_EPOCH, LeaderEpochs
@@ -28,6 +27,7 @@ from trio_kafka.log.files.checkpoints import (
 from trio_kafka.log.files.names import CLEAN
 from trio_kafka.model import TopicPartition
 from trio_kafka.records.control import ControlType
+from trio_kafka.world.blocking_file import open_reader
 
 _OF_SEGMENT: Final = (Kind.OFFSET_INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
 _SUFFIX: Final = ".log"
@@ -234,14 +234,14 @@ def _check_metadata_snapshot(file: LogFile, *, quick: bool) -> Iterator[Finding]
                     yield error(file.path, text, piece.position)
                     continue
                 if not piece.is_valid:
-                    text = f"crc {piece.crc_found:08x}, the batch has {piece.crc:08x}"
+                    text = f"crc {piece.crc_found:08x}, the batch has {piece.header.crc:08x}"
                     yield error(file.path, text, piece.position)
                     continue
-                if quick and not piece.is_control:
+                if quick and not piece.header.is_control:
                     continue
                 for record in piece.records():
                     try:
-                        if piece.is_control:
+                        if piece.header.is_control:
                             kinds.append(decode_control(record).number)
                         elif decode is not None:
                             decode(record)

@@ -109,19 +109,21 @@ class TimeIndexCheck(_IndexCheck):
         while (entry := self._entry) is not None and entry["offset"] <= batch.last_offset:
             yield from self._check(entry, batch)
             yield from self._advance("timestamp", "offset")
-        self._latest = max(self._latest, batch.timestamp)
+        self._latest = max(self._latest, batch.header.max_timestamp)
 
     def _check(self, entry: Entry, batch: Batch) -> Iterator[Finding]:
         offset, time = entry["offset"], entry["timestamp"]
-        if batch.header is not None and offset < batch.base_offset:
+        if not batch.is_message and offset < batch.base_offset:
             yield from self._finding("no batch holds this offset", offset)
         elif self._latest > time:
             yield from self._finding(
                 f"timestamp {time}, but {self._latest} is before it: searches by time miss records",
                 offset,
             )
-        elif batch.timestamp != time:
-            yield from self._finding(f"timestamp {time}, its batch has {batch.timestamp}", offset)
+        elif batch.header.max_timestamp != time:
+            yield from self._finding(
+                f"timestamp {time}, its batch has {batch.header.max_timestamp}", offset
+            )
 
     def finish(self) -> Iterator[Finding]:
         """Check the entries after the last batch."""

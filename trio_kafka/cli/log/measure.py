@@ -8,12 +8,12 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.cli.log.batches import Batch, Gap, read_batches
 from trio_kafka.cli.log.places import Folder, Kind, LogFile
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.cli.log.transaction_checks import Transactions
 from trio_kafka.cli.log.words import size_text, time_text
 from trio_kafka.errors import KafkaError
 from trio_kafka.records.batch import Record
 from trio_kafka.records.header import NO_PRODUCER_ID, NO_TIMESTAMP
+from trio_kafka.world.blocking_file import open_reader
 
 
 @define
@@ -117,16 +117,16 @@ class Measure:
         self.batches += 1
         self.largest_batch = max(self.largest_batch, batch.size)
         self.codecs[batch.codec] += 1
-        self.latest = max(self.latest, batch.timestamp)
-        begin = batch.header.base_timestamp if batch.header else batch.timestamp
-        if begin >= 0 and batch.delete_horizon is None:
+        self.latest = max(self.latest, batch.header.max_timestamp)
+        begin = batch.header.base_timestamp
+        if begin >= 0 and batch.header.delete_horizon is None:
             self.earliest = begin if self.earliest < 0 else min(self.earliest, begin)
-        if batch.header is not None:
-            self.records += max(batch.count, 0)
-            self.epochs.add(batch.leader_epoch)
-        self.control_batches += batch.is_control
-        if batch.producer_id != NO_PRODUCER_ID:
-            self.producers.add(batch.producer_id)
+        if not batch.is_message:
+            self.records += max(batch.header.count, 0)
+            self.epochs.add(batch.header.leader_epoch)
+        self.control_batches += batch.header.is_control
+        if batch.header.producer_id != NO_PRODUCER_ID:
+            self.producers.add(batch.header.producer_id)
         self.end_offset = max(self.end_offset, batch.last_offset + 1)
         self.transactions.see(batch)
         self.transactions.aborted.clear()
@@ -235,7 +235,7 @@ def _measure_segment(file: LogFile, found: Measure, *, records: bool) -> None:
                 found.invalid_bytes += piece.end - piece.position
                 continue
             found.see(piece)
-            if piece.header is None or (records and not piece.is_control):
+            if piece.is_message or (records and not piece.header.is_control):
                 _measure_records(piece, found, records=records)
 
 
@@ -245,7 +245,7 @@ def _measure_records(batch: Batch, found: Measure, *, records: bool) -> None:
     try:
         for record in batch.records():
             content.see(record)
-            found.records += batch.header is None
+            found.records += batch.is_message
     except KafkaError:
         content.undecodable += 1
     if not records:

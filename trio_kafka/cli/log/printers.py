@@ -75,22 +75,22 @@ class TextPrinter:
         """Print a row."""
         del file
         sequences = producer = "-"
-        if batch.producer_id != NO_PRODUCER_ID:
-            producer = f"{batch.producer_id}:{batch.producer_epoch}"
-        if batch.base_sequence >= 0:
-            sequences = f"{batch.base_sequence}-{batch.last_sequence}"
+        if batch.header.producer_id != NO_PRODUCER_ID:
+            producer = f"{batch.header.producer_id}:{batch.header.producer_epoch}"
+        if batch.header.base_sequence >= 0:
+            sequences = f"{batch.header.base_sequence}-{batch.last_sequence}"
         offsets = f"{batch.base_offset}-{batch.last_offset}"
         cells = (
             str(batch.position),
             str(batch.size),
-            offsets if batch.header else f"to {batch.last_offset}",
-            str(batch.count) if batch.header else "-",
-            time_text(batch.timestamp),
+            f"to {batch.last_offset}" if batch.is_message else offsets,
+            "-" if batch.is_message else str(batch.header.count),
+            time_text(batch.header.max_timestamp),
             batch.codec,
-            str(batch.leader_epoch) if batch.header else "-",
+            "-" if batch.is_message else str(batch.header.leader_epoch),
             producer,
             sequences,
-            f"{batch.crc:08x}",
+            f"{batch.header.crc:08x}",
             " ".join(_notes(batch)),
         )
         print(f"  {fixed_columns(cells, _WIDTHS, _SIDES)}")
@@ -131,16 +131,16 @@ class TextPrinter:
 def _notes(batch: Batch) -> Iterator[str]:
     if not batch.is_valid:
         yield f"CRC-MISMATCH({batch.crc_found:08x})"
-    if batch.is_transactional:
+    if batch.header.is_transactional:
         yield "transactional"
-    if batch.is_control:
+    if batch.header.is_control:
         yield "control"
-    if batch.is_append_time:
+    if batch.header.is_log_append_time:
         yield "append-time"
-    if batch.delete_horizon is not None:
-        yield f"delete-horizon({time_text(batch.delete_horizon)})"
-    if batch.magic < 2:
-        yield f"magic-{batch.magic}"
+    if batch.header.delete_horizon is not None:
+        yield f"delete-horizon({time_text(batch.header.delete_horizon)})"
+    if batch.header.magic < 2:
+        yield f"magic-{batch.header.magic}"
 
 
 def _cell(name: str, value: Any) -> str:
@@ -215,22 +215,22 @@ def batch_data(batch: Batch) -> dict[str, Any]:
     return {
         "position": batch.position,
         "bytes": batch.size,
-        "magic": batch.magic,
+        "magic": batch.header.magic,
         "base_offset": batch.base_offset,
         "last_offset": batch.last_offset,
-        "records": batch.count if batch.header else None,
-        "timestamp": batch.timestamp,
-        "timestamp_type": "LogAppendTime" if batch.is_append_time else "CreateTime",
+        "records": None if batch.is_message else batch.header.count,
+        "timestamp": batch.header.max_timestamp,
+        "timestamp_type": "LogAppendTime" if batch.header.is_log_append_time else "CreateTime",
         "codec": batch.codec,
-        "leader_epoch": batch.leader_epoch,
-        "producer_id": batch.producer_id,
-        "producer_epoch": batch.producer_epoch,
-        "base_sequence": batch.base_sequence,
+        "leader_epoch": batch.header.leader_epoch,
+        "producer_id": batch.header.producer_id,
+        "producer_epoch": batch.header.producer_epoch,
+        "base_sequence": batch.header.base_sequence,
         "last_sequence": batch.last_sequence,
-        "transactional": batch.is_transactional,
-        "control": batch.is_control,
-        "delete_horizon": batch.delete_horizon,
-        "crc": batch.crc,
+        "transactional": batch.header.is_transactional,
+        "control": batch.header.is_control,
+        "delete_horizon": batch.header.delete_horizon,
+        "crc": batch.header.crc,
         "valid": batch.is_valid,
     }
 

@@ -15,11 +15,11 @@ from trio_kafka.cli.log.decoders import UndecodableError, decode_control, decode
 from trio_kafka.cli.log.findings import Finding, Level, error, warning
 from trio_kafka.cli.log.index_checks import OffsetIndexCheck, TimeIndexCheck
 from trio_kafka.cli.log.places import Kind, LogFile
-from trio_kafka.cli.log.reader import open_reader
 from trio_kafka.cli.log.transaction_checks import Transactions
 from trio_kafka.errors import KafkaError
 from trio_kafka.log.epochs import NO_EPOCH
 from trio_kafka.records.header import NO_TIMESTAMP
+from trio_kafka.world.blocking_file import open_reader
 
 MOST: Final = 100  # findings about one segment
 _LOOKS: Final = 10  # at the end of a file that grows
@@ -123,16 +123,16 @@ class LogCheck:
             return error(log.path, text, batch.position, batch.base_offset)
 
         if not batch.is_valid:
-            yield at(f"crc {batch.crc_found:08x}, the batch has {batch.crc:08x}")
+            yield at(f"crc {batch.crc_found:08x}, the batch has {batch.header.crc:08x}")
         yield from map(at, self._offset_errors(log, batch, limit))
         yield from map(at, self._epoch_errors(batch))
         if batch.is_valid and not self.quick:
             yield from self._check_records(log, batch)
         self.end_offset = max(self.end_offset, batch.last_offset + 1)
-        self._epoch = max(self._epoch, batch.leader_epoch)
+        self._epoch = max(self._epoch, batch.header.leader_epoch)
 
     def _offset_errors(self, log: LogFile, batch: Batch, limit: int | None) -> Iterator[str]:
-        if batch.header is None:
+        if batch.is_message:
             return  # a wrapper names its last offset only
         if batch.base_offset < self.end_offset:
             yield f"offsets go back from {self.end_offset - 1} to {batch.base_offset}"
@@ -142,8 +142,8 @@ class LogCheck:
         if batch.last_offset - log.offset > _LARGEST_RELATIVE:
             yield f"offset {batch.last_offset} is too far from the segment's, {log.offset}"
         span = batch.last_offset - batch.base_offset + 1
-        if not 0 <= batch.count <= span:
-            yield f"{batch.count} records for {span} offsets"
+        if not 0 <= batch.header.count <= span:
+            yield f"{batch.header.count} records for {span} offsets"
 
     def _skip_to(self, offset: int) -> None:
         """Count the offsets up to this one as missing, if there are any."""
@@ -155,19 +155,19 @@ class LogCheck:
             self.end_offset = offset
 
     def _epoch_errors(self, batch: Batch) -> Iterator[str]:
-        if batch.header is None:
+        if batch.is_message:
             return
-        if batch.leader_epoch < self._epoch:
-            yield f"leader epoch {batch.leader_epoch} after {self._epoch}"
+        if batch.header.leader_epoch < self._epoch:
+            yield f"leader epoch {batch.header.leader_epoch} after {self._epoch}"
         known = self.epoch_at(batch.base_offset)
-        if self._told_epoch or known == NO_EPOCH or batch.leader_epoch > self.last_epoch:
+        if self._told_epoch or known == NO_EPOCH or batch.header.leader_epoch > self.last_epoch:
             return  # the file of epochs is written later
-        if known != batch.leader_epoch:
+        if known != batch.header.leader_epoch:
             self._told_epoch = True
-            yield f"leader epoch {batch.leader_epoch}, leader-epoch-checkpoint says {known}"
+            yield f"leader epoch {batch.header.leader_epoch}, leader-epoch-checkpoint says {known}"
 
     def _check_records(self, log: LogFile, batch: Batch) -> Iterator[Finding]:
-        decode = decode_control if batch.is_control else decoder_of("auto", self.topic)
+        decode = decode_control if batch.header.is_control else decoder_of("auto", self.topic)
         latest = NO_TIMESTAMP
         try:
             for record in batch.records():
@@ -182,9 +182,9 @@ class LogCheck:
         except KafkaError as problem:
             yield error(log.path, problem.message or "", batch.position, batch.base_offset)
             return
-        is_known = batch.header is not None and batch.count > 0
-        if is_known and latest != batch.timestamp:
-            text = f"latest time {batch.timestamp}, its records have {latest}"
+        is_known = not batch.is_message and batch.header.count > 0
+        if is_known and latest != batch.header.max_timestamp:
+            text = f"latest time {batch.header.max_timestamp}, its records have {latest}"
             yield warning(log.path, text, batch.position, batch.base_offset)
 
 

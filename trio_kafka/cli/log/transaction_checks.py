@@ -42,10 +42,10 @@ class Transactions:
 
     def see(self, batch: Batch) -> None:
         """Take the next batch into account. A damaged marker makes the state unsure."""
-        if not batch.is_transactional:
+        if not batch.header.is_transactional:
             return
-        if not batch.is_control:
-            self.open.setdefault(batch.producer_id, batch.base_offset)
+        if not batch.header.is_control:
+            self.open.setdefault(batch.header.producer_id, batch.base_offset)
             return
         try:
             marker = next((read_marker(record) for record in batch.records()), None)
@@ -54,14 +54,14 @@ class Transactions:
             return
         if marker is None:
             return
-        first = self.open.pop(batch.producer_id, None)
+        first = self.open.pop(batch.header.producer_id, None)
         if marker.committed:
             self.committed += 1
             return
         self.aborts += 1
         self.aborted.append(
             Aborted(
-                producer_id=batch.producer_id,
+                producer_id=batch.header.producer_id,
                 first_offset=first,
                 last_offset=batch.last_offset,
                 stable_offset=min(self.open.values(), default=batch.last_offset + 1),

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.batch_scan import CutBatchError
+from trio_kafka.log.batch_lookup import CutBatchError
 from trio_kafka.log.cleaner.job import CleaningError
 from trio_kafka.log.cleaner.states import CleaningStates
 from trio_kafka.log.cleaner.swap import SupersededError

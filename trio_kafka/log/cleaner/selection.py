@@ -14,11 +14,11 @@ import trio
 
 from trio_kafka.attributes import frozen
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.batch_scan import STOP, walk
 from trio_kafka.log.config import MAX_LONG
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.log import Log
 from trio_kafka.log.read import perform_in_threads
+from trio_kafka.log.scan.walk import STOP, walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import BatchHeader
 

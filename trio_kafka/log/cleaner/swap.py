@@ -18,7 +18,6 @@ from typing import Final
 import trio
 
 from trio_kafka.errors import LogDirError
-from trio_kafka.log.batch_scan import walk
 from trio_kafka.log.cleaner.job import CleanedGroup, CleaningJob
 from trio_kafka.log.errors import DiskFullError, typed_errors
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names, when_free_now
@@ -35,6 +34,7 @@ from trio_kafka.log.files.names import (
 )
 from trio_kafka.log.files.operations import FileWork, run_in_threads
 from trio_kafka.log.log import Log
+from trio_kafka.log.scan.walk import walk
 from trio_kafka.log.segment import Segment
 from trio_kafka.records.header import BatchHeader
 

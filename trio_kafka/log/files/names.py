@@ -29,6 +29,8 @@ FUTURE: Final = "-future"
 STRAY: Final = "-stray"
 
 _LONGEST: Final = 255
+_LARGEST_PARTITION: Final = (1 << 31) - 1
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _OFFSET_FILE: Final = re.compile(r"(\d{20})(\.[a-z]+)")
 _PARTITION: Final = re.compile(r"(.+)-(\d+)")
 _MARKED: Final = re.compile(r"(.+)\.([0-9a-f]{32})(-delete|-future|-stray)")
@@ -53,6 +55,12 @@ def parse_directory(name: str) -> tuple[TopicPartition, str] | None:
         name, mark = found[1], found[3]
     found = _PARTITION.fullmatch(name)
     return (TopicPartition(found[1], int(found[2])), mark) if found else None
+
+
+def names_partition(name: str, partition: TopicPartition) -> bool:
+    """Return whether a directory of this partition, parsed from its name, is named so by Kafka."""
+    is_legal = _TOPIC.fullmatch(partition.topic) and partition.partition <= _LARGEST_PARTITION
+    return bool(is_legal) and str(partition) == name
 
 
 def marked_directory(partition: TopicPartition, unique: bytes, mark: str) -> str:

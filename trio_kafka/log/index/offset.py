@@ -6,14 +6,14 @@ position 0.
 Source: Kafka's `.index` format.
 """
 
-from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import define
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
+from trio_kafka.log.scan.index_files import OFFSET_ENTRY
 
-ENTRY: Final = Struct(">II")
+ENTRY: Final = OFFSET_ENTRY
 
 
 @define(eq=False)

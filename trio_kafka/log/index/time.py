@@ -6,14 +6,14 @@ when the segment is sealed or closed, holds the largest timestamp of all.
 Source: Kafka's `.timeindex` format.
 """
 
-from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import define
 from trio_kafka.log.files.operations import FileWork
 from trio_kafka.log.index.entries import EntryFile
+from trio_kafka.log.scan.index_files import TIME_ENTRY
 
-ENTRY: Final = Struct(">qI")
+ENTRY: Final = TIME_ENTRY
 NO_TIMESTAMP: Final = -1
 
 

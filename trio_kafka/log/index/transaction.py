@@ -5,7 +5,6 @@ Source: Kafka's `.txnindex` format, version 0.
 """
 
 from collections.abc import Iterable
-from struct import Struct
 from typing import Final
 
 from trio_kafka.attributes import frozen
@@ -14,9 +13,10 @@ from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import FileWork, ReadBytes
 from trio_kafka.log.index.entries import LARGEST, CorruptIndexError
 from trio_kafka.log.index.segment_sidecar import WrittenFile
+from trio_kafka.log.scan.index_files import ABORTED_ENTRY
 from trio_kafka.world.protocols import Directory
 
-ENTRY: Final = Struct(">hqqqq")
+ENTRY: Final = ABORTED_ENTRY
 _VERSION: Final = 0
 
 

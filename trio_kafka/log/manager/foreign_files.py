@@ -15,7 +15,7 @@ from trio_kafka.log.files.checkpoints import (
     RECOVERY_POINTS,
     START_OFFSETS,
 )
-from trio_kafka.log.files.names import CLEAN, DELETE, FUTURE, LOCK, STRAY
+from trio_kafka.log.files.names import CLEAN, DELETE, FUTURE, LOCK, STRAY, names_partition
 from trio_kafka.log.files.partition_metadata import NAME as PARTITION_METADATA
 from trio_kafka.log.manager.meta_properties import NAME as META_PROPERTIES
 from trio_kafka.model import TopicPartition
@@ -42,9 +42,7 @@ OWN_FILES: Final = frozenset(
 _OF_PARTITION: Final = re.compile(
     rf"\d{{20}}\..*|({re.escape(PARTITION_METADATA)}|{LEADER_EPOCHS})(\.tmp)?"
 )
-_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _UNIQUE: Final = 33  # a dot and 32 digits
-_LARGEST_PARTITION: Final = (1 << 31) - 1
 
 
 def why_foreign(name: str, parsed: tuple[TopicPartition, str], inside: Sequence[str]) -> str | None:
@@ -58,8 +56,7 @@ def why_foreign(name: str, parsed: tuple[TopicPartition, str], inside: Sequence[
         return None
     if mark == FUTURE:
         name = name[: -len(FUTURE) - _UNIQUE]
-    legal = _TOPIC.fullmatch(partition.topic) and partition.partition <= _LARGEST_PARTITION
-    if not legal or str(partition) != name:
+    if not names_partition(name, partition):
         return "not the name of a partition's directory"
     if inside and not any(map(_OF_PARTITION.fullmatch, inside)):
         return f"no file of a partition in it, but {inside[0]}"

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import Final
 
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.files.descriptor_retry import names_in, sync_names
 from trio_kafka.log.files.names import (
     DELETED,
@@ -18,6 +17,7 @@ from trio_kafka.log.files.names import (
 )
 from trio_kafka.log.files.open_files import OpenFiles
 from trio_kafka.log.files.operations import run_in_threads
+from trio_kafka.log.scan.walk import BULK, walk
 from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import Directory

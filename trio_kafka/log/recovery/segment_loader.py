@@ -6,7 +6,6 @@ from attrs import field
 
 from trio_kafka.attributes import define
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.log.batch_scan import BULK, walk
 from trio_kafka.log.config import LogConfig
 from trio_kafka.log.epochs import LeaderEpochs
 from trio_kafka.log.files.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, offset_file
@@ -17,10 +16,11 @@ from trio_kafka.log.recovery.check_job import check_in_job
 from trio_kafka.log.recovery.damage import Damage, Judge, looks_lost
 from trio_kafka.log.recovery.progress import LogProgress
 from trio_kafka.log.recovery.verify import Checked, check_segment, find_whole_batch
+from trio_kafka.log.scan.walk import BULK, walk
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka.log.segment import Segment
 from trio_kafka.log.segment_file import unlink_segment
 from trio_kafka.records.header import BatchHeader
-from trio_kafka.records.whole_batch_search import WholeBatchSearch
 from trio_kafka.world.protocols import Directory
 from trio_kafka.world.world import WorkerLostError, World
 

@@ -10,17 +10,17 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
-from trio_kafka.errors import KafkaError
-from trio_kafka.log.batch_scan import BULK
 from trio_kafka.log.epochs import NO_EPOCH
-from trio_kafka.log.files.operations import FileWork, Pause, ReadBytes, run_in_threads
+from trio_kafka.log.files.operations import FileWork, run_in_threads
+from trio_kafka.log.scan.batches import BatchScan
+from trio_kafka.log.scan.walk import STOP, searching, walking
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch
 from trio_kafka.log.segment import Segment
-from trio_kafka.records.header import HEADER_SIZE, BatchHeader
-from trio_kafka.records.stored_header import check_stored_crc, iterate_stored_headers
-from trio_kafka.records.whole_batch_search import Search, WholeBatchSearch
+from trio_kafka.records.header import BatchHeader
 from trio_kafka.world.protocols import File
 
 See = Callable[[int, BatchHeader], None]
+_LARGEST_LENGTH: Final = (1 << 31) - 1
 _BATCHES: Final = 100  # checked between two pauses: about 1 ms
 
 
@@ -76,34 +76,25 @@ def checking(
     """
     if not position:
         segment.reset()
-    file = segment.file
-    size = BULK
-    while position < file.size:
-        wanted = min(size, file.size - position)
-        view = yield ReadBytes(file, position, wanted, wanted)
-        found = len(view)
-        here = count = 0
-        try:
-            for at, header in iterate_stored_headers(view):
-                if not checked.accepts(header) or not segment.reaches(header.last_offset):
-                    return position + here
-                check_stored_crc(view, at, header)
-                segment.wrote(position + at, (header,), index_interval_bytes)
-                see(position + at, header)
-                checked.note(header)
-                here = at + header.size
-                count += 1
-                if not count % _BATCHES:
-                    yield Pause()
-        except KafkaError:
-            return position + here
-        position += here
-        size = BULK
-        if not here:
-            size = _size_of(view)
-            if size <= found or position + size > file.size:
-                return position
-    return position
+
+    def take(at: int, header: BatchHeader) -> object:
+        if not checked.accepts(header) or not segment.reaches(header.last_offset):
+            return STOP
+        segment.wrote(at, (header,), index_interval_bytes)
+        see(at, header)
+        checked.note(header)
+        return None
+
+    scan = BatchScan(
+        size=segment.file.size,
+        position=position,
+        largest_message=_LARGEST_LENGTH,
+        crcs=True,
+        matching=True,
+        whole=True,
+        resumes=False,
+    )
+    return (yield from walking(segment.file, scan, take, pause_every=_BATCHES))
 
 
 async def find_whole_batch(
@@ -126,23 +117,4 @@ async def find_whole_batch(
         least_epoch=None if checked.gapless else checked.epoch,
         stop=None if most is None else position + most,
     )
-    return await run_in_threads(_searching(file, work))
-
-
-def _searching(file: File, search: Search) -> FileWork[int | None]:
-    """Perform the reads of a search."""
-    try:
-        span = next(search)
-        while True:
-            view = yield ReadBytes(file, span.position, span.size, span.size)
-            span = search.send(view)
-    except StopIteration as stop:
-        position: int | None = stop.value
-        return position
-
-
-def _size_of(view: memoryview) -> int:
-    """Return the size of the batch that begins here; 0: there is none."""
-    if len(view) < HEADER_SIZE:
-        return 0
-    return int.from_bytes(view[8:12], "big", signed=True) + 12
+    return await run_in_threads(searching(file, work))

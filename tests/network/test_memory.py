@@ -5,7 +5,7 @@ from attrs import define, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trio_kafka.wire.memory import MemoryPool
+from trio_kafka.network.memory import MemoryPool
 
 pytestmark = pytest.mark.leaves("its frames end with the test")
 

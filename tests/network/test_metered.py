@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.test_frame import MOST, buffers, feed, framed, limited, with_key
+from trio_kafka.network.memory import MemoryPool
+from trio_kafka.network.metered import MemoryFullError, MeteredFramer, framers
 from trio_kafka.wire.frame import LARGE, SMALL, Framer, FrameSizeError
-from trio_kafka.wire.memory import MemoryPool
-from trio_kafka.wire.metered import MemoryFullError, MeteredFramer, framers
 
 pytestmark = pytest.mark.leaves("its frames end with the test")
 

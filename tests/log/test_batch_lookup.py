@@ -2,7 +2,7 @@ import pytest
 
 from tests.log.kit import batch, fill
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.log.batch_scan import STOP, CutBatchError, find_batch, walk
+from trio_kafka.log.batch_lookup import CutBatchError, find_batch
 from trio_kafka.log.files.operations import run_in_threads, run_now
 from trio_kafka.log.index.entries import CorruptIndexError
 
@@ -55,36 +55,3 @@ async def test_a_batch_whose_end_was_cut_off_is_not_found(autojump_clock, world)
     with pytest.raises(CutBatchError) as caught:
         run_now(find_batch(file, 0, 11))
     assert caught.value.position == starts[-1]
-
-
-async def test_a_walk_ends_with_the_batch_that_it_is_stopped_at(autojump_clock, world):
-    file, starts = await filled(world)
-    seen = []
-
-    def see(position, header):
-        seen.append(header.base_offset)
-        return STOP if position == starts[2] else None
-
-    assert run_now(walk(file, 0, see)) == starts[2]
-    assert seen == [0, 2, 4]
-
-
-@pytest.mark.parametrize("tail", [b"", bytes(10), bytes(500), bytes(batch(base_offset=12))[:-1]])
-async def test_a_walk_ends_behind_the_last_whole_batch(autojump_clock, world, tail):
-    file, starts = await filled(world, tail)
-    seen = []
-
-    end = run_now(walk(file, 0, lambda position, header: seen.append((position, header))))
-
-    assert [position for position, _ in seen] == starts
-    assert end == file.size - len(tail)
-
-
-async def test_a_walk_can_end_earlier(autojump_clock, world):
-    file, starts = await filled(world)
-    seen = []
-
-    end = run_now(walk(file, starts[1], lambda at, _: seen.append(at), starts[2] + 1))
-
-    assert seen == starts[1:3]
-    assert end == starts[3]

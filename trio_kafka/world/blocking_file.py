@@ -1,4 +1,4 @@
-"""Files that are read at positions, a slice at a time."""
+"""Files of programs without a loop, such as commands and Spark's workers: read at positions."""
 
 import os
 from collections.abc import Iterator
@@ -10,11 +10,18 @@ CHUNK: Final = 256 << 10
 
 
 class FileReader:
-    """File that is read at positions. size: when it was opened; it may have grown since."""
+    """File that is read at positions. size: when it was opened; it may have grown since.
 
-    def __init__(self, descriptor: int) -> None:
+    chunk: bytes that are read at least, for the reads that follow. inode: tells it from a file that
+    took its name.
+    """
+
+    def __init__(self, descriptor: int, chunk: int = CHUNK) -> None:
         self._descriptor = descriptor
-        self.size = os.fstat(descriptor).st_size
+        self._chunk = chunk
+        status = os.fstat(descriptor)
+        self.size = status.st_size
+        self.inode = status.st_ino
         self._start = 0
         self._window = b""
 
@@ -23,7 +30,7 @@ class FileReader:
         size = min(size, self.size - position)
         here = position - self._start
         if here < 0 or here + size > len(self._window):
-            want = min(max(size, CHUNK), self.size - position)
+            want = min(max(size, self._chunk), self.size - position)
             self._window, self._start, here = b"", position, 0
             parts, left = [], want
             while left > 0:
@@ -46,10 +53,10 @@ class FileReader:
 
 
 @contextmanager
-def open_reader(path: Path) -> Iterator[FileReader]:
+def open_reader(path: str | Path, chunk: int = CHUNK) -> Iterator[FileReader]:
     """Open a file for reads. OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        yield FileReader(descriptor)
+        yield FileReader(descriptor, chunk)
     finally:
         os.close(descriptor)

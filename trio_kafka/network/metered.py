@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from trio_kafka.network.memory import MemoryPool
 from trio_kafka.wire.frame import SMALL, Buffers, Frame, FrameLimits, Framer
-from trio_kafka.wire.memory import MemoryPool
 
 _SIZE: Final = struct.Struct(">i").unpack_from
 _HEAD: Final = 4

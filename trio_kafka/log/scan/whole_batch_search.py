@@ -39,10 +39,14 @@ _PER_BYTE: Final = 8
 
 
 class Span(NamedTuple):
-    """Bytes of a file that a search asks for."""
+    """Bytes of a file that a search or a scan asks for.
+
+    need: fewer are of no use, unless the file ends before; 0: all of them are needed.
+    """
 
     position: int
     size: int
+    need: int = 0
 
 
 # Yields the bytes that it needs and is sent them, fewer where the file ends.
@@ -94,7 +98,7 @@ class WholeBatchSearch:
                 if self._pays(size, here=len(content) - at):
                     begin = memoryview(content)[at + CRC_FROM : at + size]
                     end = position + at + size
-                    if crc == (yield from _checksum(begin, end - size + CRC_FROM, end)):
+                    if crc == (yield from checksum_of(begin, end - size + CRC_FROM, end)):
                         return position + at
             position += last + 1
         return None
@@ -111,7 +115,7 @@ class WholeBatchSearch:
         return True
 
 
-def _checksum(begin: memoryview, position: int, end: int) -> Generator[Span, Buffer, int]:
+def checksum_of(begin: memoryview, position: int, end: int) -> Generator[Span, Buffer, int]:
     """Return the CRC-32C of the bytes from `position` to `end`; -1 if the file ends before.
 
     begin: the first of these bytes.
@@ -132,7 +136,7 @@ def read_and_search(search: Search, read: Callable[[int, int], Buffer]) -> int |
     try:
         span = next(search)
         while True:
-            span = search.send(read(*span))
+            span = search.send(read(span.position, span.size))
     except StopIteration as stop:
         position: int | None = stop.value
         return position

@@ -1,9 +1,8 @@
-"""Scan of the batch headers in a segment's file. Records are not read.
+"""Lookup of a batch by offset in a segment's file. Records are not read.
 
 An invalid header raises KafkaError(CORRUPT_MESSAGE) with file and position.
 """
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from trio_kafka.errors import ErrorCode, KafkaError
@@ -14,19 +13,15 @@ from trio_kafka.records.header import (
     HEADER_SIZE,
     LENGTH_END,
     SMALLEST_LENGTH,
-    BatchHeader,
 )
 from trio_kafka.records.stored_header import (
     SMALLEST_STORED,
     is_legacy,
     iterate_stored_headers,
     message_fits,
-    read_stored_header,
 )
 from trio_kafka.world.protocols import File
 
-BULK: Final = 256 * 1024
-STOP: Final = object()  # returned by the function of a `walk`
 _CHUNK: Final = 4096 + HEADER_SIZE
 
 
@@ -90,43 +85,6 @@ def _last_message(view: memoryview, position: int, offset: int) -> Spot | None:
         if header.last_offset >= offset:
             return Spot(position, header.size, header.base_offset, header.last_offset)
     return None
-
-
-def walk(
-    file: File,
-    position: int,
-    see: Callable[[int, BatchHeader], object],
-    end: int | None = None,
-    chunk: int = _CHUNK,
-) -> FileWork[int]:
-    """Call `see(position, header)` for each whole batch from `position` on. Return where they end.
-
-    see: returns STOP to end the walk with its batch.
-    end: stop before a batch that begins there or later. chunk: bytes in one read; BULK for long
-        scans.
-    """
-    size = file.size
-    end = size if end is None else end
-    while position + SMALLEST_STORED <= size and position < end:
-        need = min(HEADER_SIZE, size - position)
-        view = yield ReadBytes(file, position, need, min(chunk, size - position))
-        start, here = position, 0
-        # A header that the view cuts short is read again, unless the file ends there.
-        last = len(view) - (HEADER_SIZE if start + len(view) < size else SMALLEST_STORED)
-        while here <= last and position < end:
-            try:
-                header = read_stored_header(view, here)
-            except KafkaError:
-                return position
-            if position + header.length + LENGTH_END > size:
-                return position
-            if see(position, header) is STOP:
-                return position
-            here += header.length + LENGTH_END
-            position = start + here
-        if position == start:
-            break
-    return position
 
 
 def _corrupt(position: int) -> KafkaError:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.records.kit import encode_batch
 from trio_kafka.errors import KafkaError
+from trio_kafka.log.scan.whole_batch_search import WholeBatchSearch, read_and_search
 from trio_kafka.records.batch import Record
 from trio_kafka.records.header import HEADER_SIZE, check_crc, read_header
-from trio_kafka.records.whole_batch_search import WholeBatchSearch, read_and_search
 
 MIB = 1 << 20
 

@@ -1,7 +1,7 @@
 import os
 from pathlib import Path
 
-from trio_kafka.cli.log.reader import CHUNK, open_reader
+from trio_kafka.world.blocking_file import CHUNK, open_reader
 
 
 def test_any_bytes_are_read_whatever_was_read_before(tmp_path: Path) -> None:

@@ -1,0 +1,200 @@
+"""Scans of batches: whole ones, damage as values, bounded reads, files that change meanwhile."""
+
+import itertools
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from tests.log.kit import batch
+from tests.records.test_legacy import NAMES, SETS
+from trio_kafka.log.scan.batches import Batch, BatchScan, Gap, batches_of
+from trio_kafka.log.scan.whole_batch_search import Span
+from trio_kafka.records.header import HEADER_SIZE
+from trio_kafka.world.protocols import Buffer
+
+BATCHES = [bytes(batch(2, size=size, base_offset=2 * at)) for at, size in enumerate((10, 400, 10))]
+CONTENT = b"".join(BATCHES)
+STARTS = list(itertools.accumulate(map(len, BATCHES), initial=0))[:-1]
+LARGEST_SEARCH = 1 << 20  # bytes that a search or a checksum reads at once
+
+
+class Content:
+    """File in memory. end: where it ends now, as it was cut meanwhile. spans: what was read."""
+
+    def __init__(self, content: bytes, end: int | None = None) -> None:
+        self.size = len(content)
+        self._content = content[:end]
+        self.spans: list[tuple[int, int]] = []
+
+    def read(self, position: int, size: int) -> Buffer:
+        self.spans.append((position, size))
+        return self._content[position : position + size]
+
+
+def scanned(content: bytes, **options: object) -> list[Batch | Gap]:
+    return list(batches_of(Content(content), BatchScan(size=len(content), **options)))
+
+
+def shape(pieces: list[Batch | Gap]) -> list[tuple[int, int]]:
+    """Begin and end of each piece; a gap's end is negative."""
+    return [
+        (piece.position, -piece.end if isinstance(piece, Gap) else piece.position + size_of(piece))
+        for piece in pieces
+    ]
+
+
+def size_of(piece: Batch) -> int:
+    return piece.header.size
+
+
+damaged = st.builds(
+    lambda at, inserted, bit: (
+        CONTENT[:at] + inserted + bytes([b ^ bit for b in CONTENT[at : at + 1]]) + CONTENT[at + 1 :]
+    ),
+    st.integers(0, len(CONTENT)),
+    st.binary(max_size=200),
+    st.sampled_from([0, 1, 64, 128]),
+)
+
+
+@hypothesis.given(content=damaged, chunk=st.integers(1, 1000), whole=st.booleans())
+def test_batches_and_gaps_are_the_same_for_any_sizes_of_reads(content, chunk, whole) -> None:
+    pieces = scanned(content, crcs=True, chunk=chunk, whole=whole)
+
+    assert pieces == scanned(content, crcs=True)
+    position = 0
+    for begin, end in shape(pieces):
+        assert begin == position
+        position = abs(end)
+    assert position == len(content)
+
+
+@hypothesis.given(content=damaged, chunk=st.integers(1, 1000))
+def test_a_batch_that_is_wanted_whole_lies_in_the_bytes_that_were_sent_last(content, chunk) -> None:
+    steps = BatchScan(size=len(content), chunk=chunk, whole=True).steps()
+    view, start = b"", 0
+
+    step = next(steps, None)
+    while step is not None:
+        if isinstance(step, Span):
+            view, start = content[step.position : step.position + step.size], step.position
+            step = steps.send(view)
+            continue
+        if isinstance(step, Batch):
+            at = step.position - start
+            assert view[at : at + size_of(step)] == content[step.position :][: size_of(step)]
+        step = next(steps, None)
+
+
+def test_a_gap_says_what_stands_in_the_place_of_a_batch() -> None:
+    junk = b"\x09" * 100
+
+    first, gap, *rest = scanned(CONTENT[: STARTS[1]] + junk + CONTENT[STARTS[1] :])
+
+    assert isinstance(gap, Gap)
+    assert (gap.position, gap.end, gap.tail) == (size_of(first), size_of(first) + 100, False)
+    assert (gap.damage.head, gap.damage.header) == (junk[:HEADER_SIZE], None)
+    assert "magic 9" in gap.damage.problem
+    assert len(rest) == 2
+
+
+@pytest.mark.parametrize("left", [1, 16, 17, 60, 61, len(BATCHES[2]) - 1])
+def test_a_batch_that_the_end_cuts_short_is_a_gap_at_the_end(left: int) -> None:
+    *whole, gap = scanned(CONTENT[: STARTS[2] + left])
+
+    assert [piece.position for piece in whole] == STARTS[:2]
+    assert isinstance(gap, Gap)
+    assert (gap.tail, gap.damage.left) == (True, left)
+    assert (gap.damage.header is None) is (left < HEADER_SIZE)
+
+
+def test_offsets_that_go_back_are_damage_only_where_a_least_offset_is_given() -> None:
+    content = BATCHES[1] + BATCHES[0] + BATCHES[2]
+
+    assert [type(piece) for piece in scanned(content)] == [Batch, Batch, Batch]
+    _, gap, last = scanned(content, least=0)
+    assert isinstance(gap, Gap)
+    assert (gap.damage.least, gap.end) == (4, last.position)
+
+
+def test_a_wrong_checksum_is_a_value_or_damage_as_the_caller_wants() -> None:
+    content = bytearray(CONTENT)
+    content[STARTS[1] + 70] ^= 1
+
+    batches = scanned(bytes(content), crcs=True)
+    assert [piece.crc == piece.header.crc for piece in batches] == [True, False, True]
+
+    _, gap, _ = scanned(bytes(content), crcs=True, matching=True)
+    assert isinstance(gap, Gap)
+    assert (gap.position, gap.damage.header) == (STARTS[1], batches[1].header)
+
+
+def test_a_rejected_batch_becomes_a_gap() -> None:
+    scan = BatchScan(size=len(CONTENT))
+    pieces = batches_of(Content(CONTENT), scan)
+    next(pieces)
+    rejected = next(pieces)
+
+    scan.reject()
+    gap, last = pieces
+
+    assert isinstance(gap, Gap)
+    assert (gap.position, gap.end) == (rejected.position, last.position)
+
+
+def test_a_scan_that_does_not_resume_ends_with_the_first_gap() -> None:
+    first, gap = scanned(BATCHES[0] + bytes(70) + BATCHES[1], resumes=False)
+
+    assert (gap.position, gap.end, gap.tail) == (
+        size_of(first),
+        len(BATCHES[0] + BATCHES[1]) + 70,
+        True,
+    )
+
+
+def test_no_batch_is_read_that_begins_at_the_end_or_later() -> None:
+    assert [piece.position for piece in scanned(CONTENT, end=STARTS[1] + 1)] == STARTS[:2]
+    assert [piece.position for piece in scanned(CONTENT, position=STARTS[1])] == STARTS[1:]
+
+
+@pytest.mark.parametrize("crcs", [False, True])
+def test_a_damaged_length_costs_no_memory(crcs: bool) -> None:
+    content = bytearray(BATCHES[0] + bytes(8 << 20))
+    content[8:12] = (4 << 20).to_bytes(4, "big")
+    file = Content(bytes(content))
+
+    pieces = list(batches_of(file, BatchScan(size=file.size, crcs=crcs)))
+
+    assert isinstance(pieces[0], Batch)
+    assert max(size for _, size in file.spans) <= LARGEST_SEARCH
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_old_messages_are_batches_unless_they_are_not_wanted(name: str) -> None:
+    content = SETS[name]
+
+    messages = scanned(content, crcs=True, matching=True)
+
+    assert all(isinstance(piece, Batch) and piece.header.magic < 2 for piece in messages)
+    assert sum(map(size_of, messages)) == len(content)
+    (gap,) = scanned(content, messages=False)
+    assert isinstance(gap, Gap)
+    assert "magic" in gap.damage.problem
+
+
+def test_a_message_larger_than_is_believed_is_damage() -> None:
+    content = SETS[NAMES[0]]
+
+    assert isinstance(scanned(content, largest_message=13)[0], Gap)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("end", [0, 30, STARTS[1] + 80])
+def test_a_scan_of_a_file_that_was_cut_meanwhile_comes_to_its_end(end: int, whole: bool) -> None:
+    scan = BatchScan(size=len(CONTENT), crcs=True, whole=whole, chunk=61)
+
+    *_, last = batches_of(Content(CONTENT, end), scan)
+
+    assert isinstance(last, Gap)
+    assert last.tail
