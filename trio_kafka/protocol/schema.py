@@ -201,7 +201,7 @@ def response(
         if any(field.name == "response" for field in asked.fields):
             raise TypeError(f"{asked.name}.response: this name is that of the response's class")
         to.__message__ = attrs.evolve(asked, response=made)
-        to.response = made  # type: ignore[attr-defined]  # declared by requests that peers send
+        to.response = made
         return made
 
     return declare
@@ -260,7 +260,8 @@ def _declare(cls: type[T]) -> type[T]:
     fields = []
     these = {}
     for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
-        if get_origin(annotation) is ClassVar:
+        origin: object = get_origin(annotation)
+        if origin is ClassVar:
             continue  # the response's class, for type checkers; set by `response`
         field = cls.__dict__.get(name)
         if not isinstance(field, Field):
