@@ -104,11 +104,11 @@ class Node:
                 while True:
                     client = ScriptedClient(await listener.accept())
                     self.connections += 1
-                    nursery.start_soon(self._serve_one, client, self.connections)
+                    nursery.start_soon(self._serve_client, client, self.connections)
         finally:
             listener.close()
 
-    async def _serve_one(self, client: ScriptedClient, connection: int) -> None:
+    async def _serve_client(self, client: ScriptedClient, connection: int) -> None:
         try:
             while True:
                 frame = memoryview(await client.receive_frame())
@@ -124,7 +124,7 @@ class Node:
     def _answer(
         self, connection: int, frame: memoryview, key: int, version: int, correlation: int
     ) -> bytes | None:
-        (kind,) = (one for one in REQUESTS if message_of(one).key == key)
+        kind = next(kind for kind in REQUESTS if message_of(kind).key == key)
         message = message_of(kind)
         header = request_header_version(message, version)
         _, position = decoder(RequestHeader, header)(frame, 0)

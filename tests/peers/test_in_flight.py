@@ -70,13 +70,13 @@ def test_response_is_complete_with_its_last_byte(version: int) -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from([0, 1])), max_size=6), st.data())
 def test_responses_come_in_the_order_of_the_requests_however_the_bytes_are_cut(
-    asked: list[tuple[str, int]], data: st.DataObject
+    texts: list[tuple[str, int]], data: st.DataObject
 ) -> None:
     requests = InFlightRequests()
-    for text, version in asked:
+    for text, version in texts:
         requests.add(EchoRequest(text), version)
     stream = b"".join(
-        echo_answer(number, text, version) for number, (text, version) in enumerate(asked, start=1)
+        echo_answer(number, text, version) for number, (text, version) in enumerate(texts, start=1)
     )
 
     responses: list[object] = []
@@ -85,7 +85,7 @@ def test_responses_come_in_the_order_of_the_requests_however_the_bytes_are_cut(
         responses += receive(requests, stream[:size])
         stream = stream[size:]
 
-    assert responses == [EchoResponse(text=text) for text, _ in asked]
+    assert responses == [EchoResponse(text=text) for text, _ in texts]
 
 
 def test_request_without_a_response_is_not_in_flight() -> None:

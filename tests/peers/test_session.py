@@ -34,10 +34,10 @@ def receive(session: Session, response: object, version: int, now: float = 0.0) 
             return progress
 
 
-def opened(handshake: dict[int, tuple[int, int]] | None = None) -> Session:
+def opened(keys: dict[int, tuple[int, int]] = SERVED) -> Session:
     session = Session(Profile(client_id="me"))
     session.begin()
-    receive(session, served(handshake or SERVED), 4)
+    receive(session, served(keys), 4)
     assert session.is_open
     return session
 

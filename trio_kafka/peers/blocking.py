@@ -11,12 +11,13 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.session import Profile, Request, Session
 
 A = TypeVar("A")
+_LONGEST_S: Final = 1e6  # a socket takes no endless timeout
 
 
 class BlockingConnection:
@@ -52,7 +53,7 @@ class BlockingConnection:
         Raises OSError, TimeoutError among them; ProtocolError; KafkaError(UNSUPPORTED_VERSION).
         """
         self.send(request, deadline=deadline, at_most=at_most)
-        return cast("A", self.receive(deadline=deadline))
+        return cast("A", self.receive())
 
     def send(
         self,
@@ -64,16 +65,24 @@ class BlockingConnection:
     ) -> None:
         """Send a request, after the end of a throttle. Raises as `ask` does.
 
+        deadline: also of its response, unless `receive` names another one.
         is_answered: False for a request without a response (Produce with acks=0).
         """
-        data = self.session.send(request, at_most=at_most, is_answered=is_answered)
+        data = self.session.send(
+            request, deadline=deadline, at_most=at_most, is_answered=is_answered
+        )
         pause_s = self.session.not_before - time.monotonic()
         if pause_s > 0:
             time.sleep(min(pause_s, left_s(deadline)))
         self._send(data, deadline)
 
-    def receive(self, *, deadline: float) -> object:
-        """Return the response to the oldest request in flight. Raises as `ask` does."""
+    def receive(self, *, deadline: float | None = None) -> object:
+        """Return the response to the oldest request in flight. Raises as `ask` does.
+
+        deadline: None: the earliest of the requests in flight.
+        """
+        if deadline is None:
+            deadline = self.session.deadline
         while True:
             response = self._receive(deadline)
             if response is not None:
@@ -102,7 +111,7 @@ class BlockingConnection:
 
 def left_s(deadline: float) -> float:
     """Return the seconds until the deadline. Raises TimeoutError once it has passed."""
-    left = deadline - time.monotonic()
+    left = min(deadline - time.monotonic(), _LONGEST_S)
     if left <= 0:
         raise TimeoutError("timed out")
     return left

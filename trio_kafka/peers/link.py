@@ -18,6 +18,7 @@ import trio
 from attrs import field
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.errors import ProtocolError
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.model import Endpoint
 from trio_kafka.peers.backoff import Reconnection
@@ -99,7 +100,8 @@ class StreamLink:
     """Link over connections of `world`, opened on demand. See `Link` and the theory of operation.
 
     name: of the node, in errors and in the tree.
-    address: returns the node's present address. Another one than before closes the connection.
+    address: returns the node's present address, or raises the error of the ask. Another address
+        than before closes the connection.
     session: returns a new session, with its handshake, for each connection.
     open_socket: opens a socket, with TLS where the listener has it; None: the world's network.
     connect_s: time for a connection with its handshake.
@@ -128,11 +130,15 @@ class StreamLink:
     def close(self) -> None:
         """Close the connection; an ask that uses it fails, the next one opens another. Idempotent.
 
-        By a reset, as what is under way is of no use.
+        If a request is in flight, by a reset: what is under way is of no use.
         """
         connection, self._connection = self._connection, None
-        if connection is not None:
+        if connection is None:
+            return
+        if connection.session.in_flight:
             connection.socket.abort()
+        else:
+            connection.socket.close()
 
     @property
     def is_connected(self) -> bool:
@@ -179,6 +185,9 @@ class StreamLink:
         except _BROKEN as error:
             self.close()
             raise PeerError(self._reason(connection.endpoint, name, error), sent=True) from error
+        except ProtocolError as error:
+            self.close()
+            raise ProtocolError(self._reason(connection.endpoint, name, error)) from error
         except BaseException:
             self.close()
             raise
@@ -204,7 +213,10 @@ class StreamLink:
         except OSError as error:
             self._note_failure()
             raise PeerError(self._reason(endpoint, "connecting", error), sent=False) from error
-        except Exception:  # of the handshake: this peer does not want us, or is no broker
+        except ProtocolError as error:
+            self._note_failure()
+            raise ProtocolError(self._reason(endpoint, "connecting", error)) from error
+        except Exception:  # of the handshake: the peer rejects our credentials
             self._note_failure()
             raise
         self.reconnection.succeeded()

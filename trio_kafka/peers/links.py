@@ -5,7 +5,7 @@ channel. A request that the peer holds back, such as a Fetch that waits for reco
 what follows it on the same link. Kafka has a client for each of these purposes for the same reason.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +15,8 @@ from trio_kafka.peers.link import Link, StreamLink
 
 class Links:
     """Links by node id, each made when it is first used. The block's end closes all connections.
+
+    The tasks that ask must end before the block: an ask that is still connecting is not ended.
 
     name: of the node in the tree. open_link: returns the link to a node; it does not connect.
     own: links that are not made by `open_link`, such as that to this node itself.
@@ -62,15 +64,15 @@ class Links:
     ) -> None:
         self.close()
 
-    def keep(self, nodes: Mapping[int, object]) -> None:
+    def keep(self, nodes: Collection[int]) -> None:
         """Close and forget links to other nodes: those have left the cluster."""
-        for node in self._links.keys() - nodes.keys():
+        for node in self._links.keys() - set(nodes):
             self._links.pop(node).close()
 
     def close(self) -> None:
         """Close all connections for good. Idempotent."""
         self._closed = True
-        self.keep({})
+        self.keep(())
         if self._node is not None:
             self._node.remove()
 

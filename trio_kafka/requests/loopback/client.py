@@ -70,17 +70,17 @@ class InProcessClient:
         response_type = response_class(request)
         version = self._version_of(message_of(type(request)), version, at_most)
         exchange = Exchange(handlers, peer, principal)
-        asked, connection = exchange.receive(request, version, client_id)
+        received, connection = exchange.receive(request, version, client_id)
         number = self._asked = self._asked + 1
         self.connections[number] = connection
         self._high_water = max(self._high_water, len(self.connections))
         try:
-            await exchange.enqueue(asked, connection, self._channel)
+            await exchange.enqueue(received, connection, self._channel)
             data = await exchange.wait_response()
         finally:
             exchange.close(connection)
             del self.connections[number]
-        self._count(asked, handlers.elapsed())
+        self._count(received, handlers.elapsed())
         self._throttled += exchange.is_throttled
         response = None
         if data is not None:

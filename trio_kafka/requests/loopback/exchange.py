@@ -128,29 +128,29 @@ class Exchange:
             raise RefusedError(*self._refused)
         if self._segments is None:
             return None
-        found: list[Any] = []
+        pieces: list[Any] = []
         for segment in self._segments:
             if isinstance(segment, FileRange):
                 try:
-                    found.append(await segment.lease.read(segment.position, segment.left))
+                    pieces.append(await segment.lease.read(segment.position, segment.left))
                 except RangeCutError as error:
                     raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             elif isinstance(segment, StreamedBody):
                 try:
-                    found += await self._handlers.run_steps(_pieces_of(segment))
+                    pieces += await self._handlers.run_steps(_pieces_of(segment))
                 except BodyChangedError as error:
                     raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             else:
-                found.append(segment)
-        return b"".join(found)
+                pieces.append(segment)
+        return b"".join(pieces)
 
     async def decode(self, data: bytes, response: type[Any], version: int) -> Any:
         """Decode a response, in slices."""
         position = 2 * HEAD_BYTES + response_header_version(message_of(response), version)
         decode = decoder_in_steps(response, version)
         steps = merged_steps(decode(memoryview(data), position))
-        found, _ = await self._handlers.run_steps(steps)
-        return found
+        response_message, _ = await self._handlers.run_steps(steps)
+        return response_message
 
     def close(self, connection: Connection) -> None:
         """Disconnect: release the response, or have it discarded when it comes."""
