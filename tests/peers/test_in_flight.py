@@ -68,6 +68,7 @@ def test_response_is_complete_with_its_last_byte(version: int) -> None:
     assert len(requests) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from([0, 1])), max_size=6), st.data())
 def test_responses_come_in_the_order_of_the_requests_however_the_bytes_are_cut(
     texts: list[tuple[str, int]], data: st.DataObject

@@ -437,6 +437,7 @@ async def test_broker_that_has_crashed_and_started_again_answers_the_next_ask(
     link.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_each_response_is_that_of_its_request_whatever_is_cancelled_or_restarted(seed: int) -> None:
     run_simulated(ask_in_trouble, seed, moody=True)

@@ -1,6 +1,10 @@
 """Sessions without I/O: versions, handshake, throttle, and what ends them."""
 
+import itertools
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.peers.kit import PASSWORD, log_in, served
 from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
@@ -105,6 +109,32 @@ def test_steps_of_the_handshake_are_sent_one_at_a_time_and_end_with_a_lifetime()
     assert last == Progress()
     assert session.is_open
     assert session.expires == 102.0
+
+
+@pytest.mark.slow
+@given(st.lists(st.integers(1, 9), min_size=1))
+def test_session_opens_however_the_bytes_of_its_peer_are_cut(sizes: list[int]) -> None:
+    session = Session(Profile(), log_in())
+    session.begin()
+    stream = b"".join(
+        [
+            small_answer(1, to_bytes(served(SERVED), 4), flexible=False),
+            small_answer(2, to_bytes(SaslHandshakeResponse(0, ["PLAIN"]), 1), flexible=False),
+            small_answer(3, to_bytes(SaslAuthenticateResponse(), 2), flexible=True),
+        ]
+    )
+    sent = []
+
+    for size in itertools.cycle(sizes):
+        if not stream:
+            break
+        room = session.room()[:size]
+        room[:] = stream[: len(room)]
+        stream = stream[len(room) :]
+        sent.append(session.received(len(room), 0.0).to_send)
+
+    assert session.is_open
+    assert [frame[4:6] for frame in sent if frame] == [b"\0\x11", b"\0\x24"]
 
 
 def test_error_of_a_handshake_ends_the_session_before_it_is_open() -> None:

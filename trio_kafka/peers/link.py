@@ -194,15 +194,15 @@ class StreamLink:
 
     async def _usable(self) -> Connection:
         """Return an open connection on which nothing is in flight, and no throttle is left."""
-        endpoint = self.address()
         connection = self._connection
         if connection is not None:
-            if connection.endpoint == endpoint and connection.is_usable(trio.current_time()):
-                if connection.session.not_before > trio.current_time():
-                    await trio.sleep_until(connection.session.not_before)
+            if connection.session.not_before > trio.current_time():
+                await trio.sleep_until(connection.session.not_before)
+            if connection.endpoint == self.address() and connection.is_usable(trio.current_time()):
                 return connection
             self.close()
         await trio.sleep_until(self.reconnection.not_before)
+        endpoint = self.address()
         try:
             with trio.fail_after(self.connect_s):
                 connection = await self._connect(endpoint)
