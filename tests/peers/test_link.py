@@ -16,15 +16,21 @@ from trio_kafka.peers.backoff import Backoff, Reconnection
 from trio_kafka.peers.errors import DeadlineError, PeerError
 from trio_kafka.peers.link import StreamLink
 from trio_kafka.peers.session import Profile, Session
+from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.compiler import to_bytes
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.simulation import run_simulated, simulated_world
 from trio_kafka.wire.server import small_answer
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
 from trio_kafka.world.simulated import SimulatedWorld, Universe
+from trio_kafka_apis.k18_api_versions import api_versions
 
 
 def soon() -> float:
@@ -172,10 +178,10 @@ async def test_response_that_comes_after_the_deadline_is_not_taken_for_the_next_
     node = Node()
     async with linked(node) as link:
         await link.ask(EchoRequest("first"), deadline=soon())
-        link.world.universe.latency = 2.0  # type: ignore[attr-defined]
+        there(link).universe.latency = 2.0
         with pytest.raises(DeadlineError):
             await link.ask(EchoRequest("late"), deadline=trio.current_time() + 3.0)
-        link.world.universe.latency = 0.001  # type: ignore[attr-defined]
+        there(link).universe.latency = 0.001
 
         response = await link.ask(EchoRequest("next"), deadline=soon())
 
@@ -219,7 +225,7 @@ async def test_ask_cancelled_before_its_turn_leaves_the_connection_to_the_one_in
             responses.append((await link.ask(EchoRequest("first"), deadline=soon())).text)
 
         await link.ask(EchoRequest("opened"), deadline=soon())
-        link.world.universe.latency = 1.0  # type: ignore[attr-defined]
+        there(link).universe.latency = 1.0
         nursery.start_soon(ask)
         await wait_all_tasks_blocked()
         with pytest.raises(DeadlineError, match="could not be sent"):
@@ -230,6 +236,41 @@ async def test_ask_cancelled_before_its_turn_leaves_the_connection_to_the_one_in
     assert responses == ["first"]
     assert node.echoes == ["opened", "first"]
     assert node.connections == 1
+
+
+@pytest.mark.parametrize("silent_in", [ApiVersionsRequest, SaslAuthenticateRequest])
+async def test_ask_cancelled_in_the_handshake_leaves_no_connection_behind(
+    autojump_clock: MockClock, silent_in: type[object]
+) -> None:
+    node = Node()
+    node.answers[silent_in] = lambda _: None
+    async with linked(node, session=lambda: Session(Profile(), log_in())) as link:
+        with trio.move_on_after(1.0) as scope:
+            await link.ask(EchoRequest("a"), deadline=soon())
+        await trio.sleep(0.1)
+
+        assert scope.cancelled_caught
+        assert not link.is_connected
+        assert (node.connections, node.lost) == (1, 1)
+        assert link.reconnection.failures == 0
+
+
+async def test_ask_cancelled_while_its_request_is_half_sent_closes_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    node = Node()
+    async with linked(node) as link:
+        there(link).universe.room = 1000
+        await link.ask(EchoRequest("first"), deadline=soon())
+        there(link).universe.latency = 1.0
+        with trio.move_on_after(0.5):
+            await link.ask(EchoRequest("x" * 30_000), deadline=soon())
+        there(link).universe.latency = 0.001
+
+        assert (await link.ask(EchoRequest("next"), deadline=soon())).text == "next"
+        await trio.sleep(5.0)
+        assert node.lost == 1
+    assert node.echoes == ["first", "next"]
 
 
 async def test_failed_attempts_to_connect_are_spaced_by_the_backoff(
@@ -420,6 +461,25 @@ async def test_close_ends_the_ask_in_flight(autojump_clock: MockClock) -> None:
         nursery.start_soon(close_soon)
         with pytest.raises(PeerError, match="node 2 at there:9092: Echo: "):
             await link.ask(EchoRequest("a"), deadline=soon())
+
+
+async def test_link_works_over_real_sockets() -> None:
+    world = RealWorld(SkippingClock())
+    text = "x" * 30_000
+
+    @api(EchoRequest)
+    def answer(request: EchoRequest, context: Context) -> EchoResponse:
+        return EchoResponse(text=f"{context.client_id}: {request.text}")
+
+    async with running_plane(world, [answer, api_versions]) as plane:
+        link = link_from(world, address=lambda: plane.endpoint)
+        for _ in range(2):
+            response = await link.ask(EchoRequest(text), deadline=soon())
+            assert response.text == f"link: {text}"
+            link.close()
+    with pytest.raises(PeerError, match=r"connecting: .*refused") as refused:
+        await link.ask(EchoRequest("a"), deadline=soon())
+    assert not refused.value.sent
 
 
 async def test_broker_that_has_crashed_and_started_again_answers_the_next_ask(
