@@ -38,9 +38,13 @@ def soon() -> float:
 
 
 @asynccontextmanager
-async def linked(node: Node, **options: Any) -> AsyncIterator[StreamLink]:
-    """A node on machine `there`, and a link to it from machine `here`."""
+async def linked(node: Node, room: int = 1 << 16, **options: Any) -> AsyncIterator[StreamLink]:
+    """A node on machine `there`, and a link to it from machine `here`.
+
+    room: bytes in flight and unread in one direction.
+    """
     here = simulated_world("here")
+    here.universe.room = room
     async with running(node, here.universe.machine("there")):
         link = link_from(here, **options)
         yield link
@@ -114,9 +118,7 @@ async def test_asks_of_several_tasks_go_out_in_the_order_of_the_calls_and_get_th
 
 async def test_large_request_and_response_are_sent_whole(autojump_clock: MockClock) -> None:
     text = "x" * 30_000
-    async with linked(Node()) as link:
-        there(link).universe.room = 1000
-
+    async with linked(Node(), room=1000) as link:
         assert (await link.ask(EchoRequest(text), deadline=soon())).text == text
 
 
@@ -259,8 +261,7 @@ async def test_ask_cancelled_while_its_request_is_half_sent_closes_the_connectio
     autojump_clock: MockClock,
 ) -> None:
     node = Node()
-    async with linked(node) as link:
-        there(link).universe.room = 1000
+    async with linked(node, room=1000) as link:
         await link.ask(EchoRequest("first"), deadline=soon())
         there(link).universe.latency = 1.0
         with trio.move_on_after(0.5):
