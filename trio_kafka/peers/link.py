@@ -4,10 +4,10 @@ Theory of operation. A link connects when it is first asked, and again whenever 
 ended. One request is in flight at a time, as in Kafka's own clients between brokers; asks take
 turns in the order in which they came. An ask that ends without its response, by its deadline, by
 cancellation or by an error, closes the connection: the response would be taken for that of the
-next request, and the peer must learn that nobody waits for it. A connection that the peer has
-closed while nothing was in flight is replaced before the next request is sent, so a restart of the
-peer is not seen by later asks. An ask makes one attempt to connect. After a failure the next ask
-first waits for the end of the back-off, so a caller that only repeats does not spin.
+next request, and the close tells the peer to drop what it holds for this one. A connection that
+the peer has closed while nothing was in flight is replaced before the next request is sent, so a
+restart of the peer is not seen by later asks. An ask makes one attempt to connect. After a failure
+the next ask first waits for the end of the back-off, so a caller that only repeats does not spin.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
