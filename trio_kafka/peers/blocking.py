@@ -8,7 +8,6 @@ another one. Deadlines are times of `time.monotonic`.
 import contextlib
 import select
 import socket
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar, cast
@@ -90,7 +89,9 @@ class BlockingConnection:
 
     def is_ready(self, timeout_s: float = 0.0) -> bool:
         """Return whether a response has begun to arrive, or the stream has ended, within a time."""
-        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+        # A TLS socket may hold bytes. Importing `ssl` for its class would slow commands down.
+        pending = getattr(self._socket, "pending", None)
+        if pending is not None and pending():
             return True
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
