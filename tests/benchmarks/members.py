@@ -14,6 +14,7 @@ from uuid import uuid4
 from attrs import define, field
 
 from trio_kafka.errors import ErrorCode
+from trio_kafka.peers.in_flight import InFlightRequests
 from trio_kafka.protocol.messages.k08_offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -26,7 +27,6 @@ from trio_kafka.protocol.messages.k14_sync_group import SyncGroupRequest, SyncGr
 from trio_kafka.protocol.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from trio_kafka.protocol.structs.cluster import TopicPartitions
 from trio_kafka.testing.processes import Address
-from trio_kafka.wire.client import ClientSide
 
 COMMIT_VERSION: Final = 9
 _FIND, _JOIN, _SYNC, _HEARTBEAT, _CONSUMER = 4, 9, 5, 4, 1  # versions
@@ -48,14 +48,14 @@ class Crowd:
 
     def __init__(self, address: Address, count: int) -> None:
         self._poll = select.epoll()
-        self._sides: list[tuple[socket.socket, ClientSide]] = []
+        self._sides: list[tuple[socket.socket, InFlightRequests]] = []
         self._by_key: dict[int, int] = {}
         for number in range(count):
             each = socket.create_connection(address, 30)
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._by_key[each.fileno()] = number
             self._poll.register(each.fileno(), select.EPOLLIN)
-            self._sides.append((each, ClientSide("bench")))
+            self._sides.append((each, InFlightRequests("bench")))
 
     def close(self) -> None:
         for each, _ in self._sides:
@@ -66,7 +66,7 @@ class Crowd:
         """The answers, by connection, when all are there."""
         for number, request in requests.items():
             each, side = self._sides[number]
-            each.sendall(side.ask(request, version))
+            each.sendall(side.add(request, version))
         answers: dict[int, Any] = {}
         while len(answers) < len(requests):
             ready = self._poll.poll(_SILENCE_S)
@@ -75,11 +75,7 @@ class Crowd:
             for key, _ in ready:
                 number = self._by_key[key]
                 each, side = self._sides[number]
-                data = each.recv(1 << 16)
-                if not data:
-                    raise ConnectionError("closed by the broker")
-                side.received(data)
-                answer = side.next()
+                answer = side.received(each.recv_into(side.room()))
                 if answer is not None:
                     answers[number] = answer
         return answers

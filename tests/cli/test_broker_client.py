@@ -1,14 +1,10 @@
 """How commands ask a broker; what goes wrong with connections is tested with `tree`."""
 
-import socket
-import time
-
 import pytest
 
 from trio_kafka.cli import main, version
 from trio_kafka.cli.broker_client import (
     BrokerClientError,
-    _limit_wait,
     error_name,
     parse_address,
 )
@@ -36,16 +32,6 @@ def test_anything_else_is_refused(text):
 def test_an_error_code_has_its_name():
     assert error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
     assert error_name(12345) == "error 12345"
-
-
-def test_what_blocks_ends_at_the_deadline_and_not_after_it():
-    one, other = socket.socketpair()
-    with one, other:
-        _limit_wait(one, time.monotonic() + 5)
-        assert 4 < one.gettimeout() <= 5
-        for late in (0, 1):
-            with pytest.raises(TimeoutError):
-                _limit_wait(one, time.monotonic() - late)
 
 
 def test_what_a_broker_says_cannot_command_the_terminal(monkeypatch, capsys):

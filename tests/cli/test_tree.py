@@ -80,7 +80,7 @@ def server(answers: Callable[[socket.socket], None]) -> Iterator[Endpoint]:
 
 
 def api_versions_answer(*keys: int) -> bytes:
-    body = to_bytes(ApiVersionsResponse(0, [ApiVersion(key, 0, 0) for key in keys]), 0)
+    body = to_bytes(ApiVersionsResponse(0, [ApiVersion(key, 0, 0) for key in keys]), 4)
     return small_answer(1, body, flexible=False)
 
 

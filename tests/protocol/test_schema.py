@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.project.tree import ROOT
 from trio_kafka.protocol.compiler import decoder, to_bytes
+from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from trio_kafka.protocol.primitives import NO_TAGS
 from trio_kafka.protocol.schema import (
     array,
@@ -26,6 +28,8 @@ from trio_kafka.protocol.schema import (
     unknown_tags,
     uuid,
 )
+
+MESSAGES = ROOT / "trio_kafka" / "protocol" / "messages"
 
 
 @struct
@@ -204,3 +208,27 @@ def test_a_plugin_can_be_loaded_twice_and_speaks_with_itself_in_bytes(tmp_path: 
     assert old.PingRequest is not new.PingRequest
     assert message_of(old.PingRequest).response is old.PingResponse
     assert message_of(new.PingRequest).response is new.PingResponse
+
+
+def test_request_names_the_class_of_its_response() -> None:
+    assert HeartbeatRequest.response is HeartbeatResponse
+    assert HeartbeatRequest("g").response is HeartbeatResponse
+
+
+def test_every_request_of_the_protocol_declares_its_response_for_type_checkers() -> None:
+    for path in sorted(MESSAGES.glob("k*.py")):
+        text = path.read_text()
+
+        assert text.count("\n@request(") == text.count("    response: ClassVar[type["), path.name
+
+
+def test_field_named_response_is_rejected_in_a_request() -> None:
+    @request(key=10199, versions="0")
+    class FieldRequest:
+        response: str = string()
+
+    with pytest.raises(TypeError, match=r"FieldRequest\.response: this name"):
+
+        @response(FieldRequest)
+        class FieldResponse:
+            pass

@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from trio_kafka.errors import ProtocolError
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.scripted_client import (
     ScriptedClient,
@@ -47,7 +48,7 @@ async def test_ask_tells_an_answer_to_another_question(autojump_clock: MockClock
     answer = struct.pack(">iihhhi", 14, 9, 0, -1, 0, 0)
     async with both_ends() as (client, server):
         await server.send(answer)
-        with pytest.raises(ValueError, match="correlation id 9, want 1"):
+        with pytest.raises(ProtocolError, match="answer 9: want 1"):
             await client.ask(EchoRequest(), 0)
         await server.send(answer[:-4] + struct.pack(">i", 7))
         assert await client.receive_answer(EchoResponse, 0) == (9, EchoResponse(number=7))
@@ -56,7 +57,7 @@ async def test_ask_tells_an_answer_to_another_question(autojump_clock: MockClock
 async def test_bytes_behind_an_answer_are_an_error(autojump_clock: MockClock) -> None:
     async with both_ends() as (client, server):
         await server.send(struct.pack(">iihhhib", 15, 9, 0, -1, 0, 0, 1))
-        with pytest.raises(ValueError, match="1 unexpected bytes after"):
+        with pytest.raises(ProtocolError, match="EchoResponse of 15 bytes: want 14"):
             await client.receive_answer(EchoResponse, 0)
 
 
@@ -76,3 +77,13 @@ async def test_only_requests_are_asked(autojump_clock: MockClock) -> None:
     async with both_ends() as (client, _):
         with pytest.raises(TypeError):
             await client.ask(EchoResponse(), 0)
+
+
+async def test_response_to_a_cancelled_ask_is_discarded(autojump_clock: MockClock) -> None:
+    async with both_ends() as (client, server):
+        with trio.move_on_after(1):
+            await client.ask(EchoRequest("cancelled"), 0)
+        for number in (1, 2):
+            await server.send(struct.pack(">iihhhi", 14, number, 0, -1, 0, number))
+
+        assert await client.ask(EchoRequest("next"), 0) == EchoResponse(number=2)

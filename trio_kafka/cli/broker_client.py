@@ -1,25 +1,18 @@
-"""Requests of commands to a running broker, over one blocking connection with one deadline.
+"""Requests of commands to a running broker, over one blocking connection with one deadline."""
 
-The client asks for the broker's API versions first, so that it sends no request that the broker
-does not know.
-"""
-
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from trio_kafka.cli import FAILED, CommandFailedError
 from trio_kafka.cli.broker_options import VARIABLE
-from trio_kafka.errors import ErrorCode, ProtocolError
+from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.model import Endpoint
-from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.wire.client import ClientSide, common_version
+from trio_kafka.peers.blocking import connected
+from trio_kafka.peers.errors import StreamEndedError
 
-_CHUNK: Final = 1 << 16
-
-SendRequest = Callable[[object], Any]
+SendRequest = Callable[[Any], Any]
 """Sends a request and waits for its response."""
 
 
@@ -53,15 +46,18 @@ def open_client(
     unknown: the error message for a broker without this API, or with earlier versions only.
     Raises BrokerClientError for every failure of connection and protocol.
     """
+    deadline = time.monotonic() + timeout_s
     try:
-        with _connected(address, timeout_s) as exchange:
-            served = exchange(ApiVersionsRequest(), 0).api_keys
+        with connected(address, deadline=deadline, client_id="trio-kafka") as connection:
 
-            def send(request: object) -> Any:
-                version = common_version(type(request), served)
-                if version is None or version < first:
+            def send(request: Any) -> Any:
+                try:
+                    version = connection.session.version_of(type(request))
+                except KafkaError:
+                    version = -1
+                if version < first:
                     raise BrokerClientError(address, unknown)
-                return exchange(request, version)
+                return connection.ask(request, deadline=deadline)
 
             yield send
     except TimeoutError as error:
@@ -69,6 +65,9 @@ def open_client(
         raise BrokerClientError(address, reason) from error
     except ConnectionRefusedError as error:
         reason = f"connection refused: start a broker there, or set --bootstrap or {VARIABLE}"
+        raise BrokerClientError(address, reason) from error
+    except StreamEndedError as error:
+        reason = "the server closed the connection without an answer"
         raise BrokerClientError(address, reason) from error
     except OSError as error:
         raise BrokerClientError(address, error.strerror or str(error)) from error
@@ -102,31 +101,3 @@ def failed_answer(bootstrap: object, answer: Any) -> BrokerClientError:
 def error_name(code: int) -> str:
     """Return Kafka's name of an error code."""
     return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
-
-
-@contextmanager
-def _connected(address: Endpoint, timeout_s: float) -> Iterator[Callable[[object, int], Any]]:
-    deadline = time.monotonic() + timeout_s
-    client = ClientSide("trio-kafka")
-    with socket.create_connection((address.host, address.port), timeout_s) as connection:
-
-        def exchange(request: object, version: int) -> Any:
-            _limit_wait(connection, deadline)
-            connection.sendall(client.ask(request, version))
-            while (answer := client.next()) is None:
-                _limit_wait(connection, deadline)
-                data = connection.recv(_CHUNK)
-                if not data:
-                    raise ConnectionError("the server closed the connection without an answer")
-                client.received(data)
-            return answer
-
-        yield exchange
-
-
-def _limit_wait(connection: socket.socket, deadline: float) -> None:
-    """Let the next blocking call end at the deadline. Raises TimeoutError after it."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    connection.settimeout(left)

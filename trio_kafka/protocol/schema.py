@@ -9,7 +9,17 @@ no registry by key: a plugin may declare its own messages and reload them under 
 import base64
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NoReturn, TypeVar, dataclass_transform, get_args
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NoReturn,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 import attrs
 
@@ -188,7 +198,10 @@ def response(
             flexible=own.flexible if flexible else asked.flexible,
             unstable=asked.unstable,
         )
+        if any(field.name == "response" for field in asked.fields):
+            raise TypeError(f"{asked.name}.response: this name is that of the response's class")
         to.__message__ = attrs.evolve(asked, response=made)
+        to.response = made
         return made
 
     return declare
@@ -247,6 +260,9 @@ def _declare(cls: type[T]) -> type[T]:
     fields = []
     these = {}
     for name, annotation in inspect.get_annotations(cls, eval_str=True).items():
+        origin: object = get_origin(annotation)
+        if origin is ClassVar:
+            continue  # the response's class, for type checkers; set by `response`
         field = cls.__dict__.get(name)
         if not isinstance(field, Field):
             raise TypeError(f"{cls.__qualname__}.{name}: want a field such as int32()")

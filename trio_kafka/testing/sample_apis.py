@@ -3,12 +3,16 @@
 Each test supplies its own handlers.
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import int16, int32, records, request, response, string
 
 
 @request(key=10100, versions="0-1", flexible="1+")
 class EchoRequest:
     """Text with a number that identifies the request."""
+
+    response: ClassVar[type["EchoResponse"]]
 
     text: str = string()
     number: int = int32()
@@ -26,6 +30,8 @@ class EchoResponse:
 class WaitRequest:
     """Request that waits up to a timeout."""
 
+    response: ClassVar[type["WaitResponse"]]
+
     timeout_ms: int = int32()
 
 
@@ -38,6 +44,8 @@ class WaitResponse:
 @request(key=10102, versions="0")
 class ReadRequest:
     """Request for bytes of a file."""
+
+    response: ClassVar[type["ReadResponse"]]
 
     position: int = int32()
     size: int = int32()

@@ -1,29 +1,19 @@
 """Client of the plugin: python client.py HOST:PORT echo TEXT [TIMES] | listen [AFTER]."""
 
-import socket
 import sys
+import time
 from typing import Any
 
-from echo_api import EchoRequest, ListenRequest
+from echo_api import EchoRequest, EchoResponse, ListenRequest
 
-from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.wire.client import ClientSide, common_version
+from trio_kafka.errors import KafkaError
+from trio_kafka.model import Endpoint
+from trio_kafka.peers.blocking import connected
 
 USAGE = "want HOST:PORT echo TEXT [TIMES] or HOST:PORT listen [AFTER]"
 
 
-def ask(connection: socket.socket, client: ClientSide, request: object, version: int) -> Any:
-    """Send a request and wait for its answer."""
-    connection.sendall(client.ask(request, version))
-    while (answer := client.next()) is None:
-        data = connection.recv(65536)
-        if not data:
-            raise ConnectionError("the broker closed the connection")
-        client.received(data)
-    return answer
-
-
-def request_of(words: list[str]) -> object | None:
+def request_of(words: list[str]) -> EchoRequest | ListenRequest | None:
     """Return the request that the words stand for, or None."""
     match words:
         case ["echo", text]:
@@ -43,18 +33,16 @@ def main(*words: str) -> str | None:
     if request is None:
         return USAGE
     host, _, port = words[0].rpartition(":")
-    client = ClientSide("echo-client")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
-        served = ask(connection, client, ApiVersionsRequest(), 0).api_keys
-        version = common_version(type(request), served)
-        if version is None:
-            return (
-                "the broker does not serve this: install the plugin where it runs, and restart it"
-            )
-        answer = ask(connection, client, request, version)
+    deadline = time.monotonic() + 10
+    address = Endpoint(host, int(port))
+    try:
+        with connected(address, deadline=deadline, client_id="echo-client") as connection:
+            answer: Any = connection.ask(request, deadline=deadline)
+    except KafkaError:
+        return "the broker does not serve this: install the plugin where it runs, and restart it"
     if answer.error_code:
         return f"error {answer.error_code}: {answer.error_message}"
-    if isinstance(request, EchoRequest):
+    if isinstance(answer, EchoResponse):
         print(f"{answer.number}: {answer.text}")
     else:
         print(*(f"{one.number}: {one.text} ({one.client_id})" for one in answer.echoes), sep="\n")

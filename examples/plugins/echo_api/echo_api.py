@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import dropwhile
+from typing import ClassVar
 
 import trio
 from attrs import define, field, frozen
@@ -31,6 +32,8 @@ from trio_kafka.protocol import schema
 class EchoRequest:
     """A text, and (v1) the number of repetitions."""
 
+    response: ClassVar[type["EchoResponse"]]
+
     text: str = schema.string()
     times: int = schema.int32("1+", default=1)
 
@@ -48,6 +51,8 @@ class EchoResponse:
 @schema.request(key=10111, versions="0", flexible="0+")
 class ListenRequest:
     """Ask for echoes after a number; wait for `wait_ms` if there are none."""
+
+    response: ClassVar[type["ListenResponse"]]
 
     after: int = schema.int64(default=-1)
     wait_ms: int = schema.int32(default=0)

@@ -1,35 +1,24 @@
 """Client of the plugin: python client.py HOST PORT NAME [GREETING]."""
 
-import socket
 import sys
-from typing import Any
+import time
 
 from hello_api import HelloRequest
 
-from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.wire.client import ClientSide, common_version
-
-
-def ask(connection: socket.socket, client: ClientSide, request: object, version: int) -> Any:
-    """Send a request and wait for its answer."""
-    connection.sendall(client.ask(request, version))
-    while (answer := client.next()) is None:
-        data = connection.recv(65536)
-        if not data:
-            raise ConnectionError("the broker closed the connection")
-        client.received(data)
-    return answer
+from trio_kafka.errors import KafkaError
+from trio_kafka.model import Endpoint
+from trio_kafka.peers.blocking import connected
 
 
 def main(host: str, port: str, *words: str) -> str | None:
     """Print the answer. Return an error message, or None."""
-    client = ClientSide("hello-client")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
-        served = ask(connection, client, ApiVersionsRequest(), 0).api_keys
-        version = common_version(HelloRequest, served)
-        if version is None:
-            return "the broker does not serve Hello: install the plugin there, and restart it"
-        answer = ask(connection, client, HelloRequest(*words), version)
+    deadline = time.monotonic() + 10
+    address = Endpoint(host, int(port))
+    try:
+        with connected(address, deadline=deadline, client_id="hello-client") as connection:
+            answer = connection.ask(HelloRequest(*words), deadline=deadline)
+    except KafkaError:
+        return "the broker does not serve Hello: install the plugin there, and restart it"
     if answer.error_code:
         return f"error {answer.error_code}: {answer.error_message}"
     print(f"node {answer.node_id} says: {answer.text}")

@@ -3,6 +3,8 @@
 Never waits. Needs no permission. An empty name is INVALID_REQUEST.
 """
 
+from typing import ClassVar
+
 from trio_kafka.plugin import Context, ErrorCode, KafkaError, api
 from trio_kafka.protocol.schema import int16, int32, request, response, string
 
@@ -10,6 +12,8 @@ from trio_kafka.protocol.schema import int16, int32, request, response, string
 @request(key=10100, versions="0-1", flexible="0+")
 class HelloRequest:
     """The name to greet, and (v1) the greeting."""
+
+    response: ClassVar[type["HelloResponse"]]
 
     name: str = string()
     greeting: str = string("1+", default="Hello")

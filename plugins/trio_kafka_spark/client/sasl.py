@@ -11,26 +11,19 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final
+from collections.abc import Generator, Mapping
+from typing import Final
 
 from trio_kafka.errors import ErrorCode
-from trio_kafka.protocol.messages.k17_sasl_handshake import (
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
-)
-from trio_kafka.protocol.messages.k36_sasl_authenticate import (
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-)
+from trio_kafka.peers.session import Handshake, exchange
+from trio_kafka.protocol.messages.k17_sasl_handshake import SaslHandshakeRequest
+from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateRequest
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
 from trio_kafka_spark.client.jaas import OPTION
 from trio_kafka_spark.client.oauth import bearer_token
 from trio_kafka_spark.client.security import OAUTHBEARER, PLAIN, Sasl
 
 Exchange = Generator[bytes, bytes, None]
-Ask = Callable[[Any], Any]
-"""Sends one request on the connection and returns its answer."""
 
 _FEWEST_ITERATIONS: Final = 4096  # as Kafka's clients
 _MOST_ITERATIONS: Final = 1_000_000  # 0.3 s; a hostile server may not keep a task busy
@@ -43,14 +36,14 @@ _SERVER_FIRST: Final = re.compile(
 _GS2: Final = "n,,"
 
 
-def authenticate(ask: Ask, sasl: Sasl) -> float:
+def log_in(sasl: Sasl) -> Handshake:
     """Log in on a connection that has agreed on versions; returns for how many seconds.
 
     Raises AuthenticationError; OptionError for credentials that are missing on this machine.
     """
-    exchange = _mechanism(sasl)
+    messages = _mechanism(sasl)
     mechanism = sasl.mechanism
-    shaken: SaslHandshakeResponse = ask(SaslHandshakeRequest(mechanism))
+    shaken = yield from exchange(SaslHandshakeRequest(mechanism))
     if shaken.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         enabled = ", ".join(sorted(shaken.mechanisms)) or "none"
         raise AuthenticationError(f"the broker does not enable {mechanism}; it enables: {enabled}")
@@ -60,14 +53,14 @@ def authenticate(ask: Ask, sasl: Sasl) -> float:
         )
     if shaken.error_code:
         raise AuthenticationError(f"SaslHandshake: error code {shaken.error_code}")
-    message = next(exchange)
+    message = next(messages)
     while True:
-        answer: SaslAuthenticateResponse = ask(SaslAuthenticateRequest(message))
+        answer = yield from exchange(SaslAuthenticateRequest(message))
         if answer.error_code:
             reason = answer.error_message or f"error code {answer.error_code}"
             raise AuthenticationError(f"{mechanism} login was rejected: {reason}")
         try:
-            message = exchange.send(answer.auth_bytes)
+            message = messages.send(answer.auth_bytes)
         except StopIteration:
             lifetime_ms = answer.session_lifetime_ms
             return lifetime_ms * _SESSION_SHARE / 1000 if lifetime_ms > 0 else float("inf")

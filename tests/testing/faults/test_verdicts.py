@@ -334,7 +334,7 @@ async def test_settings_of_one_topic_fail(autojump_clock: MockClock) -> None:
 
 
 async def test_a_response_of_the_rule_is_sent(autojump_clock: MockClock) -> None:
-    given = ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION))
+    given = ApiVersionsResponse(error_code=int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
     async with faulty() as (served, faults):
         faults.add(FaultRule(api="ApiVersions", respond=given, times=1))
         faults.add(

@@ -214,7 +214,7 @@ def test_suites_and_versions_are_the_ones_that_were_asked_for(kafka: Kafka) -> N
 
     with Cluster(settings) as cluster:
         [endpoint] = settings.bootstrap
-        tls = cluster.connection(endpoint)._socket
+        tls = cluster.connection(endpoint)._peer._socket
         assert (tls.version(), tls.cipher()[0]) == ("TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384")
 
 
@@ -258,9 +258,9 @@ def test_a_session_of_limited_time_is_replaced_before_it_ends(kafka: Kafka) -> N
         [endpoint] = settings.bootstrap
         first = cluster.connection(endpoint)
         assert not first.expired
-        assert first._expires < float("inf")
+        assert first._session.expires < float("inf")
 
-        first._expires = 0.0
+        first._session.expires = 0.0
 
         assert cluster.connection(endpoint) is not first
 

@@ -201,7 +201,7 @@ def test_a_session_that_ends_soon_is_replaced_unless_an_answer_is_awaited() -> N
         Cluster(quick(broker.endpoint)) as cluster,
     ):
         first = cluster.leader(TP)
-        first._expires = 0.0
+        first._session.expires = 0.0
         first.send(FetchRequest(max_wait_ms=0, min_bytes=0))
         assert cluster.leader(TP) is first
         first.receive()

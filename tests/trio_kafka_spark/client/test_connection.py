@@ -216,7 +216,7 @@ def test_buffers_of_the_socket_may_be_chosen() -> None:
         sized = settings(broker.endpoint, receive_buffer_bytes=20_000, send_buffer_bytes=30_000)
         with Connection(broker.endpoint, sized) as connection:
             sizes = [
-                connection._socket.getsockopt(socket.SOL_SOCKET, option)
+                connection._peer._socket.getsockopt(socket.SOL_SOCKET, option)
                 for option in (socket.SO_RCVBUF, socket.SO_SNDBUF)
             ]
 

@@ -545,7 +545,7 @@ def test_a_quota_of_our_broker_slows_a_read_down_and_loses_nothing(
         assert not cluster.ask_any(change).entries[0].error_code
 
         found = list(fetch(settings, tp, 0, 1030, cluster=cluster))
-        throttled = any(one._not_before for one in cluster._connections.values())
+        throttled = any(one._session.not_before > 0 for one in cluster._connections.values())
 
     assert throttled
     assert stripped(values(found, 0, 1030)) == expected(0, 1030)

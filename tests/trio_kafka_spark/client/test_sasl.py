@@ -14,7 +14,7 @@ from trio_kafka.protocol.messages.k17_sasl_handshake import (
 )
 from trio_kafka.protocol.messages.k36_sasl_authenticate import SaslAuthenticateResponse
 from trio_kafka_spark.client.errors import AuthenticationError, OptionError
-from trio_kafka_spark.client.sasl import Exchange, authenticate, oauthbearer, plain, scram
+from trio_kafka_spark.client.sasl import Exchange, log_in, oauthbearer, plain, scram
 from trio_kafka_spark.client.secret import Secret
 from trio_kafka_spark.client.security import Sasl
 
@@ -133,19 +133,27 @@ def sasl(mechanism: str = "PLAIN") -> Sasl:
     return Sasl(mechanism=mechanism, jaas=Secret("kafka.sasl.jaas.config", line))
 
 
-def answering(*answers: Any) -> Callable[[Any], Any]:
-    left = list(answers)
-    return lambda _request: left.pop(0)
+def log_in_answered(settings: Sasl, *answers: Any) -> tuple[list[object], float]:
+    """What the login asks of a broker with these answers, and for how long it is valid then."""
+    handshake = log_in(settings)
+    requests = [next(handshake).request]
+    try:
+        for answer in answers:
+            step = handshake.send(answer)
+            requests.append(step.request)
+    except StopIteration as end:
+        return requests, end.value
+    raise AssertionError(f"want more answers after {requests}")
 
 
 def test_a_session_ends_before_the_broker_ends_it() -> None:
     shaken = SaslHandshakeResponse(0, ["PLAIN"])
 
-    assert authenticate(answering(shaken, SaslAuthenticateResponse(0, None, b"", 0)), sasl()) == (
-        float("inf")
-    )
+    unlimited = SaslAuthenticateResponse(0, None, b"", 0)
     limited = SaslAuthenticateResponse(0, None, b"", 10_000)
-    assert authenticate(answering(shaken, limited), sasl()) == 8.5
+
+    assert log_in_answered(sasl(), shaken, unlimited)[1] == float("inf")
+    assert log_in_answered(sasl(), shaken, limited)[1] == 8.5
 
 
 @pytest.mark.parametrize(
@@ -168,19 +176,12 @@ def test_a_broker_that_rejects_the_login_is_an_error_without_the_password(
     answers: list[Any], message: str
 ) -> None:
     with pytest.raises(AuthenticationError, match=message) as caught:
-        authenticate(answering(*answers), sasl())
+        log_in_answered(sasl(), *answers)
 
     assert "s3cret" not in str(caught.value)
 
 
 def test_the_mechanism_is_the_one_of_the_settings() -> None:
-    asked = []
+    step = next(log_in(sasl("SCRAM-SHA-512")))
 
-    def ask(request: Any) -> Any:
-        asked.append(request)
-        return SaslHandshakeResponse(33, [])
-
-    with pytest.raises(AuthenticationError):
-        authenticate(ask, sasl("SCRAM-SHA-512"))
-
-    assert asked == [SaslHandshakeRequest("SCRAM-SHA-512")]
+    assert step.request == SaslHandshakeRequest("SCRAM-SHA-512")

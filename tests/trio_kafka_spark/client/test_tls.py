@@ -32,7 +32,7 @@ def connect(broker: Scripted, tls: Tls) -> tuple[str, str]:
     """TLS version and cipher of a connection that has agreed on versions."""
     settings = ClientSettings(bootstrap=(broker.endpoint,))
     with Connection(broker.endpoint, settings, context_of(tls)) as connection:
-        channel = connection._socket
+        channel = connection._peer._socket
         assert isinstance(channel, ssl.SSLSocket)
         cipher = channel.cipher()
         return str(channel.version()), cipher[0] if cipher else ""

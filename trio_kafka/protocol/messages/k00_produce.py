@@ -1,5 +1,7 @@
 """Produce (key 0): append record batches to partitions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, records, string, struct_, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -20,6 +22,8 @@ class TopicProduceData:
 @request(key=0, versions="3-13", flexible="9+")
 class ProduceRequest:
     """Batches for partitions, by topic name up to v12 and by topic id from v13 on."""
+
+    response: ClassVar[type["ProduceResponse"]]
 
     transactional_id: str | None = string(nullable="3+", default=None)
     acks: int = int16()

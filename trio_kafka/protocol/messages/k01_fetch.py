@@ -3,6 +3,7 @@ metadata log.
 """
 
 from collections.abc import Sized
+from typing import ClassVar
 
 from trio_kafka.protocol.fields import (
     array,
@@ -55,6 +56,8 @@ class FetchRequest:
     """Partitions with offsets to read from; in a session (v7+) only changes since the
     last request.
     """
+
+    response: ClassVar[type["FetchResponse"]]
 
     cluster_id: str | None = string("12+", nullable="12+", tag=0, default=None, ignorable=True)
     replica_id: int = int32("0-14", default=-1)

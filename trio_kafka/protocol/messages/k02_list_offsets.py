@@ -1,5 +1,7 @@
 """ListOffsets (key 2): find offsets by timestamp, or the first and last ones."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int8, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -20,6 +22,8 @@ class ListOffsetsTopic:
 @request(key=2, versions="1-11", flexible="6+")
 class ListOffsetsRequest:
     """Timestamps to look for; negative ones stand for special offsets."""
+
+    response: ClassVar[type["ListOffsetsResponse"]]
 
     replica_id: int = int32()
     isolation_level: int = int8("2+")

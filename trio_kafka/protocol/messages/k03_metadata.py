@@ -1,5 +1,7 @@
 """Metadata (key 3): list brokers, and the leaders of partitions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -13,6 +15,8 @@ class MetadataRequestTopic:
 @request(key=3, versions="0-13", flexible="9+")
 class MetadataRequest:
     """The topics to describe: null is all (v1+), and so is an empty list in v0."""
+
+    response: ClassVar[type["MetadataResponse"]]
 
     topics: list[MetadataRequestTopic] | None = array(MetadataRequestTopic, nullable="1+")
     allow_auto_topic_creation: bool = boolean("4+", default=True)

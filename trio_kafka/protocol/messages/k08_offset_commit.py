@@ -1,5 +1,7 @@
 """OffsetCommit (key 8): store the offsets that a group has reached."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -22,6 +24,8 @@ class OffsetCommitRequestTopic:
 @request(key=8, versions="2-10", flexible="8+")
 class OffsetCommitRequest:
     """Offsets by partition; topics by name up to v9, by id from v10 on."""
+
+    response: ClassVar[type["OffsetCommitResponse"]]
 
     group_id: str = string()
     generation_id_or_member_epoch: int = int32(default=-1, ignorable=True)

@@ -1,5 +1,7 @@
 """OffsetFetch (key 9): read the offsets that groups have stored."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -28,6 +30,8 @@ class OffsetFetchRequestGroup:
 @request(key=9, versions="1-10", flexible="6+")
 class OffsetFetchRequest:
     """One group up to v7, several from v8 on; null topics are all."""
+
+    response: ClassVar[type["OffsetFetchResponse"]]
 
     group_id: str = string("0-7")
     topics: list[OffsetFetchRequestTopic] | None = array(

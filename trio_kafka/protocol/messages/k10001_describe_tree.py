@@ -1,6 +1,6 @@
 """DescribeTree (key 10001): describe a node's tasks and queues as a tree. Ours, not Kafka's."""
 
-from typing import Final
+from typing import ClassVar, Final
 
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
 from trio_kafka.protocol.schema import data, request, response, struct
@@ -23,6 +23,8 @@ class DescribeTreeRequest:
     kinds: only nodes of these kinds and their ancestors; empty: all. The top node is always
     included.
     """
+
+    response: ClassVar[type["DescribeTreeResponse"]]
 
     path: str | None = string(nullable="0+", default=None)
     max_depth: int = int32(default=-1)

@@ -1,5 +1,7 @@
 """ListPlugins (key 10002): list the plugins of a node with their states. Ours, not Kafka's."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -7,6 +9,8 @@ from trio_kafka.protocol.schema import request, response, struct
 @request(key=10002, versions="0", flexible="0+")
 class ListPluginsRequest:
     """Selection: all plugins, or the one of that name."""
+
+    response: ClassVar[type["ListPluginsResponse"]]
 
     name: str | None = string(nullable="0+", default=None)
 

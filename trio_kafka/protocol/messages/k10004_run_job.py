@@ -1,11 +1,15 @@
 """RunJob (key 10004): run a periodic job of the broker now. Ours, not Kafka's."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import float64, int16, request, response, string
 
 
 @request(key=10004, versions="0", flexible="0+")
 class RunJobRequest:
     """Name of the job, as the tree shows it."""
+
+    response: ClassVar[type["RunJobResponse"]]
 
     name: str = string()
 

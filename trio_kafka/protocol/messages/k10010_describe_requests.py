@@ -1,6 +1,6 @@
 """DescribeRequests (key 10010): list requests in flight and finished ones. Ours, not Kafka's."""
 
-from typing import Final
+from typing import ClassVar, Final
 
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
@@ -21,6 +21,8 @@ class DescribeRequestsRequest:
     max_requests: -1: the server's bound. api_names (v1): more APIs, by name in any case or by key
     as text; an unknown one is INVALID_REQUEST.
     """
+
+    response: ClassVar[type["DescribeRequestsResponse"]]
 
     which: int = int8(default=IN_FLIGHT)
     api_keys: list[int] = array(int16)

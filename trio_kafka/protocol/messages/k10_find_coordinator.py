@@ -1,11 +1,15 @@
 """FindCoordinator (key 10): find the broker that coordinates a group or a transactional id."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int8, int16, int32, request, response, string, struct
 
 
 @request(key=10, versions="0-6", flexible="3+")
 class FindCoordinatorRequest:
     """One key up to v3, several from v4 on."""
+
+    response: ClassVar[type["FindCoordinatorResponse"]]
 
     key: str = string("0-3")
     key_type: int = int8("1+")

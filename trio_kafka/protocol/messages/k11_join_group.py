@@ -1,5 +1,7 @@
 """JoinGroup (key 11): join a classic group; answered when all members have joined."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, bytes_, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -13,6 +15,8 @@ class JoinGroupRequestProtocol:
 @request(key=11, versions="0-9", flexible="6+")
 class JoinGroupRequest:
     """A member with the protocols that it speaks, in its order of preference."""
+
+    response: ClassVar[type["JoinGroupResponse"]]
 
     group_id: str = string()
     session_timeout_ms: int = int32()

@@ -1,5 +1,7 @@
 """LeaveGroup (key 13): members leave a classic group."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 
 
@@ -13,6 +15,8 @@ class MemberIdentity:
 @request(key=13, versions="0-5", flexible="4+")
 class LeaveGroupRequest:
     """One member up to v2, several from v3 on."""
+
+    response: ClassVar[type["LeaveGroupResponse"]]
 
     group_id: str = string()
     member_id: str = string("0-2")

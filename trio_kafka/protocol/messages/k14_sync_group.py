@@ -1,5 +1,7 @@
 """SyncGroup (key 14): hand out the assignments of a classic group's generation."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, bytes_, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -13,6 +15,8 @@ class SyncGroupRequestAssignment:
 @request(key=14, versions="0-5", flexible="4+")
 class SyncGroupRequest:
     """The leader sends all assignments, the others none."""
+
+    response: ClassVar[type["SyncGroupResponse"]]
 
     group_id: str = string()
     generation_id: int = int32()

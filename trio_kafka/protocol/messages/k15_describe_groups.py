@@ -1,5 +1,7 @@
 """DescribeGroups (key 15): describe classic groups."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, bytes_, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -7,6 +9,8 @@ from trio_kafka.protocol.schema import request, response, struct
 @request(key=15, versions="0-6", flexible="5+")
 class DescribeGroupsRequest:
     """Groups by id."""
+
+    response: ClassVar[type["DescribeGroupsResponse"]]
 
     groups: list[str] = array(string)
     include_authorized_operations: bool = boolean("3+")

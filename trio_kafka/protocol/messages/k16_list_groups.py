@@ -1,11 +1,15 @@
 """ListGroups (key 16): list the groups that a broker coordinates."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 
 
 @request(key=16, versions="0-5", flexible="3+")
 class ListGroupsRequest:
     """Filters by state (v4+) and type (v5+); empty is all."""
+
+    response: ClassVar[type["ListGroupsResponse"]]
 
     states_filter: list[str] = array(string, "4+")
     types_filter: list[str] = array(string, "5+")

@@ -1,11 +1,15 @@
 """SaslHandshake (key 17): choose a SASL mechanism; v1 is followed by SaslAuthenticate."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, request, response, string
 
 
 @request(key=17, versions="0-1")
 class SaslHandshakeRequest:
     """The mechanism that the client wants."""
+
+    response: ClassVar[type["SaslHandshakeResponse"]]
 
     mechanism: str = string()
 

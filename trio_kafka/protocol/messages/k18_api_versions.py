@@ -2,6 +2,8 @@
 first request.
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -9,6 +11,8 @@ from trio_kafka.protocol.schema import request, response, struct
 @request(key=18, versions="0-5", flexible="3+")
 class ApiVersionsRequest:
     """Name and version of the client software (v3+)."""
+
+    response: ClassVar[type["ApiVersionsResponse"]]
 
     client_software_name: str = string("3+", ignorable=True)
     client_software_version: str = string("3+", ignorable=True)

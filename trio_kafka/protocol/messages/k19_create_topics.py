@@ -1,5 +1,7 @@
 """CreateTopics (key 19): create topics."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -28,6 +30,8 @@ class CreatableTopic:
 @request(key=19, versions="2-7", flexible="5+")
 class CreateTopicsRequest:
     """Topics by counts (-1: the broker's default, v4+) or by assignment."""
+
+    response: ClassVar[type["CreateTopicsResponse"]]
 
     topics: list[CreatableTopic] = array(CreatableTopic)
     timeout_ms: int = int32(default=60000)

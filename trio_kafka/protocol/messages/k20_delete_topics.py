@@ -1,5 +1,7 @@
 """DeleteTopics (key 20): delete topics."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct, uuid
 
 
@@ -12,6 +14,8 @@ class DeleteTopicState:
 @request(key=20, versions="1-6", flexible="4+")
 class DeleteTopicsRequest:
     """Topics by name up to v5, by name or id from v6 on."""
+
+    response: ClassVar[type["DeleteTopicsResponse"]]
 
     topics: list[DeleteTopicState] = array(DeleteTopicState, "6+")
     topic_names: list[str] = array(string, "0-5", ignorable=True)

@@ -1,5 +1,7 @@
 """DeleteRecords (key 21): delete the records before an offset."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, string, struct
 
 
@@ -18,6 +20,8 @@ class DeleteRecordsTopic:
 @request(key=21, versions="0-2", flexible="2+")
 class DeleteRecordsRequest:
     """An offset for each partition; -1 is the high watermark."""
+
+    response: ClassVar[type["DeleteRecordsResponse"]]
 
     topics: list[DeleteRecordsTopic] = array(DeleteRecordsTopic)
     timeout_ms: int = int32()

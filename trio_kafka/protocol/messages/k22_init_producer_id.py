@@ -1,11 +1,15 @@
 """InitProducerId (key 22): get an id and an epoch for an idempotent or transactional producer."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import boolean, int16, int32, int64, request, response, string
 
 
 @request(key=22, versions="0-6", flexible="2+", unstable="6")
 class InitProducerIdRequest:
     """Request for a producer id, or (v3, KIP-360) for a new epoch of the current one."""
+
+    response: ClassVar[type["InitProducerIdResponse"]]
 
     transactional_id: str | None = string(nullable="0+")
     transaction_timeout_ms: int = int32()

@@ -1,5 +1,7 @@
 """OffsetForLeaderEpoch (key 23): find where a leader epoch ends, to detect diverging logs."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, string, struct
 
 
@@ -19,6 +21,8 @@ class OffsetForLeaderTopic:
 @request(key=23, versions="2-4", flexible="4+")
 class OffsetForLeaderEpochRequest:
     """Epochs by partition."""
+
+    response: ClassVar[type["OffsetForLeaderEpochResponse"]]
 
     replica_id: int = int32("3+", default=-2, ignorable=True)
     topics: list[OffsetForLeaderTopic] = array(OffsetForLeaderTopic)

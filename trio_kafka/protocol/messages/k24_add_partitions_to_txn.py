@@ -1,5 +1,7 @@
 """AddPartitionsToTxn (key 24): add partitions to transactions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -22,6 +24,8 @@ class AddPartitionsToTxnTransaction:
 @request(key=24, versions="0-5", flexible="3+")
 class AddPartitionsToTxnRequest:
     """One transaction up to v3; several from v4 on, by brokers alone."""
+
+    response: ClassVar[type["AddPartitionsToTxnResponse"]]
 
     transactions: list[AddPartitionsToTxnTransaction] = array(AddPartitionsToTxnTransaction, "4+")
     v3_and_below_transactional_id: str = string("0-3")

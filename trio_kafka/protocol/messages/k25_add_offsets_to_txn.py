@@ -1,11 +1,15 @@
 """AddOffsetsToTxn (key 25): add a group's offsets to a transaction."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import int16, int32, int64, request, response, string
 
 
 @request(key=25, versions="0-4", flexible="3+")
 class AddOffsetsToTxnRequest:
     """A transaction and a group."""
+
+    response: ClassVar[type["AddOffsetsToTxnResponse"]]
 
     transactional_id: str = string()
     producer_id: int = int64()

@@ -1,11 +1,15 @@
 """EndTxn (key 26): commit or abort a transaction."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import boolean, int16, int32, int64, request, response, string
 
 
 @request(key=26, versions="0-5", flexible="3+")
 class EndTxnRequest:
     """The transaction, and whether to commit it."""
+
+    response: ClassVar[type["EndTxnResponse"]]
 
     transactional_id: str = string()
     producer_id: int = int64()

@@ -1,5 +1,7 @@
 """WriteTxnMarkers (key 27): write a transaction coordinator's markers to partitions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -23,6 +25,8 @@ class WritableTxnMarker:
 @request(key=27, versions="1-2", flexible="1+")
 class WriteTxnMarkersRequest:
     """Markers by producer, with their partitions."""
+
+    response: ClassVar[type["WriteTxnMarkersResponse"]]
 
     markers: list[WritableTxnMarker] = array(WritableTxnMarker)
 

@@ -1,5 +1,7 @@
 """TxnOffsetCommit (key 28): store a group's offsets as part of a transaction."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -22,6 +24,8 @@ class TxnOffsetCommitRequestTopic:
 @request(key=28, versions="0-6", flexible="3+")
 class TxnOffsetCommitRequest:
     """Offsets by partition, with the producer and the member that send them."""
+
+    response: ClassVar[type["TxnOffsetCommitResponse"]]
 
     transactional_id: str = string()
     group_id: str = string()

@@ -1,11 +1,15 @@
 """DescribeAcls (key 29): find access control entries."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int8, int16, int32, request, response, string, struct
 
 
 @request(key=29, versions="1-3", flexible="2+")
 class DescribeAclsRequest:
     """A filter; null names match any."""
+
+    response: ClassVar[type["DescribeAclsResponse"]]
 
     resource_type_filter: int = int8()
     resource_name_filter: str | None = string(nullable="0+")

@@ -1,5 +1,7 @@
 """CreateAcls (key 30): create access control entries."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int8, int16, int32, request, response, string, struct
 
 
@@ -17,6 +19,8 @@ class AclCreation:
 @request(key=30, versions="1-3", flexible="2+")
 class CreateAclsRequest:
     """Entries to create."""
+
+    response: ClassVar[type["CreateAclsResponse"]]
 
     creations: list[AclCreation] = array(AclCreation)
 

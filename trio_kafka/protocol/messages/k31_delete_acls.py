@@ -1,5 +1,7 @@
 """DeleteAcls (key 31): delete access control entries."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int8, int16, int32, request, response, string, struct
 
 
@@ -17,6 +19,8 @@ class DeleteAclsFilter:
 @request(key=31, versions="1-3", flexible="2+")
 class DeleteAclsRequest:
     """Filters that say what to delete."""
+
+    response: ClassVar[type["DeleteAclsResponse"]]
 
     filters: list[DeleteAclsFilter] = array(DeleteAclsFilter)
 

@@ -1,5 +1,7 @@
 """DescribeConfigs (key 32): read the settings of topics, brokers and other resources."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -14,6 +16,8 @@ class DescribeConfigsResource:
 @request(key=32, versions="1-4", flexible="4+")
 class DescribeConfigsRequest:
     """Resources, and the names of settings: null is all."""
+
+    response: ClassVar[type["DescribeConfigsResponse"]]
 
     resources: list[DescribeConfigsResource] = array(DescribeConfigsResource)
     include_synonyms: bool = boolean()

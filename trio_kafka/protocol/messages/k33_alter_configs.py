@@ -2,6 +2,8 @@
 successor.
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -22,6 +24,8 @@ class AlterConfigsResource:
 @request(key=33, versions="0-2", flexible="2+")
 class AlterConfigsRequest:
     """All settings of each resource; omitted ones return to their defaults."""
+
+    response: ClassVar[type["AlterConfigsResponse"]]
 
     resources: list[AlterConfigsResource] = array(AlterConfigsResource)
     validate_only: bool = boolean()

@@ -1,5 +1,7 @@
 """AlterReplicaLogDirs (key 34): move replicas between the log directories of a broker."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 
 
@@ -18,6 +20,8 @@ class AlterReplicaLogDir:
 @request(key=34, versions="1-2", flexible="2+")
 class AlterReplicaLogDirsRequest:
     """Partitions by target directory."""
+
+    response: ClassVar[type["AlterReplicaLogDirsResponse"]]
 
     dirs: list[AlterReplicaLogDir] = array(AlterReplicaLogDir)
 

@@ -1,5 +1,7 @@
 """DescribeLogDirs (key 35): describe the log directories of a broker."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -13,6 +15,8 @@ class DescribableLogDirTopic:
 @request(key=35, versions="1-5", flexible="2+")
 class DescribeLogDirsRequest:
     """Partitions to look for: null is all."""
+
+    response: ClassVar[type["DescribeLogDirsResponse"]]
 
     topics: list[DescribableLogDirTopic] | None = array(DescribableLogDirTopic, nullable="0+")
 

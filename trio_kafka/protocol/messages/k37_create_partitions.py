@@ -1,5 +1,7 @@
 """CreatePartitions (key 37): give topics more partitions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -21,6 +23,8 @@ class CreatePartitionsTopic:
 @request(key=37, versions="0-3", flexible="2+")
 class CreatePartitionsRequest:
     """The new number of partitions of each topic, with assignments or null."""
+
+    response: ClassVar[type["CreatePartitionsResponse"]]
 
     topics: list[CreatePartitionsTopic] = array(CreatePartitionsTopic)
     timeout_ms: int = int32()

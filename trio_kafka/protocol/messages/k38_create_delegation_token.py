@@ -1,5 +1,7 @@
 """CreateDelegationToken (key 38): create a delegation token."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, bytes_, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -13,6 +15,8 @@ class CreatableRenewers:
 @request(key=38, versions="1-3", flexible="2+")
 class CreateDelegationTokenRequest:
     """Owner, renewers and maximum lifetime."""
+
+    response: ClassVar[type["CreateDelegationTokenResponse"]]
 
     owner_principal_type: str | None = string("3+", nullable="3+")
     owner_principal_name: str | None = string("3+", nullable="3+")

@@ -1,5 +1,7 @@
 """DescribeDelegationToken (key 41): describe delegation tokens."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, bytes_, int16, int32, int64, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -13,6 +15,8 @@ class DescribeDelegationTokenOwner:
 @request(key=41, versions="1-3", flexible="2+")
 class DescribeDelegationTokenRequest:
     """Owners: null is all."""
+
+    response: ClassVar[type["DescribeDelegationTokenResponse"]]
 
     owners: list[DescribeDelegationTokenOwner] | None = array(
         DescribeDelegationTokenOwner, nullable="0+"

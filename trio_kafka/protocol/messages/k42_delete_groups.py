@@ -1,11 +1,15 @@
 """DeleteGroups (key 42): delete empty groups."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 
 
 @request(key=42, versions="0-3", flexible="2+")
 class DeleteGroupsRequest:
     """Groups by id."""
+
+    response: ClassVar[type["DeleteGroupsResponse"]]
 
     groups_names: list[str] = array(string)
 

@@ -1,5 +1,7 @@
 """ElectLeaders (key 43): elect leaders of partitions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int8, int16, int32, request, response, string, struct
 
 
@@ -12,6 +14,8 @@ class TopicPartitions:
 @request(key=43, versions="0-2", flexible="2+")
 class ElectLeadersRequest:
     """The kind of election (v1+), and partitions: null is all."""
+
+    response: ClassVar[type["ElectLeadersResponse"]]
 
     election_type: int = int8("1+")
     topic_partitions: list[TopicPartitions] | None = array(TopicPartitions, nullable="0+")

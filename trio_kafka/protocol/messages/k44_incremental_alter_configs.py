@@ -1,5 +1,7 @@
 """IncrementalAlterConfigs (key 44): change single settings of resources."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -21,6 +23,8 @@ class AlterConfigsResource:
 @request(key=44, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsRequest:
     """Operations: 0 set, 1 delete, 2 append, 3 subtract."""
+
+    response: ClassVar[type["IncrementalAlterConfigsResponse"]]
 
     resources: list[AlterConfigsResource] = array(AlterConfigsResource)
     validate_only: bool = boolean()

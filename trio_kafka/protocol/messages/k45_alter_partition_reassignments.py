@@ -1,5 +1,7 @@
 """AlterPartitionReassignments (key 45): begin or cancel reassignments of partitions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -19,6 +21,8 @@ class ReassignableTopic:
 @request(key=45, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsRequest:
     """New replicas by partition; null cancels."""
+
+    response: ClassVar[type["AlterPartitionReassignmentsResponse"]]
 
     timeout_ms: int = int32(default=60000)
     allow_replication_factor_change: bool = boolean("1+", default=True)

@@ -1,5 +1,7 @@
 """ListPartitionReassignments (key 46): list reassignments in progress."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 
 
@@ -12,6 +14,8 @@ class ListPartitionReassignmentsTopics:
 @request(key=46, versions="0", flexible="0+")
 class ListPartitionReassignmentsRequest:
     """Partitions: null is all."""
+
+    response: ClassVar[type["ListPartitionReassignmentsResponse"]]
 
     timeout_ms: int = int32(default=60000)
     topics: list[ListPartitionReassignmentsTopics] | None = array(

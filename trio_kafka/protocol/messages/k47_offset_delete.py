@@ -1,5 +1,7 @@
 """OffsetDelete (key 47): delete offsets that a group has stored."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct
 
 
@@ -17,6 +19,8 @@ class OffsetDeleteRequestTopic:
 @request(key=47, versions="0")
 class OffsetDeleteRequest:
     """Partitions of a group."""
+
+    response: ClassVar[type["OffsetDeleteResponse"]]
 
     group_id: str = string()
     topics: list[OffsetDeleteRequestTopic] = array(OffsetDeleteRequestTopic)

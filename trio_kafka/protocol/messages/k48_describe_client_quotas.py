@@ -1,5 +1,7 @@
 """DescribeClientQuotas (key 48): find client quotas."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, float64, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.cluster import EntityData
@@ -15,6 +17,8 @@ class ComponentData:
 @request(key=48, versions="0-1", flexible="1+")
 class DescribeClientQuotasRequest:
     """A filter by components of entities."""
+
+    response: ClassVar[type["DescribeClientQuotasResponse"]]
 
     components: list[ComponentData] = array(ComponentData)
     strict: bool = boolean()

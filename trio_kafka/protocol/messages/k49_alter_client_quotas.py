@@ -1,5 +1,7 @@
 """AlterClientQuotas (key 49): change client quotas."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, float64, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.cluster import EntityData
@@ -21,6 +23,8 @@ class EntryData:
 @request(key=49, versions="0-1", flexible="1+")
 class AlterClientQuotasRequest:
     """Operations by entity; a null name is the default entity."""
+
+    response: ClassVar[type["AlterClientQuotasResponse"]]
 
     entries: list[EntryData] = array(EntryData)
     validate_only: bool = boolean()

@@ -2,6 +2,8 @@
 secrets.
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int8, int16, int32, request, response, string, struct
 
 
@@ -13,6 +15,8 @@ class UserName:
 @request(key=50, versions="0", flexible="0+")
 class DescribeUserScramCredentialsRequest:
     """Users: null or empty is all."""
+
+    response: ClassVar[type["DescribeUserScramCredentialsResponse"]]
 
     users: list[UserName] | None = array(UserName, nullable="0+")
 

@@ -1,5 +1,7 @@
 """AlterUserScramCredentials (key 51): create, change and delete SCRAM credentials."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, bytes_, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -22,6 +24,8 @@ class ScramCredentialUpsertion:
 @request(key=51, versions="0", flexible="0+")
 class AlterUserScramCredentialsRequest:
     """Credentials to delete and to insert, as salted passwords."""
+
+    response: ClassVar[type["AlterUserScramCredentialsResponse"]]
 
     deletions: list[ScramCredentialDeletion] = array(ScramCredentialDeletion)
     upsertions: list[ScramCredentialUpsertion] = array(ScramCredentialUpsertion)

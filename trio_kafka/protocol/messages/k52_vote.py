@@ -1,5 +1,7 @@
 """Vote (key 52): a candidate of the metadata quorum asks for votes."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.cluster import NodeEndpoint
@@ -26,6 +28,8 @@ class TopicData:
 @request(key=52, versions="0-2", flexible="0+")
 class VoteRequest:
     """Candidate, epoch and the end of its log."""
+
+    response: ClassVar[type["VoteResponse"]]
 
     cluster_id: str | None = string(nullable="0+", default=None)
     voter_id: int = int32("1+", default=-1, ignorable=True)

@@ -1,5 +1,7 @@
 """BeginQuorumEpoch (key 53): announce a new leader of the metadata quorum to its voters."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.cluster import NodeEndpoint, VoterListener
@@ -22,6 +24,8 @@ class TopicData:
 @request(key=53, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest:
     """The leader and its epoch."""
+
+    response: ClassVar[type["BeginQuorumEpochResponse"]]
 
     cluster_id: str | None = string(nullable="0+", default=None)
     voter_id: int = int32("1+", default=-1, ignorable=True)

@@ -1,5 +1,7 @@
 """EndQuorumEpoch (key 54): a leader of the metadata quorum resigns."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, string, uuid
 from trio_kafka.protocol.messages.k53_begin_quorum_epoch import TopicResult
 from trio_kafka.protocol.schema import request, response, struct
@@ -30,6 +32,8 @@ class TopicData:
 @request(key=54, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest:
     """The leader, its epoch, and its preferred successors, best first."""
+
+    response: ClassVar[type["EndQuorumEpochResponse"]]
 
     cluster_id: str | None = string(nullable="0+", default=None)
     topics: list[TopicData] = array(TopicData)

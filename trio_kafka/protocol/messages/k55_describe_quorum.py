@@ -1,5 +1,7 @@
 """DescribeQuorum (key 55): describe the metadata quorum."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.cluster import VoterListener
@@ -19,6 +21,8 @@ class TopicData:
 @request(key=55, versions="0-2", flexible="0+")
 class DescribeQuorumRequest:
     """Partitions; there is one."""
+
+    response: ClassVar[type["DescribeQuorumResponse"]]
 
     topics: list[TopicData] = array(TopicData)
 

@@ -1,5 +1,7 @@
 """AlterPartition (key 56): a leader asks the controller for other in-sync replicas."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int8, int16, int32, int64, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -29,6 +31,8 @@ class TopicData:
 @request(key=56, versions="2-3", flexible="0+")
 class AlterPartitionRequest:
     """The in-sync replicas that the leader wants, with their broker epochs (v3+)."""
+
+    response: ClassVar[type["AlterPartitionResponse"]]
 
     broker_id: int = int32()
     broker_epoch: int = int64(default=-1)

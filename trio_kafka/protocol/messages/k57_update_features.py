@@ -1,5 +1,7 @@
 """UpdateFeatures (key 57): change the levels of features."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -15,6 +17,8 @@ class FeatureUpdateKey:
 @request(key=57, versions="0-2", flexible="0+")
 class UpdateFeaturesRequest:
     """New levels; the upgrade type (v1+) says if a downgrade is allowed."""
+
+    response: ClassVar[type["UpdateFeaturesResponse"]]
 
     timeout_ms: int = int32(default=60000)
     feature_updates: list[FeatureUpdateKey] = array(FeatureUpdateKey)

@@ -1,6 +1,7 @@
 """FetchSnapshot (key 59): read a snapshot of the metadata log."""
 
 from collections.abc import Sized
+from typing import ClassVar
 
 from trio_kafka.protocol.fields import (
     array,
@@ -41,6 +42,8 @@ class TopicSnapshot:
 @request(key=59, versions="0-1", flexible="0+")
 class FetchSnapshotRequest:
     """A snapshot, and a position in it."""
+
+    response: ClassVar[type["FetchSnapshotResponse"]]
 
     cluster_id: str | None = string(nullable="0+", tag=0, default=None)
     replica_id: int = int32(default=-1)

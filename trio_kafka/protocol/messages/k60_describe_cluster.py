@@ -1,5 +1,7 @@
 """DescribeCluster (key 60): describe the cluster: id, controller, brokers or controllers."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -7,6 +9,8 @@ from trio_kafka.protocol.schema import request, response, struct
 @request(key=60, versions="0-2", flexible="0+")
 class DescribeClusterRequest:
     """Options; endpoint type 1 is brokers, 2 controllers (v1+)."""
+
+    response: ClassVar[type["DescribeClusterResponse"]]
 
     include_cluster_authorized_operations: bool = boolean()
     endpoint_type: int = int8("1+", default=1)

@@ -1,5 +1,7 @@
 """DescribeProducers (key 61): describe the producers that a partition knows."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, string, struct
 
 
@@ -12,6 +14,8 @@ class TopicRequest:
 @request(key=61, versions="0", flexible="0+")
 class DescribeProducersRequest:
     """Partitions by topic."""
+
+    response: ClassVar[type["DescribeProducersResponse"]]
 
     topics: list[TopicRequest] = array(TopicRequest)
 

@@ -1,5 +1,7 @@
 """BrokerRegistration (key 62): a broker registers with the controller."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response
 from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
@@ -8,6 +10,8 @@ from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 @request(key=62, versions="0-4", flexible="0+")
 class BrokerRegistrationRequest:
     """The broker, its incarnation, endpoints, features and log directories."""
+
+    response: ClassVar[type["BrokerRegistrationResponse"]]
 
     broker_id: int = int32()
     cluster_id: str = string()

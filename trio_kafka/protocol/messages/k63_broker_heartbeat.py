@@ -1,11 +1,15 @@
 """BrokerHeartbeat (key 63): renew a broker's lease with the controller, and request its state."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, boolean, int16, int32, int64, request, response, uuid
 
 
 @request(key=63, versions="0-2", flexible="0+")
 class BrokerHeartbeatRequest:
     """Metadata offset of the broker, and the requested state: fenced or shut down."""
+
+    response: ClassVar[type["BrokerHeartbeatResponse"]]
 
     broker_id: int = int32()
     broker_epoch: int = int64(default=-1)

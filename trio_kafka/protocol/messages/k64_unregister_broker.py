@@ -1,11 +1,15 @@
 """UnregisterBroker (key 64): remove a broker from the cluster."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import int16, int32, request, response, string
 
 
 @request(key=64, versions="0", flexible="0+")
 class UnregisterBrokerRequest:
     """The broker."""
+
+    response: ClassVar[type["UnregisterBrokerResponse"]]
 
     broker_id: int = int32()
 

@@ -1,11 +1,15 @@
 """DescribeTransactions (key 65): describe transactions."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, string, struct
 
 
 @request(key=65, versions="0", flexible="0+")
 class DescribeTransactionsRequest:
     """Transactional ids."""
+
+    response: ClassVar[type["DescribeTransactionsResponse"]]
 
     transactional_ids: list[str] = array(string)
 

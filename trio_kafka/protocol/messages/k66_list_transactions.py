@@ -1,11 +1,15 @@
 """ListTransactions (key 66): list the transactions that a broker coordinates."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, string, struct
 
 
 @request(key=66, versions="0-2", flexible="0+")
 class ListTransactionsRequest:
     """Filters by state, producer id, duration (v1+) and pattern (v2+)."""
+
+    response: ClassVar[type["ListTransactionsResponse"]]
 
     state_filters: list[str] = array(string)
     producer_id_filters: list[int] = array(int64)

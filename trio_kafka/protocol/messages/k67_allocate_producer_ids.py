@@ -1,11 +1,15 @@
 """AllocateProducerIds (key 67): a broker asks the controller for a block of producer ids."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import int16, int32, int64, request, response
 
 
 @request(key=67, versions="0", flexible="0+")
 class AllocateProducerIdsRequest:
     """The broker and its epoch."""
+
+    response: ClassVar[type["AllocateProducerIdsResponse"]]
 
     broker_id: int = int32()
     broker_epoch: int = int64(default=-1)

@@ -2,6 +2,8 @@
 changes.
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, string, struct_
 from trio_kafka.protocol.schema import request, response
 from trio_kafka.protocol.structs.cluster import TopicPartitions
@@ -11,6 +13,8 @@ from trio_kafka.protocol.structs.groups import Assignment
 @request(key=68, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatRequest:
     """The member's epoch: 0 joins, -1 leaves, -2 leaves temporarily; null fields are unchanged."""
+
+    response: ClassVar[type["ConsumerGroupHeartbeatResponse"]]
 
     group_id: str = string()
     member_id: str = string()

@@ -1,5 +1,7 @@
 """ConsumerGroupDescribe (key 69): describe consumer groups (KIP-848)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, struct_
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.groups import DescribedAssignment
@@ -8,6 +10,8 @@ from trio_kafka.protocol.structs.groups import DescribedAssignment
 @request(key=69, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeRequest:
     """Groups by id."""
+
+    response: ClassVar[type["ConsumerGroupDescribeResponse"]]
 
     group_ids: list[str] = array(string)
     include_authorized_operations: bool = boolean()

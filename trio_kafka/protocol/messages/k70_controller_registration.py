@@ -1,5 +1,7 @@
 """ControllerRegistration (key 70): a controller registers with the active one."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uuid
 from trio_kafka.protocol.schema import request, response
 from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
@@ -8,6 +10,8 @@ from trio_kafka.protocol.structs.cluster import NodeFeature, NodeListener
 @request(key=70, versions="0", flexible="0+")
 class ControllerRegistrationRequest:
     """The controller, its incarnation, endpoints and features."""
+
+    response: ClassVar[type["ControllerRegistrationResponse"]]
 
     controller_id: int = int32()
     incarnation_id: bytes = uuid()

@@ -1,5 +1,7 @@
 """GetTelemetrySubscriptions (key 71): a client asks which metrics to push (KIP-714)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int8, int16, int32, string, uuid
 from trio_kafka.protocol.schema import request, response
 
@@ -7,6 +9,8 @@ from trio_kafka.protocol.schema import request, response
 @request(key=71, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsRequest:
     """The client's instance id; zero requests a new one."""
+
+    response: ClassVar[type["GetTelemetrySubscriptionsResponse"]]
 
     client_instance_id: bytes = uuid()
 

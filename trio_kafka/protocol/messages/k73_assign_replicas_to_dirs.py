@@ -1,5 +1,7 @@
 """AssignReplicasToDirs (key 73): report the log directories of a broker's replicas (KIP-858)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, int64, request, response, struct, uuid
 
 
@@ -23,6 +25,8 @@ class DirectoryData:
 @request(key=73, versions="0", flexible="0+")
 class AssignReplicasToDirsRequest:
     """Partitions by directory."""
+
+    response: ClassVar[type["AssignReplicasToDirsResponse"]]
 
     broker_id: int = int32()
     broker_epoch: int = int64(default=-1)

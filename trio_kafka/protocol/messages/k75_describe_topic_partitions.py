@@ -1,5 +1,7 @@
 """DescribeTopicPartitions (key 75): describe partitions of topics, page by page (KIP-966)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string, struct_, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -18,6 +20,8 @@ class Cursor:
 @request(key=75, versions="0", flexible="0+")
 class DescribeTopicPartitionsRequest:
     """Topics, a limit of partitions, and the cursor of the page."""
+
+    response: ClassVar[type["DescribeTopicPartitionsResponse"]]
 
     topics: list[TopicRequest] = array(TopicRequest)
     response_partition_limit: int = int32(default=2000)

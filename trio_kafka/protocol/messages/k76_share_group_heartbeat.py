@@ -1,5 +1,7 @@
 """ShareGroupHeartbeat (key 76): keep a member of a share group alive (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, string, struct_
 from trio_kafka.protocol.schema import request, response
 from trio_kafka.protocol.structs.groups import Assignment
@@ -8,6 +10,8 @@ from trio_kafka.protocol.structs.groups import Assignment
 @request(key=76, versions="1", flexible="0+")
 class ShareGroupHeartbeatRequest:
     """The member's epoch: 0 joins, -1 leaves; null fields are unchanged."""
+
+    response: ClassVar[type["ShareGroupHeartbeatResponse"]]
 
     group_id: str = string()
     member_id: str = string()

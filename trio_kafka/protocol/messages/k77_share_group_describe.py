@@ -1,5 +1,7 @@
 """ShareGroupDescribe (key 77): describe share groups (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string, struct_
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.groups import DescribedAssignment
@@ -8,6 +10,8 @@ from trio_kafka.protocol.structs.groups import DescribedAssignment
 @request(key=77, versions="1", flexible="0+")
 class ShareGroupDescribeRequest:
     """Groups by id."""
+
+    response: ClassVar[type["ShareGroupDescribeResponse"]]
 
     group_ids: list[str] = array(string)
     include_authorized_operations: bool = boolean()

@@ -1,6 +1,7 @@
 """ShareFetch (key 78): acquire records as a member of a share group (KIP-932)."""
 
 from collections.abc import Sized
+from typing import ClassVar
 
 from trio_kafka.protocol.fields import (
     array,
@@ -39,6 +40,8 @@ class FetchTopic:
 @request(key=78, versions="1-2", flexible="0+")
 class ShareFetchRequest:
     """Partitions, and acknowledgements of earlier records."""
+
+    response: ClassVar[type["ShareFetchResponse"]]
 
     group_id: str | None = string(nullable="0+", default=None)
     member_id: str | None = string(nullable="0+")

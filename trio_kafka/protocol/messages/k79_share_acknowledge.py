@@ -1,5 +1,7 @@
 """ShareAcknowledge (key 79): acknowledge records as a member of a share group (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import (
     array,
     boolean,
@@ -32,6 +34,8 @@ class AcknowledgeTopic:
 @request(key=79, versions="1-2", flexible="0+")
 class ShareAcknowledgeRequest:
     """Acknowledgements by partition, in batches of offsets."""
+
+    response: ClassVar[type["ShareAcknowledgeResponse"]]
 
     group_id: str | None = string(nullable="0+", default=None)
     member_id: str | None = string(nullable="0+")

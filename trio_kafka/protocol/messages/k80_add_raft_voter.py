@@ -1,5 +1,7 @@
 """AddRaftVoter (key 80): add a voter to the metadata quorum (KIP-853)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, boolean, int16, int32, string, uuid
 from trio_kafka.protocol.schema import request, response
 from trio_kafka.protocol.structs.cluster import VoterListener
@@ -8,6 +10,8 @@ from trio_kafka.protocol.structs.cluster import VoterListener
 @request(key=80, versions="0-1", flexible="0+")
 class AddRaftVoterRequest:
     """The voter, its directory and endpoints."""
+
+    response: ClassVar[type["AddRaftVoterResponse"]]
 
     cluster_id: str | None = string(nullable="0+")
     timeout_ms: int = int32()

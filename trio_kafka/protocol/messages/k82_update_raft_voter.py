@@ -2,6 +2,8 @@
 (KIP-853).
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, string, struct_, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.cluster import KRaftVersionFeature, VoterListener
@@ -10,6 +12,8 @@ from trio_kafka.protocol.structs.cluster import KRaftVersionFeature, VoterListen
 @request(key=82, versions="0", flexible="0+")
 class UpdateRaftVoterRequest:
     """The voter, its directory and endpoints."""
+
+    response: ClassVar[type["UpdateRaftVoterResponse"]]
 
     cluster_id: str | None = string(nullable="0+")
     current_leader_epoch: int = int32()

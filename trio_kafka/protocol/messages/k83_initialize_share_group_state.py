@@ -1,5 +1,7 @@
 """InitializeShareGroupState (key 83): initialize the state of share-group partitions (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.share import StateTopicResult
@@ -21,6 +23,8 @@ class InitializeStateData:
 @request(key=83, versions="0", flexible="0+")
 class InitializeShareGroupStateRequest:
     """Partitions with their start offsets."""
+
+    response: ClassVar[type["InitializeShareGroupStateResponse"]]
 
     group_id: str = string()
     topics: list[InitializeStateData] = array(InitializeStateData)

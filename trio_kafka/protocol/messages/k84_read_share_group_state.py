@@ -1,5 +1,7 @@
 """ReadShareGroupState (key 84): read the state of a share group's partitions (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.share import StateBatch
@@ -20,6 +22,8 @@ class ReadStateData:
 @request(key=84, versions="0", flexible="0+")
 class ReadShareGroupStateRequest:
     """Partitions with the epochs of their leaders."""
+
+    response: ClassVar[type["ReadShareGroupStateResponse"]]
 
     group_id: str = string()
     topics: list[ReadStateData] = array(ReadStateData)

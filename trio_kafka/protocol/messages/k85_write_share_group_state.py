@@ -1,5 +1,7 @@
 """WriteShareGroupState (key 85): write the state of a share group's partitions (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 from trio_kafka.protocol.structs.share import StateBatch, StateTopicResult
@@ -24,6 +26,8 @@ class WriteStateData:
 @request(key=85, versions="0-1", flexible="0+")
 class WriteShareGroupStateRequest:
     """Start offsets, and the states of later records in batches."""
+
+    response: ClassVar[type["WriteShareGroupStateResponse"]]
 
     group_id: str = string()
     topics: list[WriteStateData] = array(WriteStateData)

@@ -1,5 +1,7 @@
 """DeleteShareGroupState (key 86): delete the state of a share group's partitions (KIP-932)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int32, request, response, string, struct, uuid
 from trio_kafka.protocol.structs.share import StateTopicResult
 
@@ -18,6 +20,8 @@ class DeleteStateData:
 @request(key=86, versions="0", flexible="0+")
 class DeleteShareGroupStateRequest:
     """Partitions."""
+
+    response: ClassVar[type["DeleteShareGroupStateResponse"]]
 
     group_id: str = string()
     topics: list[DeleteStateData] = array(DeleteStateData)

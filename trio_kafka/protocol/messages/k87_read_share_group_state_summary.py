@@ -2,6 +2,8 @@
 (KIP-932).
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -21,6 +23,8 @@ class ReadStateSummaryData:
 @request(key=87, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryRequest:
     """Partitions with the epochs of their leaders."""
+
+    response: ClassVar[type["ReadShareGroupStateSummaryResponse"]]
 
     group_id: str = string()
     topics: list[ReadStateSummaryData] = array(ReadStateSummaryData)

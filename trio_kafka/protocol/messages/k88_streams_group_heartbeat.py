@@ -1,5 +1,7 @@
 """StreamsGroupHeartbeat (key 88): keep a member of a streams group alive (KIP-1071)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import (
     array,
     boolean,
@@ -29,6 +31,8 @@ class Topology:
 @request(key=88, versions="0-1", flexible="0+")
 class StreamsGroupHeartbeatRequest:
     """The member, its topology and its tasks; null fields are unchanged."""
+
+    response: ClassVar[type["StreamsGroupHeartbeatResponse"]]
 
     group_id: str = string()
     member_id: str = string()

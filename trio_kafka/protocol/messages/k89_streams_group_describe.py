@@ -1,5 +1,7 @@
 """StreamsGroupDescribe (key 89): describe streams groups (KIP-1071)."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import (
     array,
     boolean,
@@ -22,6 +24,8 @@ from trio_kafka.protocol.structs.streams import (
 @request(key=89, versions="0-1", flexible="0+")
 class StreamsGroupDescribeRequest:
     """Groups by id."""
+
+    response: ClassVar[type["StreamsGroupDescribeResponse"]]
 
     group_ids: list[str] = array(string)
     include_authorized_operations: bool = boolean()

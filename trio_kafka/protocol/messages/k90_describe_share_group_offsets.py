@@ -1,5 +1,7 @@
 """DescribeShareGroupOffsets (key 90): describe the start offsets of share groups."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -21,6 +23,8 @@ class DescribeShareGroupOffsetsRequestGroup:
 @request(key=90, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsRequest:
     """Groups, and topics: null is all."""
+
+    response: ClassVar[type["DescribeShareGroupOffsetsResponse"]]
 
     groups: list[DescribeShareGroupOffsetsRequestGroup] = array(
         DescribeShareGroupOffsetsRequestGroup

@@ -1,5 +1,7 @@
 """AlterShareGroupOffsets (key 91): change the start offsets of an empty share group."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int16, int32, int64, string, uuid
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -21,6 +23,8 @@ class AlterShareGroupOffsetsRequestTopic:
 @request(key=91, versions="0", flexible="0+")
 class AlterShareGroupOffsetsRequest:
     """Start offsets by partition."""
+
+    response: ClassVar[type["AlterShareGroupOffsetsResponse"]]
 
     group_id: str = string()
     topics: list[AlterShareGroupOffsetsRequestTopic] = array(AlterShareGroupOffsetsRequestTopic)

@@ -1,5 +1,7 @@
 """DeleteShareGroupOffsets (key 92): delete the start offsets of an empty share group."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import array, int16, int32, request, response, string, struct, uuid
 
 
@@ -11,6 +13,8 @@ class DeleteShareGroupOffsetsRequestTopic:
 @request(key=92, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsRequest:
     """Topics of a group."""
+
+    response: ClassVar[type["DeleteShareGroupOffsetsResponse"]]
 
     group_id: str = string()
     topics: list[DeleteShareGroupOffsetsRequestTopic] = array(DeleteShareGroupOffsetsRequestTopic)

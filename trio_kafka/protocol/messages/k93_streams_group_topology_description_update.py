@@ -2,6 +2,8 @@
 topology.
 """
 
+from typing import ClassVar
+
 from trio_kafka.protocol.fields import array, int8, int16, int32, string, struct_
 from trio_kafka.protocol.schema import request, response, struct
 
@@ -37,6 +39,8 @@ class TopologyDescription:
 @request(key=93, versions="0", flexible="0+")
 class StreamsGroupTopologyDescriptionUpdateRequest:
     """The topology's epoch and its nodes."""
+
+    response: ClassVar[type["StreamsGroupTopologyDescriptionUpdateResponse"]]
 
     group_id: str = string()
     member_id: str = string()

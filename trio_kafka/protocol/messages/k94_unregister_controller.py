@@ -1,11 +1,15 @@
 """UnregisterController (key 94): remove a controller from the cluster."""
 
+from typing import ClassVar
+
 from trio_kafka.protocol.schema import int16, int32, request, response, string
 
 
 @request(key=94, versions="0", flexible="0+")
 class UnregisterControllerRequest:
     """The controller."""
+
+    response: ClassVar[type["UnregisterControllerResponse"]]
 
     controller_id: int = int32()
 

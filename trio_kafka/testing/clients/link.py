@@ -9,22 +9,22 @@ from attrs import field
 from trio_kafka.attributes import define
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint
+from trio_kafka.peers.backoff import Backoff
+from trio_kafka.peers.link import StreamLink
+from trio_kafka.peers.session import Profile, Session
 from trio_kafka.testing.clients.errors import AnswerError, GaveUpError
-from trio_kafka.testing.scripted_client import ScriptedClient, connect
 from trio_kafka.world.world import World
 
 T = TypeVar("T")
 # The simulated network reports a machine that is down only after two minutes, as Linux does.
 _CONNECT_S: Final = 3.0
-_FIRST_PAUSE_S: Final = 0.05
-_LONGEST_PAUSE_S: Final = 1.0
 # The only broker leaves, or is too slow; clients meet these errors while it starts and stops.
 _PASSING: Final = frozenset({ErrorCode.INVALID_REPLICATION_FACTOR, ErrorCode.BROKER_NOT_AVAILABLE})
 
 
 @define(eq=False, kw_only=True)
 class Link:
-    """One connection, opened on demand and again after a failure. One request at a time.
+    """Link to the only broker, with versions that the caller names. One request at a time.
 
     request_s: time for a connection and an answer, after which the connection is dropped.
     """
@@ -33,50 +33,34 @@ class Link:
     bootstrap: Endpoint
     client_id: str
     request_s: float = 5.0
-    _client: ScriptedClient | None = field(default=None, init=False)
-    _turn: trio.Lock = field(factory=trio.Lock, init=False)
+    _link: StreamLink = field(init=False)
 
-    async def ask(self, request: object, version: int, *, more_s: float = 0.0) -> Any:
+    def __attrs_post_init__(self) -> None:
+        self._link = StreamLink(
+            name="broker",
+            world=self.world,
+            address=lambda: self.bootstrap,
+            session=lambda: Session(Profile(client_id=self.client_id)),
+            connect_s=_CONNECT_S,
+        )
+
+    async def ask(self, request: Any, version: int, *, more_s: float = 0.0) -> Any:
         """Send a request and return its answer.
 
         more_s: how long the broker may keep the request, beyond `request_s`.
-        Raises OSError, also for a request that takes too long, and EOFError.
+        Raises OSError, also for a request that takes too long.
         """
-        async with self._turn:
-            try:
-                with trio.fail_after(self.request_s + more_s):
-                    client = await self._connected()
-                    return await client.ask(request, version)
-            except trio.TooSlowError:
-                self.close()
-                raise TimeoutError(f"no answer within {self.request_s + more_s} s") from None
-            except BaseException:
-                self.close()  # an answer that is still to come would be taken for another one
-                raise
+        deadline = trio.current_time() + self.request_s + more_s
+        return await self._link.ask(request, deadline=deadline, at_most=version)
 
-    async def send(self, data: bytes) -> None:
-        """Send a request that has no answer."""
-        async with self._turn:
-            try:
-                with trio.fail_after(self.request_s):
-                    await (await self._connected()).send(data)
-            except BaseException:
-                self.close()
-                raise
-
-    async def _connected(self) -> ScriptedClient:
-        if self._client is None:
-            with trio.fail_after(_CONNECT_S):
-                self._client = await connect(
-                    self.world.network, self.bootstrap, client_id=self.client_id
-                )
-        return self._client
+    async def tell(self, request: object, version: int) -> None:
+        """Send a request that has no answer. Raises as `ask` does."""
+        deadline = trio.current_time() + self.request_s
+        await self._link.tell(request, deadline=deadline, at_most=version)
 
     def close(self) -> None:
         """Drop the connection; the next request opens another one."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.socket.abort()
+        self._link.close()
 
     async def retry(
         self,
@@ -90,17 +74,18 @@ class Link:
         Raises AnswerError for other errors, GaveUpError when the time is over.
         """
         until = trio.current_time() + timeout_s
-        pause_s = _FIRST_PAUSE_S
+        backoff, failures = Backoff(), 0
         while True:
             try:
                 return await attempt()
-            except (OSError, EOFError, trio.TooSlowError) as error:
+            except (OSError, EOFError) as error:
                 failure: Exception = error
             except AnswerError as error:
                 if not (error.code.retriable or error.code in _PASSING or error.code in also):
                     raise
                 failure = error
+            failures += 1
+            pause_s = backoff.pause_s(failures, self.world.random.random())
             if trio.current_time() + pause_s > until:
                 raise GaveUpError(f"gave up after {timeout_s} s; the last failure: {failure}")
-            await trio.sleep(pause_s * self.world.random.uniform(0.8, 1.2))
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            await trio.sleep(pause_s)

@@ -20,7 +20,6 @@ from trio_kafka.records.batch import NO_PRODUCER, ProducerFields, Record, encode
 from trio_kafka.testing.checkers.history import History
 from trio_kafka.testing.clients.errors import AnswerError, DeliveryError, GaveUpError, check
 from trio_kafka.testing.clients.link import Link
-from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka.world.world import World
 
 _PRODUCE: Final = 12  # the newest version that names topics
@@ -126,8 +125,8 @@ class Producer:
 
     async def _send_unanswered(self, request: ProduceRequest) -> int:
         try:
-            await self.link.send(request_frame(request, _PRODUCE, client_id=self.name))
-        except (OSError, EOFError, trio.TooSlowError) as error:
+            await self.link.tell(request, _PRODUCE)
+        except OSError as error:
             raise DeliveryError(f"not sent: {error}", unknown=True) from error
         return -1
 

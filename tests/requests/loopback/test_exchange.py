@@ -8,7 +8,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.broker.test_garbage import garbage
-from tests.requests.test_loopback import ask, fetch, figures, produce
+from tests.requests.loopback.test_client import ask, fetch, figures, produce
 from trio_kafka.plugin import Context, RefusedError, api
 from trio_kafka.requests.api import api_of
 from trio_kafka.testing.broker import served_broker

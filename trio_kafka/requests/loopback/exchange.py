@@ -1,13 +1,6 @@
-"""Requests from within the broker: a plugin asks through the routes of the data plane.
+"""Exchange: one request from within, with its response and a connection without a socket.
 
-Listener names of clients are upper case, so no client can have the listener `in-process`.
-Interceptors, quotas, metrics and the request log see these requests like those of clients. Each
-request has a connection of its own, without a socket, on the listener `in-process`. A handler task
-serves it, not the task that asks: a broken invariant must end in the handler group.
-
-A response is returned when the throttle time of its client is over. The broker reads nothing else
-from this connection, so muting it would not slow the client (before KIP-219, brokers delayed
-responses in the same way).
+A handler task serves it, not the task that asks: a broken invariant must end in the handler group.
 """
 
 from collections.abc import Callable
@@ -15,10 +8,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 import trio
 
-from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.model import Endpoint
 from trio_kafka.network.channel import RequestChannel
 from trio_kafka.network.connection import Connection, ConnectionOwner
@@ -28,12 +18,13 @@ from trio_kafka.network.request import IN_QUEUE, Request
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.protocol.compiler import decoder_in_steps
 from trio_kafka.protocol.headers import response_header_version
-from trio_kafka.protocol.schema import Message, message_of
+from trio_kafka.protocol.schema import message_of
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.chunked_codec import merged_steps
-from trio_kafka.requests.registry import Registry
 from trio_kafka.scheduling.chunked_work import Steps
-from trio_kafka.security.principal import NOBODY, Principal
+from trio_kafka.security.principal import Principal
+from trio_kafka.wire.client import HEAD as HEAD_BYTES
+from trio_kafka.wire.client import request_frame
 from trio_kafka.wire.frame import Framer
 from trio_kafka.wire.server import HEAD, Segments
 from trio_kafka.wire.streamed import BodyChangedError, StreamedBody
@@ -42,7 +33,7 @@ from trio_kafka.world.protocols import RangeCutError, Socket
 T = TypeVar("T")
 IN_PROCESS: Final = Endpoint("in-process", 0)
 LISTENER: Final = ListenerSettings(name="in-process", security_protocol="INTERNAL")
-_SIZE_BYTES: Final = 4  # of the size before a frame
+_CORRELATION: Final = 1  # each connection has one request
 
 
 class RefusedError(Exception):
@@ -94,11 +85,8 @@ class Exchange:
 
     def receive(self, request: object, version: int, client_id: str) -> tuple[Request, Connection]:
         """Encode a request, and return it as received on a connection of its own."""
-        # It imports a message, which a start need not.
-        from trio_kafka.wire.client import ClientSide  # noqa: PLC0415 - see above
-
-        encoded = ClientSide(client_id).ask(request, version, answered=False)
-        frame = memoryview(bytearray(encoded))[_SIZE_BYTES:]
+        encoded = request_frame(request, version, correlation=_CORRELATION, client_id=client_id)
+        frame = memoryview(bytearray(encoded))[HEAD_BYTES:]
         connection = Connection(
             cast("Socket", _NoSocket(self._peer)),
             cast("ConnectionOwner", self),
@@ -140,29 +128,29 @@ class Exchange:
             raise RefusedError(*self._refused)
         if self._segments is None:
             return None
-        found: list[Any] = []
+        pieces: list[Any] = []
         for segment in self._segments:
             if isinstance(segment, FileRange):
                 try:
-                    found.append(await segment.lease.read(segment.position, segment.left))
+                    pieces.append(await segment.lease.read(segment.position, segment.left))
                 except RangeCutError as error:
                     raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             elif isinstance(segment, StreamedBody):
                 try:
-                    found += await self._handlers.run_steps(_pieces_of(segment))
+                    pieces += await self._handlers.run_steps(_pieces_of(segment))
                 except BodyChangedError as error:
                     raise RefusedError(CloseReason.TRUNCATED, str(error)) from None
             else:
-                found.append(segment)
-        return b"".join(found)
+                pieces.append(segment)
+        return b"".join(pieces)
 
     async def decode(self, data: bytes, response: type[Any], version: int) -> Any:
         """Decode a response, in slices."""
-        position = 2 * _SIZE_BYTES + response_header_version(message_of(response), version)
+        position = 2 * HEAD_BYTES + response_header_version(message_of(response), version)
         decode = decoder_in_steps(response, version)
         steps = merged_steps(decode(memoryview(data), position))
-        found, _ = await self._handlers.run_steps(steps)
-        return found
+        response_message, _ = await self._handlers.run_steps(steps)
+        return response_message
 
     def close(self, connection: Connection) -> None:
         """Disconnect: release the response, or have it discarded when it comes."""
@@ -231,100 +219,3 @@ class _NoFramer:
 
     def drop(self) -> None:
         """Release the buffer; there is none."""
-
-
-class InProcessClient:
-    """Client of one broker within its process.
-
-    metrics: returns the request metrics that count these requests, or None.
-    connections: connections in flight by number, each with one request.
-    """
-
-    def __init__(self, apis: Registry, metrics: Callable[[], RequestMetrics | None]) -> None:
-        self.connections: dict[int, Connection] = {}
-        self._apis = apis
-        self._metrics = metrics
-        self._asked = self._throttled = self._high_water = 0
-        self._handlers: RequestHandlers | None = None
-        self._channel: RequestChannel
-
-    def serve(self, handlers: RequestHandlers, channel: RequestChannel, node: Node) -> None:
-        """Have a handler group serve the requests, unless another one does."""
-        if self._handlers is None:
-            self._handlers, self._channel = handlers, channel
-            node.add("in-process", "part", self._figures)
-
-    async def ask(
-        self,
-        request: object,
-        *,
-        principal: Principal = NOBODY,
-        client_id: str = "",
-        peer: Endpoint = IN_PROCESS,
-        version: int | None = None,
-    ) -> Any:
-        """Return the response to a request; None if it has none (acks=0).
-
-        principal, client_id: client that is authorized, charged and logged.
-        peer: address of the client for which the request is made, if there is one.
-        version: version of the API; None: the newest that is served.
-        Raises KafkaError(UNSUPPORTED_VERSION) for an API or version that is not served,
-        RefusedError if a client would lose its connection, and TypeError or EncodeError for an
-        object that is no request of the version. Cancellation acts like a disconnect.
-        """
-        handlers = self._handlers
-        if handlers is None:
-            raise RuntimeError("no handler group serves requests: start the data plane first")
-        message = message_of(type(request))
-        if message.response is None:
-            raise TypeError(f"{message.name} is no request with a response")
-        version = self._version_of(message, version)
-        exchange = Exchange(handlers, peer, principal)
-        made, connection = exchange.receive(request, version, client_id)
-        number = self._asked = self._asked + 1
-        self.connections[number] = connection
-        self._high_water = max(self._high_water, len(self.connections))
-        try:
-            await exchange.enqueue(made, connection, self._channel)
-            data = await exchange.wait_response()
-        finally:
-            exchange.close(connection)
-            del self.connections[number]
-        self._count(made, handlers.elapsed())
-        self._throttled += exchange.is_throttled
-        response = None
-        if data is not None:
-            response = await exchange.decode(data, message.response, version)
-        await exchange.unthrottled.wait()
-        return response
-
-    def _version_of(self, message: Message, version: int | None) -> int:
-        """Return the version to ask in. Raises KafkaError(UNSUPPORTED_VERSION)."""
-        api = None if message.key is None else self._apis.get(message.key)
-        if api is None:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"{message.name} is not served")
-        if version is None:
-            return api.last
-        if not api.first <= version <= api.last:
-            raise KafkaError(
-                ErrorCode.UNSUPPORTED_VERSION,
-                f"{message.name} version {version}: {api.first} to {api.last} are served",
-            )
-        return version
-
-    def _count(self, request: Request, sent: float) -> None:
-        """Count a request in the request metrics and the request log."""
-        stamps, metrics = request.stamps, self._metrics()
-        stamps.client_id = request.client_id
-        if metrics is not None:
-            metrics.of(request.key).add(stamps, sent)
-            if metrics.log is not None:
-                metrics.log(stamps)
-
-    def _figures(self) -> Figures:
-        return {
-            "in_flight": len(self.connections),
-            "high_water": self._high_water,
-            "asked": self._asked,
-            "throttled": self._throttled,
-        }
