@@ -1,14 +1,27 @@
-"""Parts that the start of a broker puts together: quorum, groups, quotas, plugins and others."""
+"""Parts of a node, one file for each; `trio_kafka.broker.roles` lists them in order."""
 
 __all__ = [
+    "cleaner",
+    "clocks",
     "connections",
+    "controller",
+    "directories",
     "features",
     "groups",
+    "listeners",
+    "logs",
+    "metadata",
+    "planes",
     "plugins",
     "producer_ids",
     "quorum",
     "quotas",
+    "registration",
+    "replicas",
     "request_log",
+    "settings",
+    "snapshots",
     "topic_creation",
+    "upkeep",
     "watchdog",
 ]
