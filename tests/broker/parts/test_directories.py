@@ -5,10 +5,9 @@ import errno
 import pytest
 import trio
 
-from tests.broker.kit import APIS, config_of, content_of, fill, live_once
-from trio_kafka.broker import Broker, StartError
+from tests.broker.kit import APIS, config_of, fill, live_once
+from trio_kafka.broker import Broker
 from trio_kafka.errors import ErrorCode, KafkaError, LogDirError
-from trio_kafka.model import TopicPartition
 from trio_kafka.testing.simulation import fault_on
 
 BROKEN = OSError(errno.EIO, "Input/output error")
@@ -87,55 +86,3 @@ async def test_the_broker_ends_with_its_last_data_directory(world, autojump_cloc
             assert broker.tasks.failure is None
             broker.logs.directories[1].fail(LogDirError("/b", "torn out too"))
             await trio.sleep_forever()
-
-
-async def test_of_one_topics_partition_in_two_directories_the_named_one_is_served(
-    world, autojump_clock
-) -> None:
-    config = config_of({"log.dirs": "/a,/b"})
-    world = await live_once(world, config, clean=True)
-    where = next(path for path in ("/a", "/b") if world.directory(path).exists("t-0"))
-    known = content_of(world, f"{where}/t-0", "partition.metadata")
-    for path in {"/a", "/b"} - {where}:
-        copy = world.directory(path).directory("t-0", create=True)
-        copy.create("partition.metadata").append([known])
-
-    async with Broker(config, world, apis=APIS) as broker:
-        (stray,) = broker.logs.strays
-        found = broker.logs.directory_of(TopicPartition("t", 0))
-
-    assert found is not None
-    assert found.path == where
-    assert not stray.startswith(f"{where}/")
-
-
-async def test_a_metadata_log_that_is_damaged_is_told(world, autojump_clock) -> None:
-    world = await live_once(world, THREE, clean=True)
-    metadata = world.directory("/a/__cluster_metadata-0")
-    for name in metadata.names():
-        await metadata.unlink(name)
-    await world.directory("/a").unlink("__cluster_metadata-0")
-
-    with pytest.raises(
-        StartError, match=r"^log directory /a: it has no __cluster_metadata-0: format the directory"
-    ):
-        async with Broker(THREE, world, apis=APIS):
-            pytest.fail("it started")
-
-
-async def test_a_host_that_is_not_given_is_this_machines_name(world, autojump_clock) -> None:
-    config = config_of({"listeners": "PLAINTEXT://:0"})
-
-    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
-        (told,) = broker.metadata.image.brokers[1].endpoints
-        assert told.host == await world.network.host_name()
-        assert told.port == broker.endpoint.port
-        assert broker.bootstrap == f"{told.host}:{told.port}"
-
-
-async def test_nothing_is_accepted_before_the_broker_is_unfenced(world, autojump_clock) -> None:
-    async with Broker(THREE, world, format_if_empty=True, apis=APIS) as broker:
-        trace = [line.split(" ", 3)[2:] for line in world.universe.trace]
-        assert not broker.metadata.image.brokers[1].fenced
-
-    assert not any(rest[-1].startswith("accept") for rest in trace)

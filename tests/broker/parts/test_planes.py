@@ -2,60 +2,18 @@
 
 from pathlib import Path
 
-import pytest
 import trio
 
 from tests.broker.kit import APIS, config_of, names_below
 from tests.network.echoing import waiting
-from trio_kafka.broker import Broker, StartError
-from trio_kafka.controller.configs import ConfigChange, Operation
-from trio_kafka.metadata.image import ConfigResourceType
-from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.broker import Broker
 from trio_kafka.requests.api import api_of
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.broker import served_broker
 from trio_kafka.testing.sample_apis import WaitRequest
-from trio_kafka.testing.scripted_client import connected, request_frame
+from trio_kafka.testing.scripted_client import request_frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld
-
-
-async def test_a_taken_address_is_told_with_its_listener(world, autojump_clock) -> None:
-    await world.network.listen("127.0.0.1", 9092)
-    config = config_of(
-        {
-            "listeners": "ONE://127.0.0.1:0,TWO://127.0.0.1:9092",
-            "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
-            "inter.broker.listener.name": "ONE",
-        }
-    )
-
-    with pytest.raises(StartError) as caught:
-        async with Broker(config, world, format_if_empty=True, apis=APIS):
-            pytest.fail("it started")
-
-    reason = str(caught.value)
-    assert reason.startswith("listener TWO://127.0.0.1:9092: ")
-    assert reason.endswith(" in use: stop what listens there, or change `listeners`")
-    assert world.locks == {}
-
-
-async def test_every_listener_serves(world, autojump_clock) -> None:
-    config = config_of(
-        {
-            "listeners": "ONE://127.0.0.1:0,TWO://127.0.0.1:0",
-            "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT",
-            "inter.broker.listener.name": "ONE",
-        }
-    )
-
-    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
-        assert list(broker.endpoints) == ["ONE", "TWO"]
-        for address in broker.endpoints.values():
-            async with connected(world, address) as client:
-                answer = await client.ask(ApiVersionsRequest("test", "1"), 3)
-                assert {one.api_key for one in answer.api_keys} == set(APIS.names)
-        assert broker.endpoint == broker.endpoints["ONE"]
 
 
 async def test_sizes_are_those_of_the_settings(world, autojump_clock) -> None:
@@ -114,24 +72,3 @@ async def test_the_age_of_a_request_is_read_from_the_clock_of_its_stamps(tmp_pat
 
     assert isinstance(oldest_s, float)
     assert 0 <= oldest_s <= trio.current_time() - began
-
-
-async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_path: Path) -> None:
-    paths = [tmp_path / "a", tmp_path / "b"]
-    own = {"background.threads": "3", "metadata.log.dir": str(tmp_path / "metadata")}
-    config = config_of(own, log_dirs=",".join(map(str, paths)))
-
-    async with Broker(
-        config, RealWorld(SkippingClock()), format_if_empty=True, apis=APIS
-    ) as broker:
-
-        def tokens() -> list[float]:
-            roots = [one.root for one in (*broker.logs.directories, broker.storage.metadata)]
-            return [one._volume.limiter.total_tokens for one in roots]  # type: ignore[attr-defined]
-
-        assert tokens() == [3, 3, 3]
-        change = ConfigChange("background.threads", Operation.SET, "5")
-        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
-        assert set(made.values()) == {None}
-        assert broker.logs.threads == 5
-        assert tokens() == [5, 5, 5]
