@@ -27,7 +27,7 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
 )
 from trio_kafka.protocol.tree_rows import look_of
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
-from trio_kafka_admin.plugin import AdminSettings
+from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
 CLIENT_ID: Final = "admin-ui"

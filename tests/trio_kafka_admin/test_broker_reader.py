@@ -15,7 +15,7 @@ from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.broker_reader import CLIENT_ID, BrokerReader
-from trio_kafka_admin.plugin import AdminSettings
+from trio_kafka_admin.settings import AdminSettings
 
 
 @asynccontextmanager

@@ -19,11 +19,11 @@ from trio_kafka.testing.faults import Fault, Faults, RuleError
 from trio_kafka.testing.faults.faults import RemovedError
 from trio_kafka.testing.faults.tables import rule_of, table_of
 from trio_kafka.testing.recorder import RecordedRequest, Recorder
-from trio_kafka_builtin.asgi_json import HttpError, read_number
 from trio_kafka_builtin.faults.app import Control, ControlRequest
 from trio_kafka_builtin.faults.job_control import JobControl
-from trio_kafka_builtin.faults.plugin import FaultSettings
+from trio_kafka_builtin.faults.settings import FaultSettings
 from trio_kafka_builtin.faults.state_controls import ClockControl, GroupControl
+from trio_kafka_http.asgi_json import HttpError, read_number
 
 _WAIT_S: Final = 30.0
 _LONGEST_WAIT_S: Final = 3600.0

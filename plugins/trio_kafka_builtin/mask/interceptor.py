@@ -16,8 +16,8 @@ from trio_kafka.log.read import read_bytes
 from trio_kafka.plugin import Context, PluginContext, TopicId, Wanted
 from trio_kafka.records.values import Change
 from trio_kafka_builtin.mask.batches import masked_batches
-from trio_kafka_builtin.mask.plugin import MaskSettings
 from trio_kafka_builtin.mask.rules import Masking, Rule, masking_of
+from trio_kafka_builtin.mask.settings import MaskSettings
 from trio_kafka_builtin.mask.values import UnreadableError, masked
 
 NOTHING: Final = b""

@@ -17,8 +17,8 @@ from trio_kafka.plugin import (
     parse_principal,
 )
 from trio_kafka.protocol.errors import EncodeError
-from trio_kafka_builtin.asgi_json import principal_of
-from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
+from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
+from trio_kafka_http.asgi_json import principal_of
 
 
 @frozen

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_kafka.strict_json import dump_json, parse_json
-from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, send_json
+from trio_kafka_http.asgi_json import HttpError, InFlight, read_json, send_json
 
 
 def receiving(*messages: dict[str, Any]) -> Any:
