@@ -8,11 +8,11 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.direct import DirectClient
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,

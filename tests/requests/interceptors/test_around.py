@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.plugin import NO_ANSWER, Context, Delayed, Encoded, Purgatory, Steps, api, to_bytes
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest, ProduceResponse
@@ -15,7 +16,6 @@ from trio_kafka.records.file_range import FileRange
 from trio_kafka.requests.interceptors.around import _AroundCall
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import (
     EchoRequest,

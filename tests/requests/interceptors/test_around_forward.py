@@ -8,12 +8,12 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import LeasedReads
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import Context, Delayed, Purgatory, Steps, api
 from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,

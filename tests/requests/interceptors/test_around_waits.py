@@ -7,9 +7,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.plugin import Context, Delayed, Purgatory, api
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 
 

@@ -12,6 +12,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import CountedLease
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.plugin import (
     NO_ANSWER,
@@ -35,7 +36,6 @@ from trio_kafka.protocol.schema import array, int16, request, response, string, 
 from trio_kafka.records.file_range import FileRange
 from trio_kafka.testing.direct import ClosedError, DirectClient
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,
