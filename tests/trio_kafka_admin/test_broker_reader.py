@@ -35,8 +35,8 @@ async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
 
 async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
-        await ui.page("/admin/tree")
-        latest = await ui.json("/admin/api/requests?which=latest&api=DescribeTree")
+        await ui.page("/admin/plugins")
+        latest = await ui.json("/admin/api/requests?which=latest&api=ListPlugins")
 
         assert {one["client_id"] for one in latest["requests"]} == {CLIENT_ID}
         assert {one["listener"] for one in latest["requests"]} == {"in-process"}
