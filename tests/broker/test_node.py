@@ -10,7 +10,7 @@ from tests.broker.kit import APIS, config_of
 from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.node import Node, Part, Stage, StartOptions, at_once, tasks_end
 from trio_kafka.broker.roles import BROKER, CONTROLLER
-from trio_kafka.broker.shutdown import stop_node
+from trio_kafka.broker.shutdown import SHARES, stop_node
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import InvariantError
@@ -171,6 +171,59 @@ async def test_stop_goes_by_stages_and_within_one_from_the_last_part_to_the_firs
 
         assert seen == ["timers leave", "lamp", "lamp at last", "timers"]
         assert list(node.stop.durations) == ["controlled shutdown", "handlers", "logs"]
+
+
+async def test_stage_that_exceeds_its_share_is_cancelled_and_the_next_one_runs(
+    world, autojump_clock, caplog
+) -> None:
+    seen: list[str] = []
+
+    async def never(node: Node) -> None:
+        await trio.sleep_forever()
+
+    async def note(node: Node) -> None:
+        await trio.lowlevel.checkpoint()
+        seen.append("logs")
+
+    lamp = Part(
+        kind=Lamp,
+        open=at_once(lambda _: Lamp()),
+        stops={Stage.PLUGINS: never, Stage.LOGS: note},
+    )
+    async with node_of(world, (lamp,)) as node:
+        await node.open()
+        began = trio.current_time()
+        await stop_node(node, 10)
+
+        assert trio.current_time() - began == pytest.approx(10 * SHARES[Stage.PLUGINS])
+        assert seen == ["logs"]
+    assert "stop step cancelled" in caplog.text
+
+
+async def test_parts_of_the_network_stop_together(world, autojump_clock) -> None:
+    waiting = trio.Event()
+
+    async def wait(node: Node) -> None:
+        await waiting.wait()
+
+    async def release(node: Node) -> None:
+        await trio.lowlevel.checkpoint()
+        waiting.set()
+
+    role = (
+        Part(kind=Lamp, open=at_once(lambda _: Lamp()), stops={Stage.NETWORK: release}),
+        Part(
+            kind=Timers,
+            open=at_once(lambda node: Timers(node.tree)),
+            stops={Stage.NETWORK: wait},
+        ),
+    )
+    async with node_of(world, role) as node:
+        await node.open()
+        began = trio.current_time()
+        await stop_node(node, 10)
+
+        assert trio.current_time() == began
 
 
 async def test_abandoned_node_releases_in_the_order_of_the_start_reversed_and_only_once(

@@ -123,16 +123,17 @@ class Node:
     tasks: Tasks
     handler_parts: Parts
     options: StartOptions = field(factory=StartOptions)
-    counters: Counters = field(factory=Counters)
-    deferred: DeferredBatch = field(factory=DeferredBatch)
-    yield_point: YieldPoint = field(factory=YieldPoint)
-    effective: EffectiveConfig = Factory(lambda self: EffectiveConfig(self.config), takes_self=True)
+    counters: Counters = field(factory=Counters, init=False)
+    deferred: DeferredBatch = field(factory=DeferredBatch, init=False)
+    yield_point: YieldPoint = field(factory=YieldPoint, init=False)
+    effective: EffectiveConfig = field(init=False)
     start: StepTimings = field(init=False)
     stop: StepTimings = field(init=False)
     _running: dict[type, object] = field(factory=dict, init=False)
     _abandoning: ExitStack = field(factory=ExitStack, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.effective = EffectiveConfig(self.config)
         self.start = StepTimings("start", self.world.clock.elapsed, self.tree)
         self.stop = StepTimings("stop", self.world.clock.elapsed, self.tree)
         self.handler_parts.counters, self.handler_parts.settings = self.counters, self.effective

@@ -5,7 +5,7 @@ and embedding programs use most; a new part needs none.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from trio_kafka.broker.dynamic_listeners import DynamicListeners
 from trio_kafka.broker.lifecycle import Lifecycle
@@ -41,8 +41,14 @@ class _Named(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self._kind = kind
 
-    def __get__(self, broker: "RunningBroker", owner: type) -> T:
-        return broker[self._kind]
+    @overload
+    def __get__(self, broker: None, owner: type) -> "_Named[T]": ...
+
+    @overload
+    def __get__(self, broker: "RunningBroker", owner: type) -> T: ...
+
+    def __get__(self, broker: "RunningBroker | None", owner: type) -> "T | _Named[T]":
+        return self if broker is None else broker[self._kind]
 
 
 class RunningBroker:
