@@ -10,12 +10,15 @@ from tests.broker.test_node import node_of
 from trio_kafka.broker import Broker
 from trio_kafka.broker.node import Stage
 from trio_kafka.broker.parts import __all__ as part_modules
+from trio_kafka.broker.parts.planes import Planes
 from trio_kafka.broker.roles import BROKER, CONTROLLER, ROLES
 from trio_kafka.broker.shutdown import SHARES, stop_node
 from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.controller.controller import Controller
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.network.admission.limits import ConnectionLimits
+from trio_kafka.requests.throttling.throttle import Throttle
 
 SOURCES = Path(__file__).parents[2] / "trio_kafka" / "broker" / "parts"
 
@@ -46,6 +49,14 @@ async def test_all_parts_of_a_started_broker_are_found_by_their_class(
             assert isinstance(broker[part.kind], part.kind)
             if part.handlers_name:
                 assert getattr(broker.parts, part.handlers_name) is broker[part.kind]
+
+
+def test_what_handlers_are_made_with_is_open_before_the_planes() -> None:
+    """A HandlerGroup keeps the throttle and the limits; a later one would never be asked."""
+    kinds = [part.kind for part in BROKER]
+
+    assert kinds.index(Throttle) < kinds.index(Planes)
+    assert kinds.index(ConnectionLimits) < kinds.index(Planes)
 
 
 @pytest.mark.parametrize("settings", [{}, {"metadata.log.dir": "/m"}])

@@ -45,8 +45,8 @@ BROKER: Final[Sequence[Part[object]]] = (
     LIFECYCLE,
     SETTINGS,
     LIMITS,
-    PLANES,
     QUOTAS,
+    PLANES,  # whose handlers are told when quotas come into force
     LISTENERS,  # a port in use is found here, before any log is created
     FEATURES,
     PRODUCER_IDS,
