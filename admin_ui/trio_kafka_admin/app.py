@@ -17,7 +17,6 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.layout import foot, head
 from trio_kafka_admin.page import Data, Place
 from trio_kafka_admin.page_registry import PageRegistry
-from trio_kafka_admin.plugin import AdminSettings
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.responses import (
     GUARDS,
@@ -26,8 +25,9 @@ from trio_kafka_admin.responses import (
     send_refusal,
     send_static,
 )
+from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.static_files import StaticFile, read_static_files
-from trio_kafka_builtin.asgi_json import HttpError, InFlight, principal_of, send_json
+from trio_kafka_http.asgi_json import HttpError, InFlight, principal_of, send_json
 
 _STATUS: Final = {
     ErrorCode.RESOURCE_NOT_FOUND: 404,

@@ -1,7 +1,8 @@
-"""Broker state for pages, read by in-process requests like those of any client.
+"""Broker state for pages.
 
-A page therefore sees what the command line sees, within the same bounds, and its requests appear
-in metrics, in the request log and in the list of requests.
+The tree is read in process, with the permission and the bounds of DescribeTree. Requests and
+plugins are listed by in-process requests like those of any client, which appear in metrics, in the
+request log and in the list of requests. A page therefore sees what the command line sees.
 """
 
 from collections.abc import Sequence
@@ -11,11 +12,9 @@ import trio
 
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.snapshots import QUEUES, WORKING, TreeSnapshot
+from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import ErrorCode, PluginContext
-from trio_kafka.protocol.messages.k10001_describe_tree import (
-    DescribeTreeRequest,
-    DescribeTreeResponse,
-)
+from trio_kafka.plugin_host.tree_access import read_tree_as
 from trio_kafka.protocol.messages.k10002_list_plugins import (
     ListPluginsRequest,
     ListPluginsResponse,
@@ -25,10 +24,9 @@ from trio_kafka.protocol.messages.k10010_describe_requests import (
     DescribeRequestsRequest,
     DescribeRequestsResponse,
 )
-from trio_kafka.protocol.tree_rows import look_of
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.derived_nodes import group_lags, long_waits, watched_keys
-from trio_kafka_admin.plugin import AdminSettings
+from trio_kafka_admin.settings import AdminSettings
 from trio_kafka_admin.tree_snapshots import TreeSnapshots
 
 CLIENT_ID: Final = "admin-ui"
@@ -52,11 +50,16 @@ class BrokerReader:
 
     async def tree(
         self, *, path: str = "", depth: int = -1, most: int = -1, kinds: Sequence[str] = ()
-    ) -> DescribeTreeResponse:
+    ) -> TreeReading:
         """Read a part of the tree. Raises KafkaError."""
-        wanted = DescribeTreeRequest(path or None, depth, most, list(kinds))
-        answer: DescribeTreeResponse = await self._ask(wanted)
-        return answer
+        return await read_tree_as(
+            self._principal,
+            self.context.parts,
+            path=path,
+            depth=depth,
+            most=most,
+            kinds=kinds,
+        )
 
     async def requests(
         self, which: int, keys: Sequence[int], client_id: str | None, most: int
@@ -72,14 +75,14 @@ class BrokerReader:
         return answer
 
     async def _read_overview(self) -> TreeSnapshot:
-        look = look_of(await self.tree(kinds=WORKING), trio.current_time())
+        look = (await self.tree(kinds=WORKING)).snapshot(trio.current_time())
         parts, (root, *_) = self.context.parts, next(iter(look.nodes))
         in_flight = await self.requests(IN_FLIGHT, watched_keys(parts), None, _MOST_WAITS)
         waits = await long_waits(root, in_flight.requests)
         return TreeSnapshot(look.at, {**look.nodes, **waits, **await group_lags(root, parts)})
 
     async def _read_queues(self) -> TreeSnapshot:
-        return look_of(await self.tree(kinds=QUEUES), trio.current_time())
+        return (await self.tree(kinds=QUEUES)).snapshot(trio.current_time())
 
     async def _ask(self, request: object) -> Any:
         answer = await self.context.ask(request, principal=self._principal, client_id=CLIENT_ID)

@@ -12,7 +12,7 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_builtin.asgi_json import HttpError
+from trio_kafka_http.asgi_json import HttpError
 
 _logger: Final = get_logger(__name__)
 _ANSWERS: Final = (HttpError, KafkaError, RefusedError)

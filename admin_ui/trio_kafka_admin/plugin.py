@@ -1,4 +1,4 @@
-"""The plugin `admin`: its settings and its lifetime. Pages are imported on the first request."""
+"""The plugin `admin`: its lifetime. Pages are imported on the first request."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -6,32 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
-from attrs import frozen
 
-from trio_kafka.config.setting import int32
-from trio_kafka.plugin import PluginContext, plugin, string
+from trio_kafka.plugin import PluginContext, plugin
 from trio_kafka.plugin_host.mounts import App, Receive, Scope, Send
 from trio_kafka_admin.discovery import load_page, page_names
+from trio_kafka_admin.settings import AdminSettings
 
 if TYPE_CHECKING:
     from trio_kafka_admin.app import AdminApp
-
-
-@frozen(kw_only=True)
-class AdminSettings:
-    """Settings `plugin.admin.<name>`."""
-
-    path: str = string("/admin", "Path at which the admin UI is mounted on the HTTP plane.")
-    refresh_ms: int = int32(2000, "Refresh interval of an open page; 0 disables refresh.", low=0)
-    max_rows: int = int32(
-        500, "Most rows of a page, unless its address sets ?limit=.", low=1, high=5000
-    )
-    max_requests: int = int32(
-        16,
-        "Most requests in flight; further ones are answered 503 with Retry-After.",
-        low=2,
-        high=1000,
-    )
 
 
 # Before plugins without an order, so that its own pages take their names first.

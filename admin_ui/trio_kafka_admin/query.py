@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import parse_qs
 
-from trio_kafka_builtin.asgi_json import HttpError, read_number
+from trio_kafka_http.asgi_json import HttpError, read_number
 
 MOST_ROWS: Final = 5000  # the broker's own limit
 

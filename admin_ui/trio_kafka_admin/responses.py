@@ -10,7 +10,7 @@ from trio_kafka_admin.layout import sentence
 from trio_kafka_admin.markup import Html
 from trio_kafka_admin.page import Place
 from trio_kafka_admin.static_files import StaticFile
-from trio_kafka_builtin.asgi_json import send_json
+from trio_kafka_http.asgi_json import send_json
 
 Headers = Iterable[tuple[bytes, bytes]]
 _A_STEP: Final = 8  # pieces of a page between two checkpoints: below 1 ms

@@ -48,6 +48,7 @@ from trio_kafka.requests.rows import Pairs, for_each, rows
 from trio_kafka.security.operations import Operation
 
 NO_ACKS: Final = 0
+DENIED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 NO_OFFSET: Final = -1
 ZSTD_SINCE: Final = 7  # KIP-110
 LEADERS_SINCE: Final = 10  # KIP-951
@@ -127,29 +128,28 @@ class _Produce:
     leaders: LeaderEndpoints | None = field(default=None, init=False)
 
     def authorize(self, topic: TopicProduceData) -> None:
-        """Raise KafkaError for a topic that the client may not write; a topic's id is no secret."""
+        """Raise KafkaError for a topic that the client may not write; a topic's id is no secret.
+
+        The error has no message, which would tell the name of an id.
+        """
         name: str | None = topic.name
         if self.context.version >= IDS_SINCE:
             name = self.context.image.topic_names.get(TopicId(topic.topic_id))
-        if name is not None:
-            self.context.authorize(Operation.WRITE, topic=name)
+        if name is not None and not self.context.is_authorized(Operation.WRITE, topic=name):
+            raise KafkaError(DENIED)
 
     def append(
         self, topic: TopicProduceData, data: PartitionProduceData
     ) -> Eventual[PartitionProduceResponse]:
         """Append one batch. Raises KafkaError."""
-        replicas, version, request = (
-            self.context[ReplicaManager],
-            self.context.version,
-            self.request,
-        )
+        replicas, version = self.context[ReplicaManager], self.context.version
         name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
         appended = replicas.append(
             replicas.partition(name, data.index),
             data.records,
-            acks=request.acks,
+            acks=self.request.acks,
             zstd=version >= ZSTD_SINCE,
-            timeout_s=request.timeout_ms / 1000,
+            timeout_s=self.request.timeout_ms / 1000,
         )
         return then(appended, partial(_row, data.index))
 
@@ -159,7 +159,9 @@ class _Produce:
         """Return the row of a batch that was not appended, or not acknowledged."""
         version = self.context.version
         name = TopicId(topic.topic_id) if version >= IDS_SINCE else topic.name
-        partition = self.context[ReplicaManager].find(name, data.index)
+        partition = None  # whether a denied topic exists is secret
+        if error.code is not DENIED:
+            partition = self.context[ReplicaManager].find(name, data.index)
         row = _error(data.index, error.code, error.message)
         row.log_start_offset = _start_offset(partition, error)
         if isinstance(error, BadRecordsError):

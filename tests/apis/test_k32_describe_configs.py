@@ -1,7 +1,7 @@
 """DescribeConfigs: values, where they come from, and what is not told."""
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +12,7 @@ from trio_kafka.controller.configs import ConfigChange, Operation
 from trio_kafka.errors import ErrorCode
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.pending import Work
 from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k32_describe_configs import (
     DescribeConfigsRequest,
@@ -266,16 +267,16 @@ async def test_what_another_release_has_written_does_not_hide_the_rest(
 async def test_many_resources_are_described_in_steps(autojump_clock: MockClock) -> None:
     async with broker() as served:
         await served.create_topic("t")
-        resources = [DescribeConfigsResource(32, f"g{n}") for n in range(50)]
+        resources = [DescribeConfigsResource(32, f"g{n}") for n in range(150)]
         request = DescribeConfigsRequest(resources)
         answer = await served.ask(request, 4)
         asked = SimpleNamespace(code=32 << 16 | 4)
-        steps = describe_configs(request, Context(asked, served.broker.parts))  # type: ignore[arg-type]
-        assert isinstance(steps, Generator)
-        response = whole(steps)
+        work = describe_configs(request, Context(asked, served.broker.parts))  # type: ignore[arg-type]
+        assert isinstance(work, Work)
+        response = whole(work.steps)
 
     assert size_check(type(response))(response), "its items are made while it is written"
-    assert [len(one.configs) for one in answer.results] == [len(answer.results[0].configs)] * 50
+    assert [len(one.configs) for one in answer.results] == [len(answer.results[0].configs)] * 150
 
 
 async def test_a_resource_that_is_named_again_is_described_once(

@@ -1,6 +1,5 @@
 """DeleteGroups in all its versions."""
 
-from collections.abc import Generator
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +10,7 @@ from tests.apis.kit import broker, stable
 from tests.apis.test_k16_list_groups import listed, three_groups
 from trio_kafka.coordinators.protocols import ShardState
 from trio_kafka.errors import ErrorCode
+from trio_kafka.pending import Work
 from trio_kafka.protocol.messages.k42_delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -81,8 +81,8 @@ async def test_many_groups_are_asked_in_steps(autojump_clock: MockClock, count: 
         context = Context(asked, served.broker.parts)  # type: ignore[arg-type]
         made = delete_groups(DeleteGroupsRequest(names), context)
         pauses = 0
-        if isinstance(made, Generator):
-            pauses = sum(1 for _ in made)
+        if isinstance(made, Work):
+            pauses = sum(1 for _ in made.steps)
         answer = await served.ask(DeleteGroupsRequest(names), 2)
 
     assert [one.group_id for one in answer.results] == names

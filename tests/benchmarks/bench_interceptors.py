@@ -19,6 +19,7 @@ from typing import Any
 import trio
 
 from trio_kafka.broker.collector import long_lived_frozen
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.model import code_of
 from trio_kafka.network.request import Request
 from trio_kafka.plugin_host.guard import InFlight
@@ -32,7 +33,6 @@ from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.requests.interceptors.registry import Kind
 from trio_kafka.testing.broker import ServedBroker, served_broker
 from trio_kafka.testing.direct import DirectGroup
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.real import RealWorld

@@ -11,7 +11,7 @@ from trio.testing import MockClock
 from tests.apis.configs import BROKER, SET, alter
 from tests.apis.kit import batch, produce, produce_request
 from tests.network.echoing import waiting
-from trio_kafka.broker.shutdown import PLANES
+from trio_kafka.broker.parts.listeners import PLANES_TASK
 from trio_kafka.plugin import Context, api
 from trio_kafka.protocol.messages.k00_produce import ProduceResponse
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
@@ -143,7 +143,7 @@ async def test_what_is_in_hand_there_is_answered_when_the_broker_stops(
         tasks = served.broker.tasks
     assert (await client.receive_answer(WaitResponse, 0))[1].outcome == "done"
     await client.wait_closed()
-    assert not tasks.runs(PLANES)
+    assert not tasks.runs(PLANES_TASK)
     client.close()
 
 

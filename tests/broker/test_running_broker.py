@@ -15,5 +15,5 @@ async def test_clients_are_given_what_is_advertised_and_not_what_is_bound(
         assert broker.config is config
         assert broker.node.name == "broker-1"
         assert broker.tasks.runs("raft")
-        assert broker.counters is broker.context.counters
+        assert broker.counters is broker.parts.counters
         assert broker.stop.durations == {}

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.e2e.clients import new_topic, produce, read, settings, values_of
-from trio_kafka.testing.kafka.clients import connected_clients
+from trio_kafka.controls.clients import connected_clients
 from trio_kafka.testing.kafka.threaded import Kafka
 from trio_kafka.testing.processes import ask_api_versions, broker_process
 

@@ -1,3 +1,4 @@
+import builtins
 import gc
 import importlib
 import linecache
@@ -130,6 +131,47 @@ def test_a_traceback_shows_the_source(package: Path) -> None:
         text = "".join(traceback.format_exception(error))
     assert "raise ValueError('here')" in text
     imported.release()
+
+
+def test_modules_of_a_generation_see_the_builtins_of_all_others(package: Path) -> None:
+    module, imported = import_generation("gen.two")
+
+    assert module.__builtins__ in (builtins, vars(builtins))
+    assert module.__builtins__ == importlib.import_module("json").__builtins__
+    imported.release()
+
+
+def test_bytecode_of_generations_and_of_public_modules_is_kept_apart(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (package / "three.py").write_text("from gen.one import Thing\n")
+    first, of_first = import_generation("gen.three")
+    files = {path.name.split(".", 1)[1] for path in (package / "__pycache__").iterdir()}
+    public = importlib.import_module("gen.three")
+    second, of_second = import_generation("gen.three")
+
+    tag = sys.implementation.cache_tag
+    assert files == {f"{tag}.generation.pyc"}
+    assert (package / "__pycache__" / f"three.{tag}.pyc").is_file()
+    assert public.Thing is importlib.import_module("gen.one").Thing
+    things = {first.Thing, second.Thing, public.Thing}
+    assert len(things) == 3
+    of_first.release()
+    of_second.release()
+
+
+def test_code_is_shared_by_generations_until_its_file_changes(package: Path) -> None:
+    first, of_first = import_generation("gen.two")
+    second, of_second = import_generation("gen.two")
+    (package / "two.py").write_text("def late():\n    return 'changed'\n")
+    third, of_third = import_generation("gen.two")
+
+    assert first.late.__code__ is second.late.__code__
+    assert first.late() != second.late()
+    assert third.late() == "changed"
+    for imported in (of_first, of_second, of_third):
+        imported.release()
 
 
 def test_a_private_name_is_one_part() -> None:

@@ -10,7 +10,7 @@ from tests.trio_kafka_admin.kit import admin_ui
 from trio_kafka.config.setting import settings_of
 from trio_kafka_admin.discovery import all_pages
 from trio_kafka_admin.findings import RULES
-from trio_kafka_admin.plugin import AdminSettings
+from trio_kafka_admin.settings import AdminSettings
 
 GUIDE = (ROOT / "docs" / "how-to" / "admin-ui.md").read_text()
 PAGES = re.findall(r"^\| `/admin/(\w+)` \|", GUIDE, re.MULTILINE)

@@ -86,18 +86,6 @@ def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, bro
     assert broken in " ".join(checked.stdout.partition("Broken contracts")[2].split())
 
 
-def test_handlers_know_the_door_for_plugins_and_messages_only() -> None:
-    unknown_plugins = [
-        f"{path.name}: {name}"
-        for path in sorted(HANDLERS.glob("k*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in imported(node)
-        if name.startswith("trio_kafka") and not DOOR.fullmatch(name)
-    ]
-
-    assert unknown_plugins == []
-
-
 def test_examples_of_one_file_know_the_door_for_plugins_and_messages_only() -> None:
     """Those that are packages are import-linter's; clients are programs, and use peers too."""
     unknown_plugins = [

@@ -77,7 +77,7 @@ LIMITS: Final = {
         "replication/moves/test_mover.py::test_the_rate_holds"
     ),
     "background.threads": (
-        "broker/startup/test_serving.py::test_each_data_directory_has_as_many_threads_as_the_setting_says"
+        "broker/parts/test_settings.py::test_each_data_directory_has_as_many_threads_as_the_setting_says"
     ),
     "num.recovery.threads.per.data.dir": (
         "log/manager/test_loading.py::test_so_many_logs_of_a_directory_are_loaded_at_once"

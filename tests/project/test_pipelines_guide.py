@@ -10,8 +10,8 @@ from tests.project.tree import ROOT
 from trio_kafka.config.setting import settings_of
 from trio_kafka_builtin.pipelines.definition import KEYS, RESTARTS, Definition, read_definition
 from trio_kafka_builtin.pipelines.pipeline import MOST_BYTES_PER_S
-from trio_kafka_builtin.pipelines.plugin import PipelineSettings
 from trio_kafka_builtin.pipelines.queries import EVENTS, Queries
+from trio_kafka_builtin.pipelines.settings import PipelineSettings
 
 GUIDE = (ROOT / "docs" / "how-to" / "pipelines.md").read_text()
 

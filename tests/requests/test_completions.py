@@ -10,6 +10,7 @@ from attrs import define, field
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import CountedLease
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.network.settings import ListenerSettings
 from trio_kafka.plugin import Context, api
@@ -26,7 +27,6 @@ from trio_kafka.requests.interceptors.registry import Kind
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import ScriptedClient, connected, request_frame

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-import attrs
 import pytest
 
 from tests.apis.authorizers import RuleAuthorizer, allow_only, deny_all
+from trio_kafka.coordinators.groups.coordinator import GroupCoordinator
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import ConfigResourceType
 from trio_kafka.model import Endpoint
 from trio_kafka.requests.context import Context
-from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.parts import Features, MissingPartError, Parts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.security.authorizer import ALLOW_ALL, Authorizer
 from trio_kafka.security.operations import OF_GROUP, Operation
@@ -43,14 +43,26 @@ def test_a_context_knows_request_and_connection() -> None:
     assert one.connection is one.request.connection
 
 
-def test_every_part_is_an_attribute_of_a_context() -> None:
-    one = context()
+def test_a_part_is_found_by_its_class() -> None:
+    of_request = context()
 
-    for field in attrs.fields(Parts):
-        assert getattr(one, field.name) is getattr(one.parts, field.name)
-    assert one.cluster_id == "c-1"
-    one.parts.cluster_id = "c-2"
-    assert one.cluster_id == "c-2"
+    assert of_request[Registry] is of_request.parts.apis
+    assert of_request[Features] is of_request.parts.features
+    with pytest.raises(KeyError):
+        of_request[dict]
+
+
+def test_use_of_a_missing_part_names_it() -> None:
+    with pytest.raises(MissingPartError, match="no group coordinator"):
+        context()[GroupCoordinator].new_id()
+
+
+def test_ids_of_the_broker_are_those_of_the_moment() -> None:
+    of_request = context()
+
+    assert of_request.cluster_id == "c-1"
+    of_request.parts.cluster_id = "c-2"
+    assert of_request.cluster_id == "c-2"
 
 
 async def test_a_plain_handler_cannot_wait() -> None:

@@ -6,11 +6,11 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import LeasedReads
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.plugin import Context, api
 from trio_kafka.plugin_host.guard import InFlight
 from trio_kafka.purgatory import Purgatory
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import running_plane
 from trio_kafka.testing.sample_apis import ReadRequest, WaitRequest, WaitResponse
 from trio_kafka.testing.scripted_client import connect, request_frame

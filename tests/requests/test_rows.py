@@ -1,56 +1,18 @@
 """Rows of a response: slices, permissions, errors and waits."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.requests.waits import Waits
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.introspect.tree import Node
-from trio_kafka.pending import NO_ANSWER, Pending, Work, then
-from trio_kafka.purgatory import Delayed, Purgatory, Timers
+from trio_kafka.pending import Work, then
 from trio_kafka.requests.rows import MANY, Pairs, for_each, rows
 from trio_kafka.scheduling.chunked_work import whole
 
 DENIED = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 Topic = tuple[str, list[int]]
-
-
-class Waits:
-    """A purgatory with operations that a test completes, by key."""
-
-    def __init__(self) -> None:
-        node = Node("test", "broker")
-        self.purgatory = Purgatory("Test", Timers(node), node)
-        self.values: dict[Any, Any] = {}
-        self.finished: list[Any] = []
-        self.lane: list[Delayed[Any]] = []
-
-    def operation(self, key: Any, deadline: float = 10.0) -> Delayed[Any]:
-        return Delayed((key,), deadline, partial(self._value, key), self.purgatory)
-
-    def _value(self, key: Any, timed_out: bool) -> Any:
-        value = self.values.get(key)
-        if value is None and timed_out:
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-        if isinstance(value, KafkaError):
-            raise value
-        return value
-
-    def park(self, pending: Pending[Any]) -> None:
-        assert isinstance(pending, Delayed)
-        self.purgatory.watch(pending, self.lane.append, self.finished.append)
-
-    def complete(self, key: Any, value: Any) -> None:
-        self.values[key] = value
-        self.purgatory.mark(key)
-        self.serve()
-
-    def serve(self) -> None:
-        """Check the operations that were marked."""
-        while self.lane:
-            self.purgatory.check(self.lane.pop())
 
 
 @pytest.fixture
@@ -150,66 +112,12 @@ def test_an_error_while_a_row_waits_refuses_that_row(waits: Waits) -> None:
     assert waits.finished == [{"t": ["t-0 NOT_LEADER_OR_FOLLOWER", "b"]}]
 
 
-def test_the_earliest_deadline_of_a_row_ends_the_wait(waits: Waits) -> None:
-    pending = answer_of([("t", [0, 1])], lambda topic, row: waits.operation(row, 5.0 - row))
-    assert pending.deadline == 4.0
-    waits.park(pending)
-    waits.values[0] = "a"
-
-    pending.timed_out = True
-    pending.marked()
-    waits.serve()
-
-    assert waits.finished == [{"t": ["a", "t-1 REQUEST_TIMED_OUT"]}]
-
-
-def test_a_row_whose_keys_change_is_watched_by_its_new_keys(waits: Waits) -> None:
-    moving = waits.operation("old")
-
-    def value_of_turn(timed_out: bool) -> Any:
-        if "old" in waits.values:
-            moving.watch_instead(("new",))
-        return waits.values.get("new")
-
-    moving.try_complete = value_of_turn
-    waits.park(answer_of([("t", [0, 1])], lambda _, row: moving if row else waits.operation(0)))
-    waits.complete("old", "turn")
-    waits.complete(0, "a")
-    assert waits.finished == []
-
-    waits.complete("new", "b")
-
-    assert waits.finished == [{"t": ["a", "b"]}]
-
-
-def test_a_row_that_is_marked_itself_wakes_the_response(waits: Waits) -> None:
-    """As the reply of a coordinator does, which knows no key."""
-    operations = [Delayed((), 10.0, partial(waits._value, row), waits.purgatory) for row in (0, 1)]
-    waits.park(answer_of([("t", [0, 1])], lambda _, row: operations[row]))
-
-    waits.values |= {0: "a", 1: "b"}
-    operations[1].marked()
-    waits.serve()
-
-    assert waits.finished == [{"t": ["a", "b"]}]
-
-
 def test_a_row_without_an_answer_is_none(waits: Waits) -> None:
     waits.park(answer_of([("t", [0])], lambda _, row: waits.operation(row).then(lambda _: None)))
 
     waits.complete(0, "a")
 
     assert waits.finished == [{"t": [None]}]
-
-
-def test_a_value_of_none_is_passed_on_as_none(waits: Waits) -> None:
-    seen: list[Any] = []
-    waits.park(waits.operation("k").then(lambda _: None).then(seen.append))
-
-    waits.complete("k", "value")
-
-    assert seen == [None]
-    assert waits.finished == [NO_ANSWER]
 
 
 def test_long_work_of_a_row_is_part_of_the_rows() -> None:
@@ -270,16 +178,3 @@ def test_pairs_have_every_row_with_its_group() -> None:
     assert [(topic[0], row) for topic, row in pairs] == [("a", 1), ("a", 2), ("c", 3)]
     assert pairs.exceeds(5)
     assert not pairs.exceeds(6)
-
-
-def test_work_goes_on_with_what_follows_it() -> None:
-    def steps(value: int) -> Iterator[None]:
-        yield
-        return value
-
-    chained = (
-        Work(steps(1)).then(lambda value: Work(steps(value + 1))).then(lambda value: value * 10)
-    )
-
-    assert isinstance(chained, Work)
-    assert whole(chained.then(lambda value: value).steps) == 20

@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from tests.broker.test_garbage import garbage
 from tests.trio_kafka_admin.kit import admin_ui, read_html
 from trio_kafka.plugin import ErrorCode, KafkaError, PluginContext, plugin
-from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
+from trio_kafka.protocol.messages.k10002_list_plugins import ListPluginsRequest
 from trio_kafka_admin.discovery import all_pages
 
 PAGES = [page.name for page in all_pages()]
@@ -127,27 +127,27 @@ async def test_more_at_once_than_it_has_room_for_are_told_to_wait(
     @plugin("slow", order=900)
     @asynccontextmanager
     async def slow(context: PluginContext[None]) -> AsyncIterator[None]:
-        """Holds every question about the tree."""
+        """Hold every request for the plugins."""
 
         async def wait(request: Any, context: Any, forward: Any) -> Any:
             await held.wait()
             return await forward(request)
 
-        context.around(DescribeTreeRequest, wait)
+        context.around(ListPluginsRequest, wait)
         yield
 
     async with admin_ui(slow, max_requests="2") as ui:
         answers = []
 
         async def ask() -> None:
-            answers.append(await ui.ask("/admin/api/tree"))
+            answers.append(await ui.ask("/admin/api/plugins"))
 
         async with trio.open_nursery() as nursery:
             for _ in range(2):
                 nursery.start_soon(ask)
             await wait_all_tasks_blocked()
-            refused = await ui.ask("/admin/api/plugins")
-            on_a_page = await ui.ask("/admin/plugins")
+            refused = await ui.ask("/admin/api/tree")
+            on_a_page = await ui.ask("/admin/tree")
             held.set()
 
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
@@ -163,20 +163,20 @@ async def test_what_a_plugin_refuses_is_told(autojump_clock: MockClock) -> None:
     @plugin("strict", order=900)
     @asynccontextmanager
     async def strict(context: PluginContext[None]) -> AsyncIterator[None]:
-        """Lets nobody see the tree."""
+        """Lets nobody see the plugins."""
 
         def refuse(request: object, context: object) -> None:
             raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "not for you")
 
-        context.before(DescribeTreeRequest, refuse)
+        context.before(ListPluginsRequest, refuse)
         yield
 
     async with admin_ui(strict) as ui:
-        answer = await ui.ask("/admin/api/tree")
+        answer = await ui.ask("/admin/api/plugins")
 
         assert answer.status == 403
         assert "not for you" in answer.json()["message"]
-        assert (await ui.page("/admin/tree", 403)).one("h1").text == "403"
+        assert (await ui.page("/admin/plugins", 403)).one("h1").text == "403"
 
 
 async def test_a_large_page_is_sent_in_pieces_while_others_run(autojump_clock: MockClock) -> None:

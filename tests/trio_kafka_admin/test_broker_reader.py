@@ -15,7 +15,7 @@ from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation
 from trio_kafka.security.principal import NOBODY, Principal
 from trio_kafka_admin.broker_reader import CLIENT_ID, BrokerReader
-from trio_kafka_admin.plugin import AdminSettings
+from trio_kafka_admin.settings import AdminSettings
 
 
 @asynccontextmanager
@@ -35,8 +35,8 @@ async def reader_and_ui() -> AsyncIterator[tuple[BrokerReader, Ui]]:
 
 async def test_its_requests_are_seen_as_those_of_any_client(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
-        await ui.page("/admin/tree")
-        latest = await ui.json("/admin/api/requests?which=latest&api=DescribeTree")
+        await ui.page("/admin/plugins")
+        latest = await ui.json("/admin/api/requests?which=latest&api=ListPlugins")
 
         assert {one["client_id"] for one in latest["requests"]} == {CLIENT_ID}
         assert {one["listener"] for one in latest["requests"]} == {"in-process"}

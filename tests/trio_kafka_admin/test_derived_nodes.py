@@ -9,10 +9,10 @@ from trio.testing import MockClock
 from tests.apis.kit import fetch_request, write
 from tests.apis.test_k09_offset_fetch import commit
 from tests.trio_kafka_admin.kit import Ui, admin_ui
+from trio_kafka.controls.faults import FaultRule, Faults
+from trio_kafka.controls.faults.tables import table_of
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k10010_describe_requests import RequestLife
-from trio_kafka.testing.faults import FaultRule, Faults
-from trio_kafka.testing.faults.tables import table_of
 from trio_kafka.testing.scripted_client import newest
 from trio_kafka_admin.derived_nodes import LEAST_LAG, long_waits
 

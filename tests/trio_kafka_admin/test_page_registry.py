@@ -16,7 +16,7 @@ from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
-from trio_kafka_builtin.asgi_json import HttpError
+from trio_kafka_http.asgi_json import HttpError
 
 Give = Callable[[PluginContext[Any]], None]
 

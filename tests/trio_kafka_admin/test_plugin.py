@@ -24,7 +24,12 @@ def test_a_start_imports_none_of_its_pages() -> None:
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
     )
 
-    loaded = ["trio_kafka_admin", "trio_kafka_admin.discovery", "trio_kafka_admin.plugin"]
+    loaded = [
+        "trio_kafka_admin",
+        "trio_kafka_admin.discovery",
+        "trio_kafka_admin.plugin",
+        "trio_kafka_admin.settings",
+    ]
     assert done.stdout.split() == loaded
 
 

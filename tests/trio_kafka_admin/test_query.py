@@ -3,7 +3,7 @@
 import pytest
 
 from trio_kafka_admin.query import Query
-from trio_kafka_builtin.asgi_json import HttpError
+from trio_kafka_http.asgi_json import HttpError
 
 
 def test_the_last_of_a_name_counts() -> None:

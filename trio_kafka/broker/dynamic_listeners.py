@@ -39,9 +39,13 @@ class DynamicListeners:
     """Listeners of the data plane, which may change, and of the control plane, which does not."""
 
     def __init__(self, network: Network, written: BrokerConfig, node: Node) -> None:
-        """Create the part. written: the configuration of the files, without dynamic changes."""
+        """Create the part. written: the configuration of the files, without dynamic changes.
+
+        bound: the configuration whose addresses were bound at the start.
+        """
         self._network = network
         self._written = written
+        self.bound = written
         self._data: Plane
         self._control: Plane | None = None
         self._order: tuple[str, ...] = ()
@@ -70,7 +74,7 @@ class DynamicListeners:
 
         Raises OSError if one cannot be bound; its `filename` names listener and address.
         """
-        self._data, self._control = data, control
+        self._data, self._control, self.bound = data, control, config
         async with trio.open_nursery() as nursery:
             await nursery.start(data.run, listener_settings(config), name=f"plane {data.name}")
             of_control = control_settings(config)

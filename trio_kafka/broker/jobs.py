@@ -31,8 +31,10 @@ def add_jobs(
     config: BrokerConfig,
     logs: LogManager,
     current: Callable[[], BrokerConfig],
-) -> None:
+) -> DiskSpace:
     """Add the log jobs: disk space, retention, flush, checkpoints, deletion, producer expiry.
+
+    Returns the watch over the disk space.
 
     current: returns the settings in force, for those that may change while the broker runs.
     """
@@ -79,6 +81,7 @@ def add_jobs(
 
     removal = scheduler.every("kafka-delete-logs", 3600.0, remove, delay_s=delay_s)
     logs.removal.on_added = lambda: removal.arm(current().log_segment_delete_delay_ms / 1000)
+    return space
 
 
 def _add_checkpoints(scheduler: Scheduler, config: BrokerConfig, logs: LogManager) -> None:

@@ -8,19 +8,23 @@ from typing import Final
 import trio
 
 from trio_kafka import held
-from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.errors import StartError
+from trio_kafka.broker.node import Node, StartOptions
+from trio_kafka.broker.roles import ROLES
 from trio_kafka.broker.running_broker import RunningBroker
-from trio_kafka.broker.shutdown import stop_broker
-from trio_kafka.broker.startup.startup import Startup
+from trio_kafka.broker.shutdown import stop_node
 from trio_kafka.broker.tasks import Tasks
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.load import broker_config
 from trio_kafka.errors import only_leaf
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.introspect.tree import Node
+from trio_kafka.introspect.tree import Node as TreeNode
 from trio_kafka.log.files.open_files import SMALLEST
+from trio_kafka.model import NodeId
 from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.plugin_host.host import PluginHost
+from trio_kafka.requests.interceptors.registry import Interceptors
+from trio_kafka.requests.parts import Parts
 from trio_kafka.requests.registry import InstalledApiError, Registry, installed_apis
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.descriptors import SMALLEST as FEWEST_DESCRIPTORS
@@ -65,11 +69,11 @@ class Broker(AbstractAsyncContextManager[RunningBroker]):
     ) -> None:
         self.config = config if isinstance(config, BrokerConfig) else broker_config(config)
         self._world = world
-        self._format_if_empty = format_if_empty
+        self._options = StartOptions(
+            format_if_empty=format_if_empty, open_files=open_files, plugins=plugins
+        )
         self._apis = apis
-        self._plugins = plugins
         self._stop_s = stop_s
-        self._open_files = open_files
         self._abandoned = abandoned
         self._run = self._running()
 
@@ -88,43 +92,58 @@ class Broker(AbstractAsyncContextManager[RunningBroker]):
     async def _running(self) -> AsyncIterator[RunningBroker]:
         config, world = self.config, self._world or _this_machine()
         check_descriptors(world.descriptors)
-        node = Node(f"broker-{config.node_id}", "broker")
+        tree = TreeNode(f"broker-{config.node_id}", "broker")
         # A copy, because plugins add APIs for this broker only.
         registry = _installed() if self._apis is None else self._apis.copy()
         if config.unstable_api_versions_enable:
             registry = registry.with_unstable()
         raised: Exception | None = None
-        with held.given_back(node.name, world.descriptors), ExitStack() as cleanup:
+        with held.given_back(tree.name, world.descriptors), ExitStack() as cleanup:
             async with trio.open_nursery() as nursery:
                 tasks = Tasks(nursery)
-                context = BuildContext(world=world, config=config, node=node, tasks=tasks)
-                start = Startup(
-                    context=context,
-                    apis=registry,
-                    plugins=self._plugins,
-                    format_if_empty=self._format_if_empty,
-                    open_files=self._open_files,
+                node = Node(
+                    role="broker",
+                    roles=ROLES,
+                    world=world,
+                    config=config,
+                    tree=tree,
+                    tasks=tasks,
+                    options=self._options,
+                    handler_parts=_handler_parts(registry, config, tree),
                 )
                 # Release files only when no task is left: a running task would open them again.
-                cleanup.callback(start.abandon)
+                cleanup.callback(node.abandon)
                 broker: RunningBroker | None = None
                 try:
                     with tasks.guard:
-                        broker = await start.run()
+                        await node.open()
+                        broker = RunningBroker(node)
                         _log_start(broker)
                         yield broker
                 except Exception as error:  # noqa: BLE001 - raised below, after the stop
                     raised = only_leaf(error) if broker is None else error
                 if broker is not None:
-                    await stop_broker(broker, self._stop_s)
-                    if broker.plugins.abandoned and self._abandoned is not None:
-                        start.abandon()
+                    await stop_node(node, self._stop_s)
+                    if node[PluginHost].abandoned and self._abandoned is not None:
+                        node.abandon()
                         self._abandoned()
                 nursery.cancel_scope.cancel()
         if tasks.failure is not None:
             raise tasks.failure
         if raised is not None:
             raise raised
+
+
+def _handler_parts(apis: Registry, config: BrokerConfig, tree: TreeNode) -> Parts:
+    """Make what handlers use; the node adds its parts as they are opened."""
+    interceptors = Interceptors(apis, tree.add("interceptors", "part"))
+    return Parts(
+        apis=apis,
+        node_id=NodeId(config.node_id),
+        config=config,
+        interceptors=interceptors,
+        tree=tree,
+    )
 
 
 def check_descriptors(descriptors: Descriptors) -> None:

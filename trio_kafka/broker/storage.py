@@ -23,10 +23,11 @@ from trio_kafka.world.world import World
 class Storage:
     """Opened data directories.
 
-    identity: of `metadata`, the directory with the metadata log. apart: that directory is not in
-    log.dirs, so the LogManager does not know it.
+    logs: of log.dirs. identity: of `metadata`, the directory with the metadata log. apart: that
+    directory is not in log.dirs, so the LogManager does not know it.
     """
 
+    logs: LogManager
     identity: MetaProperties
     metadata: LogDirectory
     apart: bool
@@ -93,7 +94,7 @@ async def open_storage(
         if isinstance(error, IdentityError):
             raise StartError(f"{error}: correct log.dirs or metadata.log.dir") from error
         raise
-    return Storage(identity=identity, metadata=metadata, apart=apart)
+    return Storage(logs=logs, identity=identity, metadata=metadata, apart=apart)
 
 
 def _check_formatted(world: World, path: str) -> None:

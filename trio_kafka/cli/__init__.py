@@ -18,7 +18,15 @@ from trio_kafka.rare_collections import rare_collections
 if TYPE_CHECKING:
     from trio_kafka.cli.contributed import Contributed
 
-__all__ = ["COMMANDS", "FAILED", "REJECTED", "CommandFailedError", "main"]
+__all__ = [
+    "COMMANDS",
+    "FAILED",
+    "REJECTED",
+    "CommandFailedError",
+    "broker_options",
+    "main",
+    "output",
+]
 
 # Name, place of the function, and the line in the list of commands, which imports none of them.
 # The command of a group has two words.

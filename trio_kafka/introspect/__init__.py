@@ -15,5 +15,6 @@ __all__ = [
     "stamps",
     "texts",
     "tree",
+    "tree_reader",
     "watchdog",
 ]

@@ -2,29 +2,34 @@
 
 Every generation of a plugin has its own modules. They are found where the package is, and
 `sys.modules` knows them only under their private names. So old and new modules coexist, and the old
-ones are freed with their generation. Absolute imports inside the package resolve to the
-generation's own modules at any time, because `__import__` is replaced in the builtins that these
-modules see. `importlib.import_module` with the public name is not replaced: it returns the public
-module.
+ones are freed with their generation. Absolute imports inside the package find the generation's own
+modules at any time, because they are compiled as relative ones: see `own_imports`.
 """
 
-import builtins
 import importlib
 import linecache
 import sys
-import typing
-from collections.abc import Mapping, Sequence
-from importlib.abc import Loader, MetaPathFinder, SourceLoader
-from importlib.machinery import ModuleSpec, PathFinder
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+)
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import count
-from types import ModuleType
-from typing import Any, Final
+from types import CodeType, ModuleType
+from typing import Any, ClassVar, Final
 
 from trio_kafka.attributes import define, frozen
+from trio_kafka.plugin_host.class_caches import clear_typing_caches, find_typing_caches
+from trio_kafka.plugin_host.own_imports import compile_relative
 
 _MARK: Final = "@"
 _DOT: Final = ":"  # stands for the dot in the name of a package inside a namespace package
+_BYTECODE: Final = BYTECODE_SUFFIXES[0]
 _NUMBERS: Final = count(1)  # shared by the process: two brokers in it share no module
 
 
@@ -66,6 +71,8 @@ def import_generation(
     """
     package, spec = _find_package(module)
     top = private_name(package, next(_NUMBERS))
+    if afresh:  # in a thread, as this takes some ms
+        find_typing_caches()
     try:
         _import_top(package, spec, top, owner, afresh=afresh)
         return importlib.import_module(top + module[len(package) :]), Imported(top)
@@ -90,9 +97,7 @@ def _forget(top: str) -> None:
     _FINDER.tops.pop(top, None)
     for file in [file for file in list(linecache.cache) if f"{top}." in file]:
         linecache.cache.pop(file, None)  # attrs' generated methods
-    # typing caches what it made of a class, such as Final[list[Thing]], and thereby the class.
-    for forget in getattr(typing, "_cleanups", ()):
-        forget()
+    clear_typing_caches()
 
 
 def _find_package(module: str) -> tuple[str, ModuleSpec]:
@@ -110,66 +115,83 @@ def _find_package(module: str) -> tuple[str, ModuleSpec]:
 
 
 def _import_top(public: str, there: ModuleSpec, private: str, owner: str, *, afresh: bool) -> None:
+    _FINDER.tops[private] = _Top(public, owner, afresh)
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
     spec = spec_from_file_location(
-        private, there.origin, submodule_search_locations=there.submodule_search_locations
+        private,
+        there.origin,
+        loader=_loader_of(private, there.origin),
+        submodule_search_locations=there.submodule_search_locations,
     )
     if spec is None or spec.loader is None:
         raise ModuleNotFoundError(f"module {public!r} has no source")
-    _FINDER.tops[private] = _Top(_builtins_of(public, private), owner, afresh)
-    if _FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, _FINDER)
-    spec.loader = _Loader(spec.loader)
     module = sys.modules[private] = module_from_spec(spec)
     spec.loader.exec_module(module)
 
 
-def _builtins_of(public: str, private: str) -> Mapping[str, Any]:
-    """Return Python's builtins with an `import` that finds the generation's modules."""
+class _GenerationLoader(SourceFileLoader):
+    """Loader of a generation's module: imports of its own package are relative.
 
-    def import_(
-        name: str,
-        globals: Any = None,  # noqa: A002 - signature of `__import__`
-        locals: Any = None,  # noqa: A002
-        fromlist: Sequence[str] = (),
-        level: int = 0,
-    ) -> ModuleType:
-        if not level and (name == public or name.startswith(f"{public}.")):
-            name = private + name[len(public) :]
-        return builtins.__import__(name, globals, locals, fromlist, level)
+    The bytecode has files of its own, beside those of the public modules. The code is also kept in
+    memory for later generations: a test may start many brokers where no file can be written.
+    """
 
-    return {**vars(builtins), "__import__": import_}
+    _codes: ClassVar[dict[str, tuple[object, CodeType]]] = {}  # by path, with its time and size
 
-
-class _Loader(Loader):
-    """Loader whose modules see the builtins of their generation."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self._inner.create_module(spec)
-        return made
-
-    def exec_module(self, module: ModuleType) -> None:
-        top = module.__name__.partition(".")[0]
-        of = _FINDER.tops[top]
-        module.__dict__["__builtins__"] = of.builtins
-        if of.afresh and isinstance(self._inner, SourceLoader):
-            path = self._inner.get_filename(module.__name__)
-            code = self._inner.source_to_code(self._inner.get_data(path), path)
-            exec(code, module.__dict__)  # noqa: S102 - importing executes code by definition
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the code; compile it if the source may be newer than a bytecode file shows."""
+        path = self.get_filename(fullname)
+        stamp = self.path_stats(path)
+        if _FINDER.top_of(fullname).afresh:
+            code: CodeType | None = self.source_to_code(self.get_data(path), path)
         else:
-            self._inner.exec_module(module)
+            kept_for, kept = self._codes.get(path, (None, None))
+            code = kept if kept_for == stamp else super().get_code(fullname)
+        if code is not None:
+            self._codes[path] = stamp, code
+        return code
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)  # get_source for tracebacks, resources, ...
+    def source_to_code(  # type: ignore[override]  # the stubs call it static
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> CodeType:
+        """Compile source. A hook of importlib, for files whose syntax is not plain Python."""
+        package, _, _ = self.name.rpartition(".")
+        return compile_relative(
+            data,
+            path,
+            package=_FINDER.top_of(self.name).public,
+            module_package=self.name if self.is_package(self.name) else package,
+            optimize=_optimize,
+        )
+
+    def get_data(self, path: str) -> bytes:
+        """Return the content of a source or bytecode file."""
+        return super().get_data(_own_bytecode(path))
+
+    def set_data(self, path: str, data: Any, **mode: Any) -> None:
+        """Write a bytecode file."""
+        super().set_data(_own_bytecode(path), data, **mode)
+
+
+def _loader_of(name: str, origin: str | None) -> _GenerationLoader | None:
+    """Return the loader of a module with source; None for others, such as extension modules."""
+    if origin is None or not origin.endswith(tuple(SOURCE_SUFFIXES)):
+        return None
+    return _GenerationLoader(name, origin)
+
+
+def _own_bytecode(path: str) -> str:
+    """Return the bytecode file of a generation's module for that of the public one."""
+    stem = path.removesuffix(_BYTECODE)
+    return path if stem == path else f"{stem}.generation{_BYTECODE}"
 
 
 @frozen
 class _Top:
-    """State of a generation's top package: builtins of its modules, owner, may bytecode be used?"""
+    """State of a generation's top package: its public name, owner, may bytecode be used?"""
 
-    builtins: Mapping[str, Any]
+    public: str
     owner: str
     afresh: bool
 
@@ -180,14 +202,18 @@ class _Finder(MetaPathFinder):
     def __init__(self) -> None:
         self.tops: dict[str, _Top] = {}
 
+    def top_of(self, module: str) -> _Top:
+        """Return the state of a module's generation, by its private name."""
+        return self.tops[module.partition(".")[0]]
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if path is None or fullname.partition(".")[0] not in self.tops:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+        if spec is not None:
+            spec.loader = _loader_of(fullname, spec.origin) or spec.loader
         return spec
 
 

@@ -1,18 +1,12 @@
 """Test kit for this project and for code built on it."""
 
 __all__ = [
-    "api_limits",
-    "api_names",
     "asgi",
     "broker",
     "checkers",
     "clients",
-    "controls",
     "direct",
-    "faults",
     "harness",
-    "interceptors",
-    "keywords",
     "leaks",
     "loop_thread",
     "machines",
@@ -20,8 +14,7 @@ __all__ = [
     "processes",
     "pytest_brokers",
     "pytest_plugin",
-    "recorder",
-    "running",
+    "replay",
     "sample_apis",
     "scripted_client",
     "simulate",

@@ -28,15 +28,15 @@ import sniffio
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.controls.clients import Client, connected_clients
+from trio_kafka.controls.controls import BlockingControls, Controls
+from trio_kafka.controls.faults.faults import described
+from trio_kafka.controls.topics import NOT_THERE
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.testing.controls import BlockingControls, Controls
-from trio_kafka.testing.faults.faults import described
-from trio_kafka.testing.kafka.clients import Client, connected_clients
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import SimulatedMachine
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
-from trio_kafka.testing.kafka.topics import NOT_THERE
 from trio_kafka.testing.loop_thread import LoopEndedError
 from trio_kafka.world.simulated import Universe
 

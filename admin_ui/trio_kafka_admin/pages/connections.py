@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import trio
 
-from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
-from trio_kafka.protocol.tree_rows import value_of
+from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, begin, tag, text
 from trio_kafka_admin.page import Data, Page, Place
@@ -21,19 +20,19 @@ _KINDS: Final = ("plane", "listener", "connection")
 async def read(reader: BrokerReader, query: Query) -> Data:
     most = query.limit(reader.max_rows)
     wanted = query.text("of").lower()
-    answer = await reader.tree(kinds=_KINDS)
-    rows = await _rows(answer, wanted)
-    return {"truncated": answer.truncated, "total": len(rows), "connections": rows[:most]}
+    reading = await reader.tree(kinds=_KINDS)
+    rows = await _rows(reading, wanted)
+    return {"truncated": reading.truncated, "total": len(rows), "connections": rows[:most]}
 
 
-async def _rows(answer: DescribeTreeResponse, wanted: str) -> list[dict[str, Any]]:
+async def _rows(reading: TreeReading, wanted: str) -> list[dict[str, Any]]:
     """Return the rows. wanted: text that client id, software or peer contains."""
     rows = []
     above: list[tuple[str, str]] = []
-    for number, node in enumerate(answer.rows, 1):
+    for number, node in enumerate(reading.rows, 1):
         above[node.depth :] = [(node.kind, node.name)]
         if node.kind == "connection":
-            figures_of = {one.name: value_of(one) for one in node.figures}
+            figures_of = dict(node.figures)
             places = dict(above)
             row = {
                 "plane": places.get("plane", "").removeprefix("plane "),

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final
 
-from trio_kafka.protocol.messages.k10001_describe_tree import TreeRow
-from trio_kafka.protocol.tree_rows import value_of
+from trio_kafka.introspect.tree_reader import TreeRow
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import Html, tag, text
 from trio_kafka_admin.page import Data, Page, Place
@@ -18,13 +17,13 @@ _INTERVAL: Final = "interval_s"  # other nodes of this kind have none
 
 async def read(reader: BrokerReader, query: Query) -> Data:
     del query
-    answer = await reader.tree(kinds=[KIND])
-    rows = [_row(row) for row in answer.rows if row.kind == KIND]
+    reading = await reader.tree(kinds=[KIND])
+    rows = [_row(row) for row in reading.rows if row.kind == KIND]
     return {"jobs": sorted((row for row in rows if _INTERVAL in row), key=itemgetter("name"))}
 
 
 def _row(row: TreeRow) -> dict[str, Any]:
-    return {"name": row.name, **{figure.name: value_of(figure) for figure in row.figures}}
+    return {"name": row.name, **row.figures}
 
 
 def show(data: Data, place: Place) -> Iterator[Html]:

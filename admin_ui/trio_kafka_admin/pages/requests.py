@@ -21,7 +21,7 @@ from trio_kafka_admin.markup import Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
 from trio_kafka_admin.query import Query
 from trio_kafka_admin.table import Column, Row, figures, number, shown, table, words
-from trio_kafka_builtin.asgi_json import HttpError
+from trio_kafka_http.asgi_json import HttpError
 
 WHICH: Final = {"in-flight": IN_FLIGHT, "latest": LATEST, "slowest": SLOWEST}
 _A_STEP: Final = 32  # requests between two checkpoints

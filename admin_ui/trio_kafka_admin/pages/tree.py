@@ -6,9 +6,8 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.introspect.snapshots import NUMEROUS, WORKING
+from trio_kafka.introspect.tree_reader import TreeReading
 from trio_kafka.plugin import Figure
-from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeResponse
-from trio_kafka.protocol.tree_rows import value_of
 from trio_kafka_admin.broker_reader import BrokerReader
 from trio_kafka_admin.markup import NOTHING, Html, begin, join, tag, text
 from trio_kafka_admin.page import Data, Page, Place
@@ -22,35 +21,33 @@ async def read(reader: BrokerReader, query: Query) -> Data:
     path = query.text("path")
     depth = query.number("depth", -1, low=-1, high=1000)
     most = query.limit(reader.max_rows)
-    answer = await reader.tree(path=path, depth=depth, most=most)
+    reading = await reader.tree(path=path, depth=depth, most=most)
     left_out: tuple[str, ...] = ()
-    if answer.truncated and not path:
+    if reading.truncated and not path:
         # Working parts tell more than thousands of logs that come first.
-        answer = await reader.tree(depth=depth, most=most, kinds=WORKING)
+        reading = await reader.tree(depth=depth, most=most, kinds=WORKING)
         left_out = NUMEROUS
     return {
         "path": path,
         "left_out": list(left_out),
-        "truncated": answer.truncated,
-        "rows": await _rows(answer, path),
+        "truncated": reading.truncated,
+        "rows": await _rows(reading, path),
     }
 
 
-async def _rows(answer: DescribeTreeResponse, top: str) -> list[dict[str, Any]]:
+async def _rows(reading: TreeReading, top: str) -> list[dict[str, Any]]:
     rows = []
-    names: list[str] = []
     # Names may contain slashes, like those of listeners.
-    above = top.removesuffix(answer.rows[0].name).removesuffix("/")
-    for number, row in enumerate(answer.rows, 1):
-        names[row.depth :] = [row.name]
-        found = {
+    above = top.removesuffix(reading.rows[0].name).removesuffix("/")
+    for number, row in enumerate(reading.rows, 1):
+        data = {
             "depth": row.depth,
             "kind": row.kind,
             "name": row.name,
-            "path": "/".join([above, *names] if above else names),
-            "figures": {one.name: value_of(one) for one in row.figures},
+            "path": "/".join((above, *row.path) if above else row.path),
+            "figures": row.figures,
         }
-        rows.append(found)
+        rows.append(data)
         if not number % _A_STEP:
             await trio.lowlevel.checkpoint()
     return rows

@@ -4,8 +4,8 @@ import pytest
 from price_list import read_prices, set_price
 
 from trio_kafka import running_broker
+from trio_kafka.controls.values import Record
 from trio_kafka.testing.kafka.threaded import Kafka
-from trio_kafka.testing.kafka.values import Record
 
 
 @pytest.mark.kafka(topics={"prices": 3})

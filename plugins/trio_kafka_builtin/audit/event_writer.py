@@ -17,7 +17,7 @@ from trio_kafka.introspect.metrics import Counter
 from trio_kafka.introspect.tree import Figures, Node
 from trio_kafka.plugin import PluginContext
 from trio_kafka.requests.request_log.sinks import Sink, TopicSink
-from trio_kafka_builtin.audit.plugin import AuditSettings
+from trio_kafka_builtin.audit.settings import AuditSettings
 
 LOGGER: Final = "kafka.authorizer.audit"
 SLICE: Final = 16  # events formatted per step: about 0.3 ms

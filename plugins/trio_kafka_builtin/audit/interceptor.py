@@ -7,7 +7,7 @@ from typing import Any, Final
 from trio_kafka.plugin import Context, PluginContext, PluginError
 from trio_kafka.requests.registry import Registry
 from trio_kafka_builtin.audit.event_writer import Event, EventWriter
-from trio_kafka_builtin.audit.plugin import AuditSettings
+from trio_kafka_builtin.audit.settings import AuditSettings
 from trio_kafka_builtin.audit.subjects import (
     ADMIN,
     DATA,

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote
 
 from trio_kafka.attributes import frozen
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.asgi_json import HttpError, read_json, send_json
-from trio_kafka_builtin.faults.plugin import FaultSettings
+from trio_kafka_builtin.faults.settings import FaultSettings
+from trio_kafka_http.asgi_json import HttpError, read_json, send_json
 
 PLANE: Final = "trio_kafka"  # the plane's extension of the scope
 _NOT_GUARDED: Final = (

@@ -8,23 +8,23 @@ from typing import Any, Final
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.controls.api_limits import ApiLimits, NoVersionLeftError
+from trio_kafka.controls.api_names import UnknownApiError
+from trio_kafka.controls.controls import Controls
+from trio_kafka.controls.faults import Fault, Faults, RuleError
+from trio_kafka.controls.faults.faults import RemovedError
+from trio_kafka.controls.faults.tables import rule_of, table_of
+from trio_kafka.controls.recorder import RecordedRequest, Recorder
 from trio_kafka.introspect.log import Logger
 from trio_kafka.introspect.tree import Node
 from trio_kafka.plugin import PluginContext
 from trio_kafka.requests.registry import Registry
 from trio_kafka.strict_json import dump_json
-from trio_kafka.testing.api_limits import ApiLimits, NoVersionLeftError
-from trio_kafka.testing.api_names import UnknownApiError
-from trio_kafka.testing.controls import Controls
-from trio_kafka.testing.faults import Fault, Faults, RuleError
-from trio_kafka.testing.faults.faults import RemovedError
-from trio_kafka.testing.faults.tables import rule_of, table_of
-from trio_kafka.testing.recorder import RecordedRequest, Recorder
-from trio_kafka_builtin.asgi_json import HttpError, read_number
 from trio_kafka_builtin.faults.app import Control, ControlRequest
 from trio_kafka_builtin.faults.job_control import JobControl
-from trio_kafka_builtin.faults.plugin import FaultSettings
+from trio_kafka_builtin.faults.settings import FaultSettings
 from trio_kafka_builtin.faults.state_controls import ClockControl, GroupControl
+from trio_kafka_http.asgi_json import HttpError, read_number
 
 _WAIT_S: Final = 30.0
 _LONGEST_WAIT_S: Final = 3600.0
@@ -157,7 +157,7 @@ class RequestControl:
             case ["POST", "wait"]:
                 return await self._wait(request)
             case ["GET", "frames"]:
-                from trio_kafka.testing.recorder.frames import saved  # noqa: PLC0415 - seldom
+                from trio_kafka.controls.recorder.frames import saved  # noqa: PLC0415 - seldom
 
                 lines = saved(self._select(request.query)).splitlines()
                 return 200, {"frames": [json.loads(line) for line in lines]}

@@ -8,9 +8,9 @@ import trio
 from trio_kafka.attributes import frozen
 from trio_kafka.periodic_jobs import JobNotRunError, UnknownJobError
 from trio_kafka.plugin import PluginContext
-from trio_kafka_builtin.asgi_json import HttpError
 from trio_kafka_builtin.faults.app import ControlRequest
-from trio_kafka_builtin.faults.plugin import FaultSettings
+from trio_kafka_builtin.faults.settings import FaultSettings
+from trio_kafka_http.asgi_json import HttpError
 
 
 @frozen

@@ -7,13 +7,13 @@ import attrs
 import trio
 
 from trio_kafka.attributes import frozen
+from trio_kafka.controls.clock import ClockError, clock_of_loop, move_clock
+from trio_kafka.controls.groups import describe_group, list_groups
+from trio_kafka.controls.values import Group
 from trio_kafka.plugin import PluginContext
-from trio_kafka.testing.kafka.groups import describe_group, list_groups
-from trio_kafka.testing.kafka.hold import ClockError, clock_of_loop, move_clock
-from trio_kafka.testing.kafka.values import Group
-from trio_kafka_builtin.asgi_json import HttpError
 from trio_kafka_builtin.faults.app import ControlRequest
-from trio_kafka_builtin.faults.plugin import FaultSettings
+from trio_kafka_builtin.faults.settings import FaultSettings
+from trio_kafka_http.asgi_json import HttpError
 
 _LOOK_S: Final = 0.01
 _WAIT_S: Final = 30.0

@@ -18,8 +18,8 @@ from trio_kafka.records.values import Change
 from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.replication.read import Wanted
 from trio_kafka_builtin.mask.batches import masked_batches
-from trio_kafka_builtin.mask.plugin import MaskSettings
 from trio_kafka_builtin.mask.rules import Masking, Rule, masking_of
+from trio_kafka_builtin.mask.settings import MaskSettings
 from trio_kafka_builtin.mask.values import UnreadableError, masked
 
 NOTHING: Final = b""

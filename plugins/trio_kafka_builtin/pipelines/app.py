@@ -8,10 +8,10 @@ from typing import Final
 
 from trio_kafka.introspect.metrics import Counter
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.asgi_json import HttpError, InFlight, read_json, send_json
 from trio_kafka_builtin.pipelines.pipeline import Pipeline
 from trio_kafka_builtin.pipelines.queries import ProgressError
 from trio_kafka_builtin.pipelines.supervisor import Supervisor
+from trio_kafka_http.asgi_json import HttpError, InFlight, read_json, send_json
 
 MOST_AT_ONCE: Final = 32
 _CHALLENGE: Final = ((b"www-authenticate", b'Bearer realm="pipelines"'),)

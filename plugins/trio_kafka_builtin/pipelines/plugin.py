@@ -1,4 +1,4 @@
-"""The plugin `pipelines`: its settings and lifetime. The rest is imported once it is enabled."""
+"""The plugin `pipelines`: its lifetime. The rest is imported once it is enabled."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,34 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
-from attrs import frozen
 
-from trio_kafka.plugin import Outside, PluginContext, integer, plugin, string
+from trio_kafka.plugin import PluginContext, plugin
+from trio_kafka_builtin.pipelines.settings import PipelineSettings
 
 if TYPE_CHECKING:
     from trio_kafka_builtin.pipelines.supervisor import Supervisor
 
 _KILL_S: Final = 1.0  # time reserved for killing children at the end of the drain time
-
-
-@frozen(kw_only=True)
-class PipelineSettings:
-    """Settings `plugin.pipelines.<name>`."""
-
-    directory: str | None = string(
-        None, "Directory of definitions, one NAME.toml for each pipeline.", names=Outside.DIRECTORY
-    )
-    path: str = string("/pipelines", "Path on the HTTP plane to which children post progress.")
-    log_directory: str | None = string(
-        None, "Directory of log files; not set: `logs` in `directory`.", names=Outside.DIRECTORY
-    )
-    log_lines: int = integer(200, "Last lines of each pipeline kept in memory.", low=1, high=1000)
-    log_bytes: int = integer(
-        4194304, "Size of a log file; a full one is kept as NAME.log.1.", low=4096
-    )
-    max_body_bytes: int = integer(
-        131072, "Largest body of a post, which is parsed in one step.", low=1
-    )
 
 
 # Generations never overlap, because two would run each pipeline twice. The plugin stops after most

@@ -14,7 +14,7 @@ from trio_kafka_builtin.pipelines.directory import Refused, read_directory
 from trio_kafka_builtin.pipelines.lines import Lines
 from trio_kafka_builtin.pipelines.log_file import LogFile
 from trio_kafka_builtin.pipelines.pipeline import Pipeline
-from trio_kafka_builtin.pipelines.plugin import PipelineSettings
+from trio_kafka_builtin.pipelines.settings import PipelineSettings
 
 _PLANE: Final = "http"  # the plugin that serves HTTP
 _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - read, not bound

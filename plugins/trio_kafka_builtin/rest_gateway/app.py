@@ -9,26 +9,26 @@ from attrs import frozen
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.plugin import PluginContext, RefusedError
 from trio_kafka.plugin_host.mounts import Receive, Scope, Send
-from trio_kafka_builtin.asgi_json import (
-    HttpError,
-    InFlight,
-    read_json,
-    read_number,
-    send_json,
-    unknown_name,
-)
 from trio_kafka_builtin.rest_gateway.client import client_of
 from trio_kafka_builtin.rest_gateway.consume import Asked, consume
 from trio_kafka_builtin.rest_gateway.formats import check_format
 from trio_kafka_builtin.rest_gateway.openapi import document
-from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
 from trio_kafka_builtin.rest_gateway.produce import produce
+from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
 from trio_kafka_builtin.rest_gateway.topics import (
     MOST_NAMES,
     create_topic,
     delete_topic,
     describe_topic,
     list_topics,
+)
+from trio_kafka_http.asgi_json import (
+    HttpError,
+    InFlight,
+    read_json,
+    read_number,
+    send_json,
+    unknown_name,
 )
 
 # Names in the query, by method and last word of the path.

@@ -12,8 +12,8 @@ from trio_kafka.plugin import Operation, PluginContext
 from trio_kafka.protocol.errors import EncodeError
 from trio_kafka.security.principal import Principal, parse_principal
 from trio_kafka.security.resources import Resource, ResourceType
-from trio_kafka_builtin.asgi_json import principal_of
-from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
+from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
+from trio_kafka_http.asgi_json import principal_of
 
 
 @frozen

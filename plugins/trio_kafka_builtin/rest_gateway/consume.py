@@ -23,7 +23,7 @@ from trio_kafka.records.compression import decompress
 from trio_kafka.records.header import HEADER_SIZE, iterate_headers
 from trio_kafka_builtin.rest_gateway.client import Client, refused
 from trio_kafka_builtin.rest_gateway.formats import decode, decode_field
-from trio_kafka_builtin.rest_gateway.plugin import GatewaySettings
+from trio_kafka_builtin.rest_gateway.settings import GatewaySettings
 
 _STEP: Final = 16
 _UNPACKED: Final = 16 << 20  # most bytes of a batch; a response has about as many

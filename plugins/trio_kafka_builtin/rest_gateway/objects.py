@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka_builtin.asgi_json import unknown_name
+from trio_kafka_http.asgi_json import unknown_name
 
 
 def check_object(document: Any, known: Collection[str], where: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k02_list_offsets import (
@@ -12,14 +12,32 @@ from trio_kafka.protocol.messages.k02_list_offsets import (
     ListOffsetsTopic,
 )
 from trio_kafka_spark.client.connection import BrokerConnectionError, Connection
+from trio_kafka_spark.client.metadata import Known
 from trio_kafka_spark.client.retry import Attempts, is_retriable, rejected
+from trio_kafka_spark.client.settings import ClientSettings
 
-if TYPE_CHECKING:
-    from trio_kafka_spark.client.cluster import Cluster
+
+class Leaders(Protocol):
+    """Connections to the leaders of partitions: what this module needs of a cluster."""
+
+    @property
+    def settings(self) -> ClientSettings: ...
+
+    def known(self, tp: TopicPartition) -> Known:
+        """Return what the metadata say of a partition."""
+
+    def leader(self, tp: TopicPartition, *, idle: bool = False) -> Connection:
+        """Return a connection to the leader. Raises BrokerConnectionError."""
+
+    def forget(self, topic: str) -> None:
+        """Ask for the metadata of a topic again before the next use."""
+
+    def drop(self, connection: Connection) -> None:
+        """Close a connection that failed."""
 
 
 def find_offsets(
-    cluster: "Cluster", wanted: Mapping[TopicPartition, int]
+    cluster: Leaders, wanted: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """The offset of each partition by timestamp, or by a special negative number.
 
@@ -54,7 +72,7 @@ def find_offsets(
 
 
 def _by_leader(
-    cluster: "Cluster", wanted: Mapping[TopicPartition, int]
+    cluster: Leaders, wanted: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[Connection | None, dict[TopicPartition, int], object]]:
     parts: dict[Connection, dict[TopicPartition, int]] = defaultdict(dict)
     for tp, time in wanted.items():
@@ -66,7 +84,7 @@ def _by_leader(
         yield connection, part, None
 
 
-def _request(cluster: "Cluster", part: Mapping[TopicPartition, int]) -> ListOffsetsRequest:
+def _request(cluster: Leaders, part: Mapping[TopicPartition, int]) -> ListOffsetsRequest:
     topics: dict[str, list[ListOffsetsPartition]] = defaultdict(list)
     for tp, time in part.items():
         epoch = cluster.known(tp).epoch

@@ -4,6 +4,8 @@ from functools import partial
 
 import pytest
 
+from trio_kafka.controls.ask import ask
+from trio_kafka.controls.values import Record
 from trio_kafka.coordinators.shard import ShardState
 from trio_kafka.model import TopicPartition
 from trio_kafka.protocol.messages.k08_offset_commit import (
@@ -16,9 +18,7 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from trio_kafka.testing.kafka.ask import ask
 from trio_kafka.testing.kafka.threaded import running_broker
-from trio_kafka.testing.kafka.values import Record
 
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "1000"}
 

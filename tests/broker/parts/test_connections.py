@@ -30,7 +30,7 @@ def clock() -> float:
 
 
 async def connect(served: ServedBroker, endpoint: Endpoint) -> ScriptedClient:
-    network = served.broker.context.world.network
+    network = served.broker.world.network
     return ScriptedClient(await network.connect(endpoint.host, endpoint.port))
 
 

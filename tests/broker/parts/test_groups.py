@@ -5,7 +5,7 @@ from trio.testing import MockClock
 
 from tests.apis.classic import GROUP, join, sync
 from tests.broker.kit import config_of
-from trio_kafka.broker.parts.groups import GROUPS
+from trio_kafka.broker.parts.groups import GROUPS_TASK
 from trio_kafka.errors import ErrorCode
 from trio_kafka.protocol.messages.k10_find_coordinator import FindCoordinatorRequest
 from trio_kafka.protocol.messages.k11_join_group import JoinGroupResponse
@@ -16,12 +16,12 @@ from trio_kafka.testing.simulation import simulated_world
 async def test_it_runs_while_the_broker_does(autojump_clock: MockClock) -> None:
     async with served_broker(simulated_world()) as served:
         broker = served.broker
-        assert broker.tasks.runs(GROUPS)
+        assert broker.tasks.runs(GROUPS_TASK)
         assert broker.parts.groups is broker.groups
         await served.serve_groups("g")
         assert broker.groups.runtime.shards
 
-    assert not broker.tasks.runs(GROUPS)
+    assert not broker.tasks.runs(GROUPS_TASK)
     assert broker.groups.runtime.shards == {}
     assert "coordinators" in broker.stop.durations
 

@@ -5,79 +5,19 @@ import errno
 import pytest
 import trio
 
-from tests.broker.kit import APIS, config_of, fill
+from tests.broker.kit import APIS, config_of, live_once
 from trio_kafka.broker import Broker, StartError
 from trio_kafka.broker.parts.quorum import on_disk
-from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import InvariantError, LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.metadata.features import LATEST_LEVEL, SUPPORTED
+from trio_kafka.metadata.features import LATEST_LEVEL
 from trio_kafka.model import NodeId
 from trio_kafka.raft.snapshot import BOOTSTRAP, write_snapshot
 from trio_kafka.raft.voters import Voter, VoterSet
-from trio_kafka.testing.simulation import fault_on
 
+THREE = config_of({"log.dirs": "/a,/b,/c"})
 METADATA = "/data/__cluster_metadata-0"
 BROKEN = OSError(errno.EIO, "Input/output error")
-
-
-def snapshots(world) -> list[str]:
-    """Their names, but for the one that formatting wrote."""
-    names = world.directory(METADATA).names()
-    return [
-        name for name in names if name.endswith(".checkpoint") and not name.startswith("0" * 20)
-    ]
-
-
-@pytest.mark.slow
-async def test_enough_bytes_of_metadata_are_put_into_a_snapshot_that_the_next_start_reads(
-    world, autojump_clock
-) -> None:
-    config = config_of(
-        {
-            "metadata.log.max.record.bytes.between.snapshots": "4000",
-            "metadata.max.retention.bytes": "60000",
-        }
-    )
-    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
-        for number in range(150):
-            await broker.controller.create_topics([NewTopic(name=f"t{number}")])
-        await trio.sleep(1)
-        figures = {node.name: node.figures() for _, node in broker.node.walk()}
-        assert figures["snapshot-generator"]["written"] > 2
-        written = figures["snapshot-generator"]["written"]
-        assert 0 < len(snapshots(world)) < written - 1  # the oldest are gone, and that of format
-        assert not world.directory(METADATA).exists(BOOTSTRAP.name)
-
-    async with Broker(config, world, apis=APIS) as broker:
-        assert len(broker.metadata.image.topics) == 150
-
-
-async def test_few_records_are_put_into_a_snapshot_after_the_interval(
-    world, autojump_clock
-) -> None:
-    config = config_of({"metadata.log.max.snapshot.interval.ms": "60000"})
-
-    async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
-        await fill(broker)
-        await trio.sleep(50)
-        assert snapshots(world) == []
-        await trio.sleep(20)
-        assert len(snapshots(world)) == 1
-        await trio.sleep(600)
-        assert len(snapshots(world)) == 1
-
-
-async def test_a_snapshot_that_cannot_be_written_ends_the_broker(world, autojump_clock) -> None:
-    config = config_of({"metadata.log.max.snapshot.interval.ms": "1000"})
-
-    with pytest.raises(LogDirError, match="/data"):
-        async with Broker(config, world, format_if_empty=True, apis=APIS) as broker:
-            await fill(broker)
-            world.universe.fault = fault_on("create", BROKEN, ".checkpoint.part")
-            await trio.sleep_forever()
-
-    assert not world.directory("/data").exists(".kafka_cleanshutdown")
 
 
 async def test_no_voters_but_this_node_are_supported(world, autojump_clock) -> None:
@@ -130,8 +70,15 @@ async def test_what_is_no_error_of_the_disk_goes_through(world) -> None:
     assert directory.offline is None
 
 
-async def test_the_controller_tells_what_it_supports(world, autojump_clock) -> None:
-    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
-        (me,) = broker.metadata.image.controllers.values()
+async def test_start_without_the_metadata_log_says_what_to_do(world, autojump_clock) -> None:
+    world = await live_once(world, THREE, clean=True)
+    metadata = world.directory("/a/__cluster_metadata-0")
+    for name in metadata.names():
+        await metadata.unlink(name)
+    await world.directory("/a").unlink("__cluster_metadata-0")
 
-    assert (me.id, me.features) == (NodeId(1), SUPPORTED)
+    with pytest.raises(
+        StartError, match=r"^log directory /a: it has no __cluster_metadata-0: format the directory"
+    ):
+        async with Broker(THREE, world, apis=APIS):
+            pytest.fail("it started")

@@ -10,8 +10,8 @@ from trio_kafka.cli.log.findings import Finding
 from trio_kafka.cli.log.folder_checks import Checker
 from trio_kafka.cli.log.places import Folder, folders_of
 from trio_kafka.cli.log.verify import check_folders
+from trio_kafka.controls.values import Record
 from trio_kafka.testing.kafka.threaded import running_broker
-from trio_kafka.testing.kafka.values import Record
 
 
 def test_a_sound_log_ends_with_0_and_its_figures(

@@ -9,6 +9,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.work import in_slices
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.pending import NO_ANSWER
 from trio_kafka.plugin import Context, Encoded, api
@@ -20,7 +21,6 @@ from trio_kafka.requests.interceptors.around import _AroundCall
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import RunningPlane, running_plane
 from trio_kafka.testing.sample_apis import (
     EchoRequest,

@@ -6,10 +6,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 
 

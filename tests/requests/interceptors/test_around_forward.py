@@ -9,6 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import LeasedReads
 from tests.requests.work import in_slices
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.pending import Work
 from trio_kafka.plugin import Context, api
@@ -17,7 +18,6 @@ from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.requests.tokens import Tokens
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,

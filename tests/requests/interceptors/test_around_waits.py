@@ -7,10 +7,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.plugin import Context, api
 from trio_kafka.purgatory import Delayed, Purgatory
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
 
 

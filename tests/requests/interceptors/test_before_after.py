@@ -13,6 +13,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from tests.requests.leases import CountedLease
 from tests.requests.work import in_slices
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, LogDirError, ProtocolError
 from trio_kafka.pending import NO_ANSWER
 from trio_kafka.plugin import Context, Encoded, api, lazily
@@ -30,7 +31,6 @@ from trio_kafka.records.file_range import FileRange
 from trio_kafka.scheduling.chunked_work import Steps
 from trio_kafka.testing.direct import ClosedError, DirectClient
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import (
     EchoRequest,
     EchoResponse,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from trio.testing import MockClock
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.model import code_of
 from trio_kafka.plugin import Context, api
 from trio_kafka.testing.harness import PluginHarness
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import trio
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError, ProtocolError
 from trio_kafka.introspect.metrics import Counters
 from trio_kafka.plugin import Context, api
@@ -13,7 +14,6 @@ from trio_kafka.requests.failures import ErrorResponder
 from trio_kafka.requests.interceptors.contract import Contract
 from trio_kafka.requests.interceptors.registry import Interception, InterceptorError
 from trio_kafka.requests.replies import make_route
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.planes import bare_request
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 

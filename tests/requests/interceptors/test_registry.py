@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import trio
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.model import code_of
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
 from trio_kafka.requests.api import api, api_of
 from trio_kafka.requests.interceptors.registry import Interceptors
 from trio_kafka.requests.registry import Registry
 from trio_kafka.requests.routes import Routes
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest
 
 

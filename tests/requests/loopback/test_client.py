@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, InvariantError, KafkaError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.model import Endpoint
@@ -25,7 +26,6 @@ from trio_kafka.requests.api import api_of
 from trio_kafka.requests.loopback import IN_PROCESS, LISTENER, RefusedError
 from trio_kafka.security.principal import Principal
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka.world.real import RealWorld

@@ -3,6 +3,7 @@
 import pytest
 import trio
 from trio.testing import MockClock
+from trio_kafka.testing.interceptors import RecordingOwner
 
 from tests.peers.kit import link_from
 from tests.requests.loopback.test_client import fetch, produce
@@ -15,7 +16,6 @@ from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.requests.loopback import LoopbackLink
 from trio_kafka.security.principal import Principal
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka.testing.simulation import simulated_world
 

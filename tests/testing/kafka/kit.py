@@ -2,8 +2,8 @@
 
 from confluent_kafka import Consumer
 
+from trio_kafka.controls.values import StoredRecord
 from trio_kafka.testing.kafka.threaded import Kafka
-from trio_kafka.testing.kafka.values import StoredRecord
 
 
 def values(records: list[StoredRecord]) -> list[bytes | None]:

@@ -8,12 +8,12 @@ import trio
 from confluent_kafka import Producer
 
 from tests.testing.kafka.kit import consumer
+from trio_kafka.controls.clock import ClockError
+from trio_kafka.controls.values import Record
 from trio_kafka.errors import KafkaError
-from trio_kafka.testing.kafka.hold import ClockError
 from trio_kafka.testing.kafka.in_loop import NotReachedError, kafka_in_loop
 from trio_kafka.testing.kafka.machines import MemoryMachine, SimulatedMachine
 from trio_kafka.testing.kafka.threaded import running_broker
-from trio_kafka.testing.kafka.values import Record
 from trio_kafka.world.clock import SkippingClock
 from trio_kafka.world.simulated import Universe
 

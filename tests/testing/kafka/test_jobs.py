@@ -1,9 +1,9 @@
 import pytest
 
+from trio_kafka.controls.values import Record
 from trio_kafka.periodic_jobs import UnknownJobError
 from trio_kafka.testing.kafka.jobs import RETENTION, JobFailedError
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
-from trio_kafka.testing.kafka.values import Record
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.testing.kafka.kit import consumer, values
+from trio_kafka.controls.ask import ask
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
-from trio_kafka.testing.kafka.ask import ask
 from trio_kafka.testing.kafka.releases import UnknownReleaseError
 from trio_kafka.testing.kafka.threaded import running_broker
 from trio_kafka.testing.processes import ask_api_versions

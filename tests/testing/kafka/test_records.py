@@ -3,7 +3,7 @@
 from confluent_kafka import Producer
 
 from tests.testing.kafka.kit import consumer, values
-from trio_kafka.testing.kafka.values import Record
+from trio_kafka.controls.values import Record
 
 
 def test_records_are_produced_and_read_without_a_client(kafka):

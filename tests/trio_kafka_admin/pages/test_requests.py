@@ -7,6 +7,7 @@ from tests.trio_kafka_admin.kit import DASH, Element, Ui, admin_ui, read_html, t
 from trio_kafka.introspect.snapshots import HOPS
 from trio_kafka.protocol.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from trio_kafka.protocol.messages.k18_api_versions import ApiVersionsRequest
+from trio_kafka.protocol.messages.k10001_describe_tree import DescribeTreeRequest
 from trio_kafka_admin.pages.requests import bar
 
 
@@ -106,7 +107,7 @@ async def test_a_page_asks_for_itself_as_a_request_that_is_served(
 
 async def test_an_error_is_told_by_its_name(autojump_clock: MockClock) -> None:
     async with admin_ui() as ui:
-        await ui.page("/admin/tree?path=nowhere", 404)
+        await ui.served.ask(DescribeTreeRequest("nowhere"), 0)
         page = await ui.page("/admin/requests?which=latest&api=DescribeTree")
 
         assert table_of(page, "requests-latest")[0]["error"] == "RESOURCE_NOT_FOUND"

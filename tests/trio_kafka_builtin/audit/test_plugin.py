@@ -12,6 +12,7 @@ from trio.testing import MockClock
 
 from tests.requests.request_log.test_sinks import values
 from tests.trio_kafka_builtin.audit.kit import TOPIC, audited, events
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode
 from trio_kafka.model import Endpoint, TopicPartition
 from trio_kafka.plugin import PluginContext, plugin
@@ -36,7 +37,6 @@ from trio_kafka.protocol.messages.k44_incremental_alter_configs import (
 from trio_kafka.protocol.messages.k10003_reload_plugin import ReloadPluginRequest
 from trio_kafka.records.batch import Record, encode_batch
 from trio_kafka.testing.broker import ServedBroker, served_broker
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka.testing.scripted_client import newest, request_frame
 from trio_kafka.testing.simulation import simulated_world
 from trio_kafka_builtin.audit.event_writer import LOGGER

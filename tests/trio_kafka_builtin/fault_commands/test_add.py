@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trio_kafka.testing.faults import tables
+from trio_kafka.controls.faults import tables
 from trio_kafka_builtin.fault_commands.add import TEXTS, rules_in, table_of
 from trio_kafka_builtin.fault_commands.client import ControlError
 

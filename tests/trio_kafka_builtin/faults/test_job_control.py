@@ -3,8 +3,8 @@
 import pytest
 
 from tests.trio_kafka_builtin.faults.test_state_controls import ask
+from trio_kafka.controls.values import Record
 from trio_kafka.testing.kafka.threaded import Kafka, running_broker
-from trio_kafka.testing.kafka.values import Record
 from trio_kafka_builtin.faults.plugin import faults
 
 

@@ -11,8 +11,8 @@ from trio.testing import MockClock
 
 from tests.project.tree import ROOT
 from tests.trio_kafka_builtin.faults.kit import MOVED, Http, code, harness_with
+from trio_kafka.controls.faults.tables import KEYS, rules_of
 from trio_kafka.requests.registry import installed_apis
-from trio_kafka.testing.faults.tables import KEYS, rules_of
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest
 from trio_kafka_builtin.faults.plugin import faults

@@ -39,6 +39,7 @@ def test_a_start_imports_nothing_else_of_it_and_nothing_of_it_imports_spark() ->
         "trio_kafka_builtin",
         "trio_kafka_builtin.pipelines",
         "trio_kafka_builtin.pipelines.plugin",
+        "trio_kafka_builtin.pipelines.settings",
     ]
     assert second == ""
 

@@ -10,13 +10,13 @@ from trio.testing import MockClock
 from tests.requests.request_log.test_sinks import values
 from tests.trio_kafka_builtin.odd_values import odd_bodies
 from tests.trio_kafka_builtin.rest_gateway.kit import gateway
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.introspect.stamps import Stamps
 from trio_kafka.plugin import Context
 from trio_kafka.protocol.messages.k00_produce import ProduceRequest
 from trio_kafka.protocol.messages.k01_fetch import FetchRequest
 from trio_kafka.records.batch import Record, encode_batch
-from trio_kafka.testing.interceptors import RecordingOwner
 from trio_kafka_builtin.audit.plugin import audit
 from trio_kafka_builtin.mask.plugin import mask
 from trio_kafka_builtin.rest_gateway.app import STATUS

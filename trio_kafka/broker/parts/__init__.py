@@ -1,14 +1,1 @@
-"""Parts that the start of a broker puts together: quorum, groups, quotas, plugins and others."""
-
-__all__ = [
-    "connections",
-    "features",
-    "groups",
-    "plugins",
-    "producer_ids",
-    "quorum",
-    "quotas",
-    "request_log",
-    "topic_creation",
-    "watchdog",
-]
+"""Parts of a node, one file for each; `trio_kafka.broker.roles` lists them in order."""

@@ -1,29 +1,19 @@
-"""The log cleaner as a part of the broker, with the settings in force."""
+"""The log cleaner as a part of the node, with the settings in force; `upkeep` runs it."""
 
 from typing import Final
 
-from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.node import Node, Part, at_once
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.log.cleaner.log_cleaner import LogCleaner
 from trio_kafka.log.cleaner.settings import CleanerSettings
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.effective import DynamicSettings
 
-# Task name.
-CLEANER: Final = "log-cleaner"
 
-
-def make_cleaner(context: BuildContext, logs: LogManager) -> LogCleaner:
-    """Make the cleaner; it compacts nothing before `start_cleaner`."""
-    return LogCleaner(logs, _settings(context.config), context.node)
-
-
-async def start_cleaner(
-    context: BuildContext, cleaner: LogCleaner, dynamic: DynamicSettings
-) -> None:
-    """Start the cleaner. It follows changes of its settings."""
-    dynamic.follow(lambda config: cleaner.configure(_settings(config)))
-    await context.tasks.start(CLEANER, cleaner.run)
+def _make(node: Node) -> LogCleaner:
+    cleaner = LogCleaner(node[LogManager], _settings(node.config), node.tree)
+    node[DynamicSettings].follow(lambda config: cleaner.configure(_settings(config)))
+    return cleaner
 
 
 def _settings(config: BrokerConfig) -> CleanerSettings:
@@ -36,3 +26,6 @@ def _settings(config: BrokerConfig) -> CleanerSettings:
         io_max_bytes_per_second=config.log_cleaner_io_max_bytes_per_second,
         backoff_ms=config.log_cleaner_backoff_ms,
     )
+
+
+CLEANER: Final = Part(kind=LogCleaner, open=at_once(_make), handlers_name="cleaner")

@@ -1,9 +1,9 @@
-"""Connection limits and request memory, as configured."""
+"""Connection limits as a part of the node, and request memory, as configured."""
 
 from collections.abc import Callable
 from typing import Final
 
-from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.node import Node, Part, Stage, tasks_end
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.config.connections import overrides_of
 from trio_kafka.config.listener_overrides import has_override, value_for
@@ -12,36 +12,30 @@ from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.network.memory import MemoryPool
 from trio_kafka.quotas.connection import ConnectionBounds, ListenerBounds
 
-# Task name.
-LIMITS: Final = "connection-limits"
+_TASK: Final = "connection-limits"
 _PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
 
 
-def make_limits(context: BuildContext) -> ConnectionLimits:
-    """Make the limits of all planes; they allow everything before `start_limits`."""
-    config = context.config
-    return ConnectionLimits(
-        context.world.network,
-        context.counters,
-        context.node,
+async def _open(node: Node) -> ConnectionLimits:
+    """Start the limits of all planes; they follow the settings."""
+    config = node.config
+    limits = ConnectionLimits(
+        node.world.network,
+        node.counters,
+        node.tree,
         protected=_protected(config),
         windows=config.quota_window_num,
         window_ms=config.quota_window_size_seconds * 1000,
     )
+    node[DynamicSettings].follow(lambda current: limits.obey(bounds_of(current)))
+    await node.tasks.start(_TASK, limits.run)
+    return limits
 
 
 def _protected(config: BrokerConfig) -> list[str]:
     """Return the listeners through which a full broker is still reachable."""
     endpoints = config.endpoints
     return [name for name in (endpoints.control, endpoints.inter_broker) if name is not None]
-
-
-async def start_limits(
-    context: BuildContext, limits: ConnectionLimits, dynamic: DynamicSettings
-) -> None:
-    """Start the limits; they follow the settings."""
-    dynamic.follow(lambda current: limits.obey(bounds_of(current)))
-    await context.tasks.start(LIMITS, limits.run)
 
 
 def request_memory(config: BrokerConfig, elapsed: Callable[[], float]) -> MemoryPool | None:
@@ -68,3 +62,11 @@ def bounds_of(config: BrokerConfig) -> ConnectionBounds:
 def _listener_bounds(config: BrokerConfig, listener: str) -> ListenerBounds:
     connections, rate = (int(str(value_for(config, listener, name))) for name in _PER_LISTENER)
     return ListenerBounds(connections=connections, rate=rate)
+
+
+LIMITS: Final = Part(
+    kind=ConnectionLimits,
+    open=_open,
+    stops={Stage.HANDLERS: tasks_end(_TASK)},
+    handlers_name="limits",
+)

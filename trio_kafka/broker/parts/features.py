@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
+from trio_kafka.broker.node import Node, Part, at_once
 from trio_kafka.metadata.features import KRAFT_VERSION, SUPPORTED
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.metadata.source import MetadataSource
+from trio_kafka.raft.driver import RaftDriver
 
 _RANGES: Final = {name: (levels.low, levels.high) for name, levels in SUPPORTED.items()}
 
@@ -32,3 +34,10 @@ class ClusterFeatures:
     def epoch(self) -> int:
         """Offset of the last metadata record that is known here; -1: none yet."""
         return self._metadata.image.offset - 1
+
+
+def _make(node: Node) -> ClusterFeatures:
+    return ClusterFeatures(node[MetadataCache], node[RaftDriver])
+
+
+FEATURES: Final = Part(kind=ClusterFeatures, open=at_once(_make), handlers_name="features")

@@ -1,43 +1,60 @@
-"""The plugin host as a part of the broker; it starts before the first client is accepted."""
+"""The plugin host as a part of the node; it starts before the first client is accepted."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from trio_kafka.broker.build_context import BuildContext
 from trio_kafka.broker.errors import StartError
+from trio_kafka.broker.node import Node, Part, Stage
 from trio_kafka.config.setting import ConfigError
 from trio_kafka.errors import only_leaf
-from trio_kafka.plugin_host.declaration import Plugin
+from trio_kafka.introspect.log import get_logger
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.host import PluginHost
-from trio_kafka.requests.parts import Parts
 
-# Task name.
-PLUGINS: Final = "plugins"
+_TASK: Final = "plugins"
+_logger: Final = get_logger(__name__)
 
 
-def make_host(context: BuildContext, parts: Parts, plugins: Sequence[Plugin] | None) -> PluginHost:
-    """Make the host of the given or installed plugins; nothing is imported yet."""
+async def _open(node: Node) -> PluginHost:
+    """Start the given or installed plugins in order.
+
+    Raises StartError for a failure that prevents serving.
+    """
     dependencies = PluginHostDependencies(
-        parts=parts,
-        world=context.world,
-        node=context.node,
-        given=context.config.given,
-        counters=context.counters,
-        fail=context.tasks.fail,
+        parts=node.handler_parts,
+        world=node.world,
+        node=node.tree,
+        given=node.config.given,
+        counters=node.counters,
+        fail=node.tasks.fail,
     )
-    host = PluginHost(dependencies, plugins)
-    parts.plugins = host
-    return host
-
-
-async def start_plugins(context: BuildContext, host: PluginHost) -> None:
-    """Start all plugins in order. Raises StartError for a failure that prevents serving."""
+    # Known at once: the watchdog asks it, and plugins find it, while they start.
+    host = node.add(PluginHost, PluginHost(dependencies, node.options.plugins))
     try:
-        await context.tasks.start(PLUGINS, host.run)
+        await node.tasks.start(_TASK, host.run)
     except (ConfigError, PluginError, ExceptionGroup) as error:
         leaf = only_leaf(error)
         if isinstance(leaf, ConfigError | PluginError):
             raise StartError(str(leaf)) from error
         raise
+    return host
+
+
+async def _stop(node: Node) -> None:
+    """Stop plugins in order while handlers still run for their last requests."""
+    host = node[PluginHost]
+    await host.stop()
+    if left := host.abandoned:
+        _logger.error("plugins abandoned", plugins="; ".join(left))
+        host.cancel_abandoned()
+    else:
+        await node.tasks.stop(_TASK)
+
+
+PLUGINS: Final = Part(
+    kind=PluginHost,
+    open=_open,
+    stops={Stage.PLUGINS: _stop},
+    step="plugins",
+    handlers_name="plugins",
+)

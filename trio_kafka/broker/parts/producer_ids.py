@@ -1,10 +1,14 @@
 """Producer ids for clients, from blocks that the controller allocates (KIP-730)."""
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import trio
 
-from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.broker.lifecycle import Lifecycle
+from trio_kafka.broker.node import Node, Part, at_once
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.introspect.tree import Node as TreeNode
 
 
 class ProducerIds:
@@ -13,7 +17,7 @@ class ProducerIds:
     allocate: gets the next block from the controller: (first id, length).
     """
 
-    def __init__(self, allocate: Callable[[], Awaitable[tuple[int, int]]], node: Node) -> None:
+    def __init__(self, allocate: Callable[[], Awaitable[tuple[int, int]]], node: TreeNode) -> None:
         self._allocate = allocate
         self._next = self._end = 0
         self._given = 0
@@ -34,3 +38,10 @@ class ProducerIds:
 
     def _figures(self) -> Figures:
         return {"next": self._next, "end": self._end, "given": self._given}
+
+
+def _make(node: Node) -> ProducerIds:
+    return ProducerIds(node[Lifecycle].allocate_producer_ids, node.tree)
+
+
+PRODUCER_IDS: Final = Part(kind=ProducerIds, open=at_once(_make), handlers_name="producer_ids")

@@ -1,61 +1,57 @@
-"""Cluster metadata: their log, the image built from it, and the controller that writes it.
+"""The metadata log as a part of the node.
 
-An I/O error on the metadata log stops the broker, which cannot run without its metadata.
+An I/O error on the metadata log stops the node, which cannot run without its metadata.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import trio
 
-from trio_kafka.attributes import frozen
-from trio_kafka.broker.build_context import BuildContext
-from trio_kafka.broker.errors import StartError
-from trio_kafka.broker.settings import controller_rules, metadata_log_config, metadata_retention
+from trio_kafka.broker.errors import StartError, storage_error
+from trio_kafka.broker.node import Node, Part, Stage
+from trio_kafka.broker.parts.directories import state_is_lost
+from trio_kafka.broker.settings import metadata_log_config, metadata_retention
 from trio_kafka.broker.storage import Storage
-from trio_kafka.controller.controller import Controller
 from trio_kafka.errors import LogDirError
 from trio_kafka.log.manager.directory import LogDirectory
-from trio_kafka.metadata.features import SUPPORTED
-from trio_kafka.metadata.image import ControllerRegistration, MetadataImage
-from trio_kafka.metadata.publisher import Loader, MetadataCache
 from trio_kafka.raft.driver import RaftDriver, open_quorum
 from trio_kafka.raft.format import METADATA_PARTITION
-from trio_kafka.raft.generator import SnapshotGenerator, SnapshotSettings
 from trio_kafka.raft.store import open_store
 from trio_kafka.raft.voters import UnsupportedQuorumError, Voter, VoterSet
 
-# Task names, in the order of the stop.
-WRITERS: Final = ("controller", "snapshot-generator", "metadata")
-LOG: Final = "raft"
+# Step of the start.
+METADATA_STEP: Final = "metadata"
+_LOG: Final = "raft"
 
 
-@frozen(kw_only=True)
-class Metadata:
-    """The metadata log and its readers; `cache` has the newest image."""
+async def _open(node: Node) -> RaftDriver:
+    """Open and recover the metadata log, and elect a leader.
 
-    raft: RaftDriver
-    loader: Loader
-    cache: MetadataCache
+    Raises StartError if other nodes vote or the directory cannot be used.
+    """
+    storage = node[Storage]
+    with storage_errors_end_the_start():
+        raft = await _recover(node, storage)
+        node.on_abandon(raft.abandon)
+        await node.tasks.start(_LOG, on_disk(storage.metadata, raft.run))
+    return raft
 
 
-async def open_metadata_log(context: BuildContext, storage: Storage) -> RaftDriver:
-    """Open and recover the metadata log. Raises StartError if other nodes vote, LogDirError."""
+async def _recover(node: Node, storage: Storage) -> RaftDriver:
     directory = storage.metadata
     try:
         store = await open_store(
-            context.world,
+            node.world,
             directory.root,
-            metadata_log_config(context.config),
-            static=_static_voters(context),
-            retention=metadata_retention(context.config),
+            metadata_log_config(node.config),
+            static=_static_voters(node),
+            retention=metadata_retention(node.config),
             durable=directory.known(METADATA_PARTITION).recovery_point,
         )
         raft = await open_quorum(
-            store,
-            node_id=context.node_id,
-            directory_id=storage.directory_id,
-            node=context.node,
+            store, node_id=node.node_id, directory_id=storage.directory_id, node=node.tree
         )
     except UnsupportedQuorumError as error:
         raise StartError(f"{directory.path}: {error}") from error
@@ -63,50 +59,32 @@ async def open_metadata_log(context: BuildContext, storage: Storage) -> RaftDriv
     return raft
 
 
-def _static_voters(context: BuildContext) -> VoterSet | None:
+def _static_voters(node: Node) -> VoterSet | None:
     """Return the voter of `controller.quorum.voters`: this node, as settings allow no other."""
-    if not context.config.controller_quorum_voters:
+    if not node.config.controller_quorum_voters:
         return None
-    return VoterSet(kraft_version=0, voters=(Voter(context.node_id),))
+    return VoterSet(kraft_version=0, voters=(Voter(node.node_id),))
 
 
-async def load_metadata(context: BuildContext, storage: Storage, raft: RaftDriver) -> Metadata:
-    """Elect a leader and load the committed records. LogDirError."""
-    cluster_id = storage.identity.cluster_id
-    await context.tasks.start(LOG, on_disk(storage.metadata, raft.run))
-    cache = MetadataCache(MetadataImage(cluster_id=cluster_id))
-    elapsed = context.world.clock.elapsed
-    loader = Loader(raft, [cache], cluster_id=cluster_id, elapsed=elapsed, node=context.node)
-    await context.tasks.start("metadata", on_disk(storage.metadata, loader.run))
-    return Metadata(raft=raft, loader=loader, cache=cache)
+async def _close(node: Node) -> None:
+    """Close the metadata log before the others: no write may follow the clean-shutdown marker."""
+    await node.tasks.stop(_LOG)
+    if state_is_lost(node):
+        return
+    metadata = node[Storage].metadata
+    try:
+        await node[RaftDriver].close()
+    except (LogDirError, OSError) as error:
+        metadata.fail(error if isinstance(error, LogDirError) else lost_by(metadata, error))
 
 
-async def start_controller(context: BuildContext, metadata: Metadata) -> Controller:
-    """Start the active controller. LogDirError."""
-    me = ControllerRegistration(
-        id=context.node_id, incarnation_id=context.world.random_bytes(16), features=SUPPORTED
-    )
-    controller = Controller(
-        metadata.raft,
-        metadata.loader,
-        me,
-        controller_rules(context.config, context.world),
-        context.node,
-    )
-    await context.tasks.start("controller", controller.run)
-    return controller
-
-
-async def start_snapshots(context: BuildContext, storage: Storage, metadata: Metadata) -> None:
-    """Start writing snapshots of the image; call after all other publishers were added."""
-    config = context.config
-    settings = SnapshotSettings(
-        max_record_bytes_between_snapshots=config.metadata_log_max_record_bytes_between_snapshots,
-        max_snapshot_interval_ms=config.metadata_log_max_snapshot_interval_ms,
-    )
-    generator = SnapshotGenerator(metadata.raft, settings, context.node)
-    metadata.loader.add(generator)
-    await context.tasks.start("snapshot-generator", on_disk(storage.metadata, generator.run))
+@contextmanager
+def storage_errors_end_the_start() -> Iterator[None]:
+    """Turn the LogDirError of a block into a StartError."""
+    try:
+        yield
+    except LogDirError as error:
+        raise storage_error(error) from error
 
 
 def on_disk(
@@ -128,3 +106,12 @@ def on_disk(
 def lost_by(directory: LogDirectory, error: OSError) -> LogDirError:
     """Make the LogDirError of a system error."""
     return LogDirError(directory.path, str(error))
+
+
+QUORUM: Final = Part(
+    kind=RaftDriver,
+    open=_open,
+    stops={Stage.LOGS: _close},
+    step=METADATA_STEP,
+    handlers_name="raft",
+)

@@ -1,4 +1,4 @@
-"""Enforcement of the quotas in the metadata."""
+"""Enforcement of the quotas in the metadata, as a part of the node."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
@@ -6,7 +6,7 @@ from typing import Final
 
 import trio
 
-from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.node import Node, Part, Stage
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.delta import MetadataDelta
 from trio_kafka.metadata.image import MetadataImage, QuotaEntity
@@ -14,6 +14,7 @@ from trio_kafka.metadata.publisher import Loader
 from trio_kafka.metadata.quotas import CLIENT_ID, IP, USER
 from trio_kafka.network.admission.limits import ConnectionLimits
 from trio_kafka.periodic_jobs import Scheduler
+from trio_kafka.purgatory import Timers
 from trio_kafka.quotas.client import Windows
 from trio_kafka.quotas.limits import Entity
 from trio_kafka.quotas.quotas import CONNECTION_CREATION_RATE, Quotas
@@ -24,32 +25,35 @@ _EXPIRY_S: Final = 30.0
 _logger: Final = get_logger(__name__)
 
 
-def make_throttle(context: BuildContext) -> Throttle:
-    """Make the throttle; it has no limits yet."""
-    config = context.config
-    quotas = Quotas(
-        context.world.clock.elapsed,
-        context.node,
-        Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
-        Windows(
-            config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
-        ),
-    )
-    return Throttle(quotas, context.timers)
-
-
-async def start_quotas(
-    quotas: Quotas, limits: ConnectionLimits, loader: Loader, scheduler: Scheduler
-) -> None:
+async def _open(node: Node) -> Throttle:
     """Apply the quotas of the current image and of all later ones."""
-    _add_expiry(scheduler, quotas)
+    quotas, loader = _make_quotas(node), node[Loader]
+    _add_expiry(node[Scheduler], quotas)
     # No checkpoint between the next two statements: no image may be published in between.
-    publisher = QuotaPublisher(quotas, limits)
+    publisher = QuotaPublisher(quotas, node[ConnectionLimits])
     steps = publisher.start(loader.image)
     loader.add(publisher)
     for _ in steps:
         await trio.lowlevel.checkpoint()
     await trio.lowlevel.checkpoint()
+    return Throttle(quotas, node[Timers])
+
+
+def _make_quotas(node: Node) -> Quotas:
+    config = node.config
+    return Quotas(
+        node.world.clock.elapsed,
+        node.tree,
+        Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
+        Windows(
+            config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000
+        ),
+    )
+
+
+async def _close(node: Node) -> None:
+    await trio.lowlevel.checkpoint()
+    node[Throttle].close()
 
 
 def _add_expiry(scheduler: Scheduler, quotas: Quotas) -> None:
@@ -113,3 +117,8 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+QUOTAS: Final = Part(
+    kind=Throttle, open=_open, stops={Stage.HANDLERS: _close}, handlers_name="quotas"
+)

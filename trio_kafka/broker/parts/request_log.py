@@ -9,36 +9,36 @@ from typing import Final
 
 import trio
 
-from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.node import Node, Part, Stage
+from trio_kafka.broker.parts.planes import Planes
+from trio_kafka.broker.parts.topic_creation import TopicCreation
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.introspect.levels import following
 from trio_kafka.introspect.log import get_logger
 from trio_kafka.metadata.effective import DynamicSettings
-from trio_kafka.requests.parts import Parts
+from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.replication.manager import ReplicaManager
 from trio_kafka.requests.request_log.log import RequestLog, log_filter
 from trio_kafka.requests.request_log.sinks import LOGGER, FileSink, LoggerSink, Sink, TopicSink
 
-# Task name.
-REQUEST_LOG: Final = "request-log"
+_TASK: Final = "request-log"
+_LAST_LINES_S: Final = 0.5  # for those that are not written yet when the node stops
 _logger: Final = get_logger(__name__)
 
 
-async def start_request_log(
-    context: BuildContext, parts: Parts, dynamic: DynamicSettings
-) -> RequestLog:
+async def _open(node: Node) -> RequestLog:
     """Start the request log for the existing planes; it follows settings and log levels."""
+    planes, metadata, dynamic = node[Planes], node[MetadataCache], node[DynamicSettings]
     log = RequestLog(
-        parts.interceptors,
-        tuple(parts.planes),
-        context.node,
-        names=parts.planes[0].request_metrics.name_of,
-        topic_id=lambda name: (
-            topic.id if (topic := parts.metadata.image.topics.get(name)) else None
-        ),
-        elapsed=context.world.clock.elapsed,
-        bound=context.config.trio_request_log_queue,
+        node.handler_parts.interceptors,
+        planes.all,
+        node.tree,
+        names=planes.data.request_metrics.name_of,
+        topic_id=lambda name: topic.id if (topic := metadata.image.topics.get(name)) else None,
+        elapsed=node.world.clock.elapsed,
+        bound=node.config.trio_request_log_queue,
     )
-    switch = RequestLogSwitch(context, parts, log, dynamic)
+    switch = RequestLogSwitch(node, log, dynamic)
     dynamic.follow(switch.follow)
 
     async def run(*, task_status: trio.TaskStatus[None]) -> None:
@@ -48,18 +48,22 @@ async def start_request_log(
             finally:
                 switch.close()
 
-    await context.tasks.start(REQUEST_LOG, run)
+    await node.tasks.start(_TASK, run)
     return log
+
+
+async def _stop(node: Node) -> None:
+    """Write pending lines, then stop the writer."""
+    with trio.move_on_after(_LAST_LINES_S):
+        await node[RequestLog].drain()
+    await node.tasks.stop(_TASK)
 
 
 class RequestLogSwitch:
     """Switch of the request log."""
 
-    def __init__(
-        self, context: BuildContext, parts: Parts, log: RequestLog, dynamic: DynamicSettings
-    ) -> None:
-        self._site = context
-        self._parts = parts
+    def __init__(self, node: Node, log: RequestLog, dynamic: DynamicSettings) -> None:
+        self._node = node
         self._log = log
         self._config = dynamic.config
         self._file: FileSink | None = None
@@ -82,7 +86,7 @@ class RequestLogSwitch:
             own_topic = config.trio_request_log_topic
             sinks.append(self._topic(own_topic))
         elif config.trio_request_log == "file" and config.trio_request_log_file:
-            self._file = FileSink(self._site.world, config.trio_request_log_file)
+            self._file = FileSink(self._node.world, config.trio_request_log_file)
             sinks.append(self._file)
         elif config.trio_request_log == "file":
             _logger.error("request log disabled, set trio.request.log.file")
@@ -101,11 +105,14 @@ class RequestLogSwitch:
             self._file = None
 
     def _topic(self, name: str) -> TopicSink:
-        parts = self._parts
+        node = self._node
         return TopicSink(
             name,
-            replicas=parts.replicas,
-            metadata=parts.metadata,
-            create=parts.topic_creation.want,
-            wall=self._site.world.clock.wall,
+            replicas=node[ReplicaManager],
+            metadata=node[MetadataCache],
+            create=node[TopicCreation].want,
+            wall=node.world.clock.wall,
         )
+
+
+REQUEST_LOG: Final = Part(kind=RequestLog, open=_open, stops={Stage.HANDLERS: _stop})

@@ -9,16 +9,18 @@ from typing import Final, NoReturn
 
 import trio
 
-from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.node import Node, Part, Stage, tasks_end
 from trio_kafka.config.broker import BrokerConfig
 from trio_kafka.controller.controller import Controller
 from trio_kafka.controller.topics import NewTopic
 from trio_kafka.errors import KafkaError
 from trio_kafka.introspect.log import get_logger
-from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.tree import Figures
+from trio_kafka.introspect.tree import Node as TreeNode
 from trio_kafka.metadata.names import CONSUMER_OFFSETS, is_internal
 
 MOST: Final = 1000
+_TASK: Final = "auto-topic-creation"
 _logger: Final = get_logger(__name__)
 # Creates topics with the broker's defaults; returns an error or None by name.
 Create = Callable[[Sequence[str]], Awaitable[Mapping[str, KafkaError | None]]]
@@ -56,7 +58,7 @@ def creator(controller: Controller, special: Mapping[str, NewTopic]) -> Create:
 class TopicCreation:
     """Implementation of `requests.parts.TopicCreation`."""
 
-    def __init__(self, create: Create, node: Node) -> None:
+    def __init__(self, create: Create, node: TreeNode) -> None:
         self._create = create
         self._wanted: dict[str, None] = {}
         self._asked = trio.Event()
@@ -109,7 +111,17 @@ class TopicCreation:
         }
 
 
-def make_topic_creation(context: BuildContext, controller: Controller) -> TopicCreation:
-    """Make the part that creates topics by the controller."""
-    create = creator(controller, internal_topics(context.config))
-    return TopicCreation(create, context.node)
+async def _open(node: Node) -> TopicCreation:
+    create = creator(node[Controller], internal_topics(node.config))
+    creation = TopicCreation(create, node.tree)
+    await node.tasks.start(_TASK, creation.run)
+    return creation
+
+
+TOPIC_CREATION: Final = Part(
+    kind=TopicCreation,
+    open=_open,
+    stops={Stage.HANDLERS: tasks_end(_TASK)},
+    step="upkeep",
+    handlers_name="topic_creation",
+)

@@ -1,4 +1,4 @@
-"""The watchdog as a part of the broker.
+"""The watchdog as a part of the node.
 
 It names the code that blocks the loop, counts the block, and applies the policy of the plugin that
 the code belongs to.
@@ -6,32 +6,42 @@ the code belongs to.
 
 from typing import Final
 
-from trio_kafka.broker.build_context import BuildContext
+from trio_kafka.broker.node import Node, Part
+from trio_kafka.broker.parts.planes import Planes
 from trio_kafka.introspect.watchdog import Block, Watchdog
 from trio_kafka.plugin_host.host import PluginHost
-from trio_kafka.scheduling.loop_budget import LoopBudget
 
-# Task name.
-WATCHDOG: Final = "watchdog"
+_TASK: Final = "watchdog"
 
 
-async def start_watchdog(context: BuildContext, budget: LoopBudget, host: PluginHost) -> None:
-    """Watch the loop of `budget`, unless `trio.watchdog.ms` is 0."""
-    limit_ms = context.config.trio_watchdog_ms
+async def _open(node: Node) -> Watchdog | None:
+    """Watch the loop of the data plane, unless `trio.watchdog.ms` is 0.
+
+    It starts before the plugins, whose start it watches too.
+    """
+    limit_ms = node.config.trio_watchdog_ms
     if not limit_ms:
-        return
+        return None
+
+    def owner_of(module: str) -> str | None:
+        host = node.get(PluginHost)
+        return None if host is None else host.owner_of(module)
 
     def report(block: Block) -> None:
-        context.counters.add("loop_blocks", plugin=block.owner)
+        node.counters.add("loop_blocks", plugin=block.owner)
         if block.owner:
-            host.blocking(block.owner, block.seconds, block.module)
+            node[PluginHost].blocking(block.owner, block.seconds, block.module)
 
     watchdog = Watchdog(
-        context.world,
-        budget,
-        context.node,
+        node.world,
+        node[Planes].data.budget,
+        node.tree,
         limit_ms / 1000,
-        owner_of=host.owner_of,
+        owner_of=owner_of,
         on_block=report,
     )
-    await context.tasks.start(WATCHDOG, watchdog.run)
+    await node.tasks.start(_TASK, watchdog.run)
+    return watchdog
+
+
+WATCHDOG: Final = Part(kind=Watchdog, open=_open)

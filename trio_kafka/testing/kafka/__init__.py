@@ -1,10 +1,7 @@
 """A broker under test: `running_broker()`, and what a test does with it."""
 
 __all__ = [
-    "ask",
     "broker_warnings",
-    "clients",
-    "groups",
     "in_loop",
     "jobs",
     "latest_requests",
@@ -14,6 +11,4 @@ __all__ = [
     "releases",
     "report",
     "threaded",
-    "topics",
-    "values",
 ]

@@ -7,23 +7,14 @@ from typing import Any, TypeVar
 import trio
 
 from trio_kafka.broker import RunningBroker
-from trio_kafka.errors import ErrorCode, KafkaError
-from trio_kafka.metadata.image import TopicImage
-from trio_kafka.periodic_jobs import JobRun, JobStatus
-from trio_kafka.testing.api_names import ApiName
-from trio_kafka.testing.controls import Controls
-from trio_kafka.testing.faults import Fault, FaultRule
-from trio_kafka.testing.interceptors import Around, Interceptor
-from trio_kafka.testing.kafka.broker_warnings import kept_warnings
-from trio_kafka.testing.kafka.groups import delete_group, describe_group, list_groups
-from trio_kafka.testing.kafka.hold import clock_of_loop, move_clock
-from trio_kafka.testing.kafka.jobs import RETENTION, run_job
-from trio_kafka.testing.kafka.latest_requests import LatestRequests
-from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
-from trio_kafka.testing.kafka.machines import Machine
-from trio_kafka.testing.kafka.records import produce, read_records
-from trio_kafka.testing.kafka.releases import Release, find_release
-from trio_kafka.testing.kafka.topics import (
+from trio_kafka.controls.api_names import ApiName
+from trio_kafka.controls.clock import clock_of_loop, move_clock
+from trio_kafka.controls.controls import Controls
+from trio_kafka.controls.faults import Fault, FaultRule
+from trio_kafka.controls.groups import delete_group, describe_group, list_groups
+from trio_kafka.controls.interceptors import Around, Interceptor
+from trio_kafka.controls.keywords import suggesting, suggesting_methods
+from trio_kafka.controls.topics import (
     NOT_THERE,
     compact_topic,
     create_topic,
@@ -32,8 +23,17 @@ from trio_kafka.testing.kafka.topics import (
     describe_topic,
     find_topic,
 )
-from trio_kafka.testing.kafka.values import Bytes, Group, Record, StoredRecord, Topic, shown
-from trio_kafka.testing.keywords import suggesting, suggesting_methods
+from trio_kafka.controls.values import Bytes, Group, Record, StoredRecord, Topic, shown
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.metadata.image import TopicImage
+from trio_kafka.periodic_jobs import JobRun, JobStatus
+from trio_kafka.testing.kafka.broker_warnings import kept_warnings
+from trio_kafka.testing.kafka.jobs import RETENTION, run_job
+from trio_kafka.testing.kafka.latest_requests import LatestRequests
+from trio_kafka.testing.kafka.life import Lifecycle, LifeSettings, running_lives
+from trio_kafka.testing.kafka.machines import Machine
+from trio_kafka.testing.kafka.records import produce, read_records
+from trio_kafka.testing.kafka.releases import Release, find_release
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 

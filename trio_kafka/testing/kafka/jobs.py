@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from trio_kafka.controls.running import HasParts
 from trio_kafka.periodic_jobs import JobRun
-from trio_kafka.testing.running import HasParts
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 

@@ -11,10 +11,10 @@ from typing import Final
 from attrs import field
 
 from trio_kafka.attributes import define
+from trio_kafka.controls.running import KIT_CLIENT, HasParts
 from trio_kafka.errors import ErrorCode
 from trio_kafka.introspect.request_metrics import RequestMetrics
 from trio_kafka.introspect.stamps import Stamps
-from trio_kafka.testing.running import KIT_CLIENT, HasParts
 
 MOST: Final = 12
 

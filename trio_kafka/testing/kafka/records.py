@@ -4,6 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from trio_kafka.broker import RunningBroker
+from trio_kafka.controls.ask import ask, check
+from trio_kafka.controls.topics import first_offsets
+from trio_kafka.controls.values import Bytes, Record, StoredRecord, as_bytes
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.metadata.image import TopicImage
 from trio_kafka.protocol.messages.k00_produce import (
@@ -19,9 +22,6 @@ from trio_kafka.protocol.messages.k01_fetch import (
 )
 from trio_kafka.records import batch
 from trio_kafka.records.partitioner import partition_of
-from trio_kafka.testing.kafka.ask import ask, check
-from trio_kafka.testing.kafka.topics import first_offsets
-from trio_kafka.testing.kafka.values import Bytes, Record, StoredRecord, as_bytes
 
 __tracebackhide__ = True  # pytest ends the traceback of a failed test where it calls the kit
 

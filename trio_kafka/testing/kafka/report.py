@@ -14,6 +14,9 @@ import trio
 from trio_kafka.cli.output import LEFT, RIGHT, columns
 from trio_kafka.cli.requests import as_text as requests_text
 from trio_kafka.cli.tree import as_text as tree_text
+from trio_kafka.controls.ask import ask
+from trio_kafka.controls.running import KIT_CLIENT
+from trio_kafka.controls.values import Group, Topic
 from trio_kafka.errors import KafkaError
 from trio_kafka.protocol.messages.k10001_describe_tree import (
     DescribeTreeRequest,
@@ -21,13 +24,10 @@ from trio_kafka.protocol.messages.k10001_describe_tree import (
     TreeRow,
 )
 from trio_kafka.protocol.messages.k10010_describe_requests import IN_FLIGHT, DescribeRequestsRequest
-from trio_kafka.testing.kafka.ask import ask
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop
 from trio_kafka.testing.kafka.life import NotRunningError
 from trio_kafka.testing.kafka.threaded import Kafka
-from trio_kafka.testing.kafka.values import Group, Topic
 from trio_kafka.testing.loop_thread import LoopEndedError
-from trio_kafka.testing.running import KIT_CLIENT
 
 Section = tuple[str, str]
 """Title and text."""

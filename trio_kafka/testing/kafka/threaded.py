@@ -14,13 +14,13 @@ from functools import partial, wraps
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from trio_kafka.broker import RunningBroker
+from trio_kafka.controls.controls import BlockingControls
+from trio_kafka.controls.keywords import suggesting
 from trio_kafka.plugin_host.declaration import Plugin
-from trio_kafka.testing.controls import BlockingControls
 from trio_kafka.testing.kafka.in_loop import KafkaInLoop, kafka_in_loop
 from trio_kafka.testing.kafka.life import LifeSettings
 from trio_kafka.testing.kafka.machines import DiskMachine, Machine, MemoryMachine
 from trio_kafka.testing.kafka.releases import find_release
-from trio_kafka.testing.keywords import suggesting
 from trio_kafka.testing.loop_thread import LoopThread
 from trio_kafka.world.clock import SkippingClock
 

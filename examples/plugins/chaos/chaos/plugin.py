@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 from attrs import frozen
 
+from trio_kafka.controls.faults import Faults, RuleError
+from trio_kafka.controls.faults.tables import rules_of
 from trio_kafka.plugin import Outside, PluginContext, plugin, string
-from trio_kafka.testing.faults import Faults, RuleError
-from trio_kafka.testing.faults.tables import rules_of
 
 
 @frozen(kw_only=True)

@@ -173,7 +173,7 @@ def _name_of(topic: TopicProduceData, context: Context) -> str | None:
     """Return the name of a topic, or None if the broker does not know it."""
     if topic.name:
         return topic.name
-    found = context.metadata.image.topic(TopicId(topic.topic_id))
+    found = context.image.topic(TopicId(topic.topic_id))
     return None if found is None else found.name
 
 

@@ -1,0 +1,42 @@
+"""The replicas of a broker as a part: they follow the metadata and answer at the stop."""
+
+import trio
+from trio.testing import MockClock
+
+from tests.broker.kit import APIS, config_of, fill, live_once, produce
+from trio_kafka.broker import Broker
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.metadata.image import ConfigResourceType
+
+RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
+async def test_replicas_of_an_earlier_life_are_there_and_new_ones_are_created(
+    world, autojump_clock: MockClock
+) -> None:
+    config = config_of()
+    world = await live_once(world, config, clean=True)
+
+    async with Broker(config, world, apis=APIS) as broker:
+        produce(broker)
+        await fill(broker, "new")
+
+        assert broker.replicas.partition("t", 0).local_log().end_offset == 2
+        assert broker.replicas.partition("new", 0).local_log().end_offset == 1
+
+
+async def test_rate_of_moves_follows_its_setting(world, autojump_clock: MockClock) -> None:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        change = ConfigChange(RATE, Operation.SET, "1000")
+        await broker.controller.alter_configs({(ConfigResourceType.BROKER, "1"): [change]})
+        began = trio.current_time()
+        await broker.replicas.moves.pace.pay(3000)
+
+        assert trio.current_time() - began >= 1
+
+
+async def test_stopped_replicas_park_nothing(world, autojump_clock: MockClock) -> None:
+    async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
+        replicas = broker.replicas
+
+    assert replicas.fetch.waiting == replicas.produce.waiting == replicas.deletions.waiting == 0

@@ -1,0 +1,31 @@
+"""Settings in force as a part of the node, and what follows them."""
+
+from pathlib import Path
+
+from tests.broker.kit import APIS, config_of
+from trio_kafka.broker import Broker
+from trio_kafka.controller.configs import ConfigChange, Operation
+from trio_kafka.metadata.image import ConfigResourceType
+from trio_kafka.world.clock import SkippingClock
+from trio_kafka.world.real import RealWorld
+
+
+async def test_each_data_directory_has_as_many_threads_as_the_setting_says(tmp_path: Path) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    own = {"background.threads": "3", "metadata.log.dir": str(tmp_path / "metadata")}
+    config = config_of(own, log_dirs=",".join(map(str, paths)))
+
+    async with Broker(
+        config, RealWorld(SkippingClock()), format_if_empty=True, apis=APIS
+    ) as broker:
+
+        def tokens() -> list[float]:
+            roots = [one.root for one in (*broker.logs.directories, broker.storage.metadata)]
+            return [one._volume.limiter.total_tokens for one in roots]  # type: ignore[attr-defined]
+
+        assert tokens() == [3, 3, 3]
+        change = ConfigChange("background.threads", Operation.SET, "5")
+        made = await broker.controller.alter_configs({(ConfigResourceType.BROKER, ""): [change]})
+        assert set(made.values()) == {None}
+        assert broker.logs.threads == 5
+        assert tokens() == [5, 5, 5]

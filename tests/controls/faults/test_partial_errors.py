@@ -1,0 +1,168 @@
+"""Errors in some parts of a response, the real answer in the others."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trio_kafka.controls.faults.partial_errors import NoPlaceError, PartialErrors, combined
+from trio_kafka.controls.faults.parts import NamedParts, Names
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.messages.k01_fetch import (
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from trio_kafka.protocol.messages.k02_list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+    ListOffsetsTopicResponse,
+)
+from trio_kafka.protocol.messages.k47_offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
+from trio_kafka.protocol.messages.k61_describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    TopicRequest,
+)
+
+MOVED = ErrorCode.NOT_LEADER_OR_FOLLOWER
+PARTS = NamedParts(lambda _: None)
+
+
+def errors(version: int = 0, **about: Any) -> PartialErrors:
+    def decides(names: Names) -> bool:
+        return all(getattr(names, name) == value for name, value in about.items())
+
+    return PartialErrors(parts=PARTS, version=version, code=MOVED, text="why", decides=decides)
+
+
+def offsets(wanted: set[tuple[str, int]]) -> ListOffsetsRequest:
+    names = sorted({name for name, _ in wanted})
+    return ListOffsetsRequest(
+        topics=[
+            ListOffsetsTopic(
+                name, [ListOffsetsPartition(n) for one, n in sorted(wanted) if one == name]
+            )
+            for name in names
+        ]
+    )
+
+
+def answer(request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """What a broker answers, with the partition's number as offset."""
+    return ListOffsetsResponse(
+        throttle_time_ms=3,
+        topics=[
+            ListOffsetsTopicResponse(
+                topic.name,
+                [
+                    ListOffsetsPartitionResponse(one.partition_index, offset=one.partition_index)
+                    for one in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def rows(response: ListOffsetsResponse) -> list[tuple[str, int, int, int]]:
+    return [
+        (topic.name, one.partition_index, one.error_code, one.offset)
+        for topic in response.topics
+        for one in topic.partitions
+    ]
+
+
+asked = st.sets(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), min_size=1)
+
+
+@given(asked=asked, failing=asked)
+def test_each_part_is_answered_once_in_the_order_of_the_request(
+    asked: set[tuple[str, int]], failing: set[tuple[str, int]]
+) -> None:
+    request = offsets(asked)
+
+    def fails(names: Names) -> bool:
+        return (names.topic, names.partition) in failing
+
+    rest = PARTS.only(request, lambda names: not fails(names))
+    wrong = PARTS.only(request, fails)
+    response = ListOffsetsResponse(throttle_time_ms=3) if rest is None else answer(rest)
+    if wrong is not None:
+        response = combined(response, errors().response(wrong, ListOffsetsResponse), request)
+
+    assert rows(response) == [
+        (name, n, MOVED, -1) if (name, n) in failing else (name, n, 0, n)
+        for name, n in sorted(asked)
+    ]
+    assert response.throttle_time_ms == 3
+
+
+def test_an_error_replaces_a_real_part_and_leaves_the_response_as_it_was() -> None:
+    request = offsets({("a", 0), ("a", 1)})
+    real = answer(request)
+    before = rows(real)
+
+    wrong = errors().response(offsets({("a", 1)}), ListOffsetsResponse)
+    found = combined(real, wrong, request)
+
+    assert rows(found) == [("a", 0, 0, 0), ("a", 1, MOVED, -1)]
+    assert rows(real) == before
+
+
+def test_rows_of_one_topic_are_joined() -> None:
+    real = FetchResponse(
+        responses=[
+            FetchableTopicResponse("a", partitions=[PartitionData(0)]),
+            FetchableTopicResponse("b", partitions=[PartitionData(0)]),
+            FetchableTopicResponse("a", partitions=[PartitionData(1)]),
+        ]
+    )
+    bad = PartitionData(1, int(MOVED))
+    wrong = FetchResponse(responses=[FetchableTopicResponse("a", partitions=[bad])])
+
+    found = combined(real, wrong, None)
+
+    assert [
+        (row.topic, one.partition_index, one.error_code)
+        for row in found.responses
+        for one in row.partitions
+    ] == [("a", 0, 0), ("a", 1, MOVED), ("b", 0, 0)]
+
+
+def test_the_error_stands_in_the_outermost_part_that_is_decided_on() -> None:
+    request = OffsetDeleteRequest(
+        "g", topics=[OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(1)])]
+    )
+
+    whole = errors(group="g").response(request, OffsetDeleteResponse)
+    part = errors(topic="t").response(request, OffsetDeleteResponse)
+
+    assert (whole.error_code, whole.topics) == (MOVED, [])
+    assert part.error_code == 0
+    assert part.topics[0].partitions[0].error_code == MOVED
+
+
+def test_a_number_gets_a_part_with_the_message_of_the_error() -> None:
+    request = DescribeProducersRequest([TopicRequest("t", [4])])
+
+    made = errors(topic="t").response(request, DescribeProducersResponse)
+
+    (part,) = made.topics[0].partitions
+    assert (part.partition_index, part.error_code, part.error_message) == (4, MOVED, "why")
+
+
+def test_a_response_without_a_place_for_the_error_is_told_apart() -> None:
+    request = offsets({("a", 0)})
+
+    with pytest.raises(NoPlaceError, match="has no error code in version 0"):
+        errors(topic="a").response(request, type(request))

@@ -1,0 +1,76 @@
+"""Coroutines around requests, and an owner that keeps what they raise."""
+
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from trio_kafka.controls.interceptors import Forward, Interceptors, RecordingOwner
+from trio_kafka.controls.running import KIT_CLIENT
+from trio_kafka.errors import ErrorCode
+from trio_kafka.plugin import Context, api
+from trio_kafka.testing.harness import PluginHarness
+from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
+
+
+@api(EchoRequest)
+def echo(request: EchoRequest, context: Context) -> EchoResponse:
+    return EchoResponse(text=request.text)
+
+
+@api(WaitRequest)
+def wait(request: WaitRequest, context: Context) -> WaitResponse:
+    return WaitResponse()
+
+
+def test_an_owner_records_failures() -> None:
+    owner = RecordingOwner()
+    error = ValueError("x")
+
+    owner.failed(error, "before Echo")
+
+    assert owner.failures == [(error, "before Echo")]
+
+
+async def test_a_coroutine_waits_and_changes_the_response(autojump_clock: MockClock) -> None:
+    async with PluginHarness(handlers=[echo, wait]) as harness:
+        interceptors, event = Interceptors(harness), trio.Event()
+
+        @interceptors.on("Echo")
+        async def slow(request: EchoRequest, context: Context, forward: Forward) -> EchoResponse:
+            await event.wait()
+            answer: EchoResponse = await forward(request)
+            answer.number = 7
+            return answer
+
+        client = harness.client("c")
+        client.send(EchoRequest("a"))
+        await wait_all_tasks_blocked()
+        assert (await harness.ask(WaitRequest())).error_code == 0
+        event.set()
+        answer = await client.receive(EchoRequest())
+
+        assert (answer.text, answer.number, slow.calls) == ("a", 7, 1)
+        assert (await harness.ask(EchoRequest("b"), client_id=KIT_CLIENT)).number == 0
+        slow.remove()
+        slow.remove()
+        assert (await harness.ask(EchoRequest("c"))).number == 0
+        assert len(harness.interceptors) == 0
+
+
+async def test_a_coroutine_for_all_apis_ends_with_its_block(autojump_clock: MockClock) -> None:
+    async with PluginHarness(handlers=[echo, wait]) as harness:
+        interceptors = Interceptors(harness)
+
+        async def fails(request: object, context: Context, forward: Forward) -> object:
+            raise LookupError(type(request).__name__)
+
+        with interceptors.on()(fails):
+            assert (await harness.ask(EchoRequest())).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            assert (await harness.ask(WaitRequest())).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert (await harness.ask(EchoRequest())).error_code == 0
+        assert [(str(error), where) for error, where in interceptors.failures] == [
+            ("EchoRequest", "around Echo"),
+            ("WaitRequest", "around Wait"),
+        ]
+        interceptors.on("Wait")(fails)
+        interceptors.clear()
+        assert (await harness.ask(WaitRequest())).error_code == 0

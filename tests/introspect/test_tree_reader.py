@@ -1,0 +1,191 @@
+"""The tree read in process: values of JSON, in slices, within bounds."""
+
+import json
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trio_kafka.errors import ErrorCode, KafkaError
+from trio_kafka.introspect.snapshots import NodeSnapshot
+from trio_kafka.introspect.tree import Figures, Node
+from trio_kafka.introspect.tree_reader import (
+    KINDS,
+    LONGEST,
+    LONGEST_NAME,
+    MOST,
+    PASSED,
+    SLICE,
+    find,
+    read_tree,
+    walk,
+)
+
+
+def small_tree() -> Node:
+    root = Node("broker-1", "broker", lambda: {"epoch": 3, "ready": True})
+    plane = root.add("plane data", "plane")
+    listener = plane.add("listener A://[::1]:1", "listener")
+    listener.add("processor-0", "selector", lambda: {"rate": 0.5, "peer": None})
+    plane.add("request-channel", "channel")
+    root.add("scheduler", "task")
+    return root
+
+
+async def test_rows_are_nodes_before_their_children_with_their_figures(
+    autojump_clock: MockClock,
+) -> None:
+    reading = await read_tree(small_tree())
+
+    assert [(row.depth, row.kind, row.name) for row in reading.rows] == [
+        (0, "broker", "broker-1"),
+        (1, "plane", "plane data"),
+        (2, "listener", "listener A://[::1]:1"),
+        (3, "selector", "processor-0"),
+        (2, "channel", "request-channel"),
+        (1, "task", "scheduler"),
+    ]
+    assert reading.rows[0].figures == {"epoch": 3, "ready": True}
+    assert reading.rows[3].figures == {"rate": 0.5, "peer": None}
+    assert reading.rows[4].path == ("broker-1", "plane data", "request-channel")
+    assert not reading.truncated
+
+
+async def test_snapshot_has_the_nodes_by_path(autojump_clock: MockClock) -> None:
+    snapshot = (await read_tree(small_tree())).snapshot(12.5)
+
+    assert snapshot.at == 12.5
+    assert snapshot.nodes["broker-1", "scheduler"] == NodeSnapshot("task", "scheduler", {})
+    assert len(snapshot.nodes) == 6
+
+
+@pytest.mark.parametrize("path", ["plane data/listener A://[::1]:1", "broker-1/plane data", ""])
+def test_every_node_is_found_by_its_path(path: str) -> None:
+    assert find(small_tree(), path).path.endswith(path)
+
+
+async def test_path_without_a_node_is_an_error(autojump_clock: MockClock) -> None:
+    with pytest.raises(KafkaError, match="broker-1 has no node 'nowhere'") as caught:
+        await read_tree(small_tree(), path="nowhere")
+
+    assert caught.value.code is ErrorCode.RESOURCE_NOT_FOUND
+
+
+async def test_depth_counts_from_the_top_of_the_reading(autojump_clock: MockClock) -> None:
+    reading = await read_tree(small_tree(), path="plane data", depth=1)
+
+    assert [row.name for row in reading.rows] == [
+        "plane data",
+        "listener A://[::1]:1",
+        "request-channel",
+    ]
+
+
+async def test_kinds_give_their_nodes_with_the_nodes_above_them(autojump_clock: MockClock) -> None:
+    reading = await read_tree(small_tree(), kinds=["selector"])
+
+    assert [row.name for row in reading.rows] == [
+        "broker-1",
+        "plane data",
+        "listener A://[::1]:1",
+        "processor-0",
+    ]
+
+
+async def test_too_many_kinds_are_an_error(autojump_clock: MockClock) -> None:
+    with pytest.raises(KafkaError, match=f"expected at most {KINDS}"):
+        await read_tree(small_tree(), kinds=["job"] * (KINDS + 1))
+
+
+@pytest.mark.parametrize(("most", "rows"), [(2, 2), (-1, MOST), (MOST + 1, MOST)])
+async def test_reading_ends_at_its_bound_and_says_that_there_are_more(
+    autojump_clock: MockClock, most: int, rows: int
+) -> None:
+    root = Node("broker-1", "broker")
+    for number in range(MOST):
+        root.add(f"job-{number}", "job")
+
+    reading = await read_tree(root, most=most)
+
+    assert (len(reading.rows), reading.truncated) == (rows, True)
+
+
+@pytest.mark.parametrize("kinds", [(), ("file",)])
+async def test_other_tasks_run_between_slices(
+    autojump_clock: MockClock, kinds: tuple[str, ...]
+) -> None:
+    root = Node("broker-1", "broker")
+    for number in range(10 * PASSED):
+        root.add(f"job-{number}", "job")
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(count_turns)
+        await read_tree(root, kinds=kinds)
+        nursery.cancel_scope.cancel()
+
+    assert turns >= 10 * PASSED / (PASSED if kinds else SLICE)
+
+
+async def test_figures_are_values_that_json_knows(autojump_clock: MockClock) -> None:
+    figures: Figures = {
+        "endless": float("inf"),
+        "unknown": float("nan"),
+        "long": "x" * (LONGEST + 1),
+        "no text": "\udc80",
+        "umlaut": "ä",
+    }
+    root = Node("broker-1", "broker", lambda: figures)
+    root.add("file \udc80", "file")
+    root.add("n" * (LONGEST_NAME + 1), "part")
+
+    rows = (await read_tree(root)).rows
+
+    assert rows[0].figures == {
+        "endless": "inf",
+        "unknown": "nan",
+        "long": "x" * LONGEST,
+        "no text": "\\udc80",
+        "umlaut": "ä",
+    }
+    assert rows[1].name == "file \\udc80"
+    assert len(rows[2].name) <= LONGEST_NAME
+    assert json.dumps([row.figures for row in rows], allow_nan=False).encode()
+
+
+async def test_node_whose_figures_or_children_fail_hides_no_other(
+    autojump_clock: MockClock,
+) -> None:
+    def fail(*_: object) -> Figures:
+        raise ZeroDivisionError
+
+    root = Node("broker-1", "broker")
+    root.add("bad", "part", fail)
+    root.add("childless", "part", transient=fail)  # type: ignore[arg-type]
+    root.add("good", "part")
+
+    rows = (await read_tree(root)).rows
+
+    assert [(row.name, row.figures) for row in rows] == [
+        ("broker-1", {}),
+        ("bad", {"figures": "failed: ZeroDivisionError"}),
+        ("childless", {}),
+        ("children failed: ZeroDivisionError", {}),
+        ("good", {}),
+    ]
+
+
+def test_node_that_left_during_the_walk_is_passed_over() -> None:
+    root = small_tree()
+    steps = walk(root, -1)
+    seen = [next(steps)[1].name]
+    root.children[0].remove()
+    seen += [node.name for _, node in steps]
+
+    assert seen == ["broker-1", "scheduler"]

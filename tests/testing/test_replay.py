@@ -1,0 +1,43 @@
+"""Recorded frames, sent again to another broker."""
+
+from trio.testing import MockClock
+
+from tests.apis.kit import fetch, values_of
+from tests.controls.recorder.test_frames import record
+from trio_kafka.controls.faults import FaultRule, Faults
+from trio_kafka.controls.recorder import Recorder
+from trio_kafka.controls.recorder.frames import loaded
+from trio_kafka.testing.broker import served_broker
+from trio_kafka.testing.replay import replayed
+from trio_kafka.testing.simulation import simulated_world
+
+
+async def test_frames_are_replayed_in_order_on_their_connections(
+    autojump_clock: MockClock,
+) -> None:
+    text = await record()
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        requests = loaded(text, served.broker.parts.apis)
+        with Recorder(served.broker) as recorder:
+            found = await replayed(requests, served.broker.world, served.broker.endpoint)
+
+        assert [one.request.api for one in found] == ["Produce", "Heartbeat", "Produce", "Produce"]
+        assert [one.response is None for one in found] == [False, False, True, False]
+        assert found[1].response.error_code != 0
+        assert [one.frame for one in recorder.requests()] == [one.frame for one in requests]
+        assert [one.connection for one in recorder.requests()] == [1, 2, 2, 1]
+        assert sorted(values_of(await fetch(served, "t"))) == [b"a", b"b", b"c"]
+
+
+async def test_a_connection_that_is_closed_gets_no_more_frames(autojump_clock: MockClock) -> None:
+    text = await record()
+    async with served_broker(simulated_world()) as served:
+        await served.create_topic("t")
+        Faults(served.broker).add(FaultRule(api="Heartbeat", disconnect="before"))
+        requests = loaded(text, served.broker.parts.apis)
+
+        found = await replayed(requests, served.broker.world, served.broker.endpoint)
+
+        assert [one.closed for one in found] == [False, True, True, False]
+        assert values_of(await fetch(served, "t")) == [b"a", b"c"]

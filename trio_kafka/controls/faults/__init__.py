@@ -1,0 +1,13 @@
+"""Faults by rule: requests of a running broker fail, wait, or lose their response."""
+
+from trio_kafka.controls.faults.faults import Fault, Faults
+from trio_kafka.controls.faults.rule import FaultRule, RuleError
+
+__all__ = [
+    "Fault",
+    "FaultRule",
+    "Faults",
+    "RuleError",
+    "faults",
+    "tables",
+]

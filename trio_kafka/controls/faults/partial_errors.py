@@ -1,0 +1,154 @@
+"""Responses with an error in some of their parts, and the real answer in the others.
+
+The error stands in the outermost part of the response that the rule's conditions decide on and that
+has an error code: in the group of an OffsetFetch for a rule about the group, in the partitions for
+one about a topic.
+"""
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Any, Final
+
+from trio_kafka.attributes import frozen
+from trio_kafka.controls.faults.parts import (
+    NamedParts,
+    Names,
+    NamingArray,
+    Role,
+    copy_names,
+    key_of,
+    naming_arrays,
+)
+from trio_kafka.errors import ErrorCode
+from trio_kafka.protocol.schema import fields_of
+from trio_kafka.protocol.versions import covers
+
+_CODE: Final = "error_code"
+_MESSAGE: Final = "error_message"
+# Kafka writes -1 for what a part with an error does not have.
+_UNKNOWN: Final = (
+    "base_offset",
+    "high_watermark",
+    "last_stable_offset",
+    "offset",
+    "timestamp",
+    "committed_offset",
+    "end_offset",
+    "leader_id",
+    "leader_epoch",
+    "node_id",
+    "port",
+)
+
+
+class NoPlaceError(Exception):
+    """Response class without a place for an error in some of its parts."""
+
+
+@frozen(kw_only=True)
+class PartialErrors:
+    """Maker of error parts. decides: whether names satisfy all conditions of the rule."""
+
+    parts: NamedParts
+    version: int
+    code: ErrorCode
+    text: str
+    decides: Callable[[Names], bool]
+
+    def response(self, asked: Any, cls: type[Any]) -> Any:
+        """Return a response of class `cls` that has an error for each part of `asked`, and nothing
+        else.
+
+        Raises NoPlaceError.
+        """
+        return self._fill(asked, asked, cls, self.parts.of_whole(asked))
+
+    def _fill(self, asked: Any, item: Any, cls: type[Any], names: Names) -> Any:
+        made = cls()
+        fields = {one.name for one in fields_of(cls) if covers(one.versions, self.version)}
+        below = list(self.parts.items(asked, item, names))
+        if _CODE in fields and (not below or self.decides(names)):
+            self._set_error(made, fields)
+            return made
+        if not below:
+            raise NoPlaceError(f"{cls.__name__} has no error code in version {self.version}")
+        filled: dict[str, list[Any]] = {}
+        for array, one, inner in below:
+            target = _array_for(array.role, cls, fields)
+            part = self._fill(asked, one, target.item or cls, inner)
+            copy_names(array.role, one, part)
+            filled.setdefault(target.name, []).append(part)
+        for name, parts in filled.items():
+            setattr(made, name, parts)
+        return made
+
+    def _set_error(self, made: Any, fields: set[str]) -> None:
+        made.error_code = int(self.code)
+        if _MESSAGE in fields:
+            made.error_message = self.text
+        for name in fields.intersection(_UNKNOWN):
+            setattr(made, name, -1)
+
+
+def combined(real: Any, wrong: Any, asked: Any) -> Any:
+    """Return a copy of a real response with the parts of `wrong` in their places.
+
+    asked: the request, or None; its order is that of the new parts. `real` stays unchanged.
+    """
+    made = copy(real)
+    for array in naming_arrays(type(wrong)):
+        bad = getattr(wrong, array.name)
+        if bad:
+            order = _order(array.role, asked)
+            items = _merge(array.role, getattr(real, array.name) or (), bad, order)
+            setattr(made, array.name, items)
+    return made
+
+
+def _merge(
+    role: Role, real: Iterable[Any], wrong: Iterable[Any], order: dict[tuple[Any, ...], Any]
+) -> list[Any]:
+    """Return the items of both; those of `wrong` replace real ones of the same names."""
+    items: dict[tuple[Any, ...], Any] = {}
+    for one in real:
+        key = key_of(role, one)
+        # Fetch may answer a topic in several rows.
+        items[key] = _joined(items[key], one) if key in items else one
+    for bad in wrong:
+        key = key_of(role, bad)
+        has_parts = any(getattr(bad, array.name) for array in naming_arrays(type(bad)))
+        if key in items and has_parts:
+            items[key] = combined(items[key], bad, order.get(key))
+        else:
+            items[key] = bad
+    last = len(order)
+    places = {key: n for n, key in enumerate(order)}
+    return [items[key] for key in sorted(items, key=lambda key: places.get(key, last))]
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Return one item with the parts of two."""
+    made = copy(first)
+    for array in naming_arrays(type(first)):
+        setattr(made, array.name, [*getattr(first, array.name), *getattr(second, array.name)])
+    return made
+
+
+def _order(role: Role, asked: Any) -> dict[tuple[Any, ...], Any]:
+    """Return the items of a request's arrays of a role, in order, by what names them."""
+    if not hasattr(asked, "__fields__"):
+        return {}
+    return {
+        key_of(role, item): item
+        for array in naming_arrays(type(asked))
+        if array.role == role
+        for item in getattr(asked, array.name) or ()
+    }
+
+
+def _array_for(role: Role, cls: type[Any], fields: set[str]) -> NamingArray:
+    """Return the array of a response that answers the parts of a role."""
+    for array in naming_arrays(cls):
+        if array.role == role and array.name in fields and array.item is not None:
+            return array
+    raise NoPlaceError(f"{cls.__name__} has no array of {role}s")

@@ -1,0 +1,189 @@
+"""FaultRule: which requests get a fault, which fault, and when.
+
+All conditions of a rule must hold. A rule has exactly one verdict; `delay_s` may come with another.
+Where each verdict acts, and what the log then holds:
+
+| verdict | where it acts | what the broker has done |
+| --- | --- | --- |
+| `error` | in the handler's place, for the named parts of the request | the other parts, for real |
+| `error=REQUEST_TIMED_OUT` | on the response | everything: the log has the records |
+| `respond` | in the handler's place | nothing |
+| `drop` | in the handler's place; later requests are answered | nothing |
+| `disconnect="before"` | in the handler's place | nothing |
+| `disconnect="after"` | on the response | everything: the log has the records |
+| `delay_s`, `hold` | before the handler | nothing until then, everything afterwards |
+| `throttle_s` | on the response | everything |
+| `corrupt="request"` | before the handler, on each record batch | nothing: CORRUPT_MESSAGE |
+| `corrupt="records"` | on the response, on each record batch | everything; the log is intact |
+| `corrupt="response"` | on the encoded response | everything |
+| `observe` | nowhere | everything |
+
+Responses on a connection keep their order: while a request waits, the next one is not read.
+"""
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from math import inf
+from typing import Any, Final, Literal
+
+from attrs import field
+
+from trio_kafka.attributes import frozen
+from trio_kafka.controls.api_names import ApiName
+from trio_kafka.controls.keywords import suggesting_fields
+from trio_kafka.errors import ErrorCode
+
+Disconnect = Literal["before", "after"]
+Corrupt = Literal["request", "records", "response"]
+VERDICTS: Final = (
+    "error",
+    "respond",
+    "drop",
+    "disconnect",
+    "hold",
+    "throttle_s",
+    "corrupt",
+    "observe",
+    "delay_s",
+)
+DISCONNECTS: Final = ("before", "after")
+CORRUPTS: Final = ("request", "records", "response")
+LONGEST_S: Final = 3600.0
+
+
+class RuleError(ValueError):
+    """Invalid rule; the message names the field and the reason."""
+
+
+def error_of(value: ErrorCode | str | int | None) -> ErrorCode | None:
+    """Return an error code by its name or number. Raises RuleError."""
+    if value is None or isinstance(value, ErrorCode):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        try:
+            return ErrorCode(value)
+        except ValueError:
+            raise RuleError(f"error: {value} is not the number of a Kafka error") from None
+    found = ErrorCode.__members__.get(value) if isinstance(value, str) else None
+    if found is None:
+        near = get_close_matches(str(value), ErrorCode.__members__, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise RuleError(f"error: {value!r} is not the name of a Kafka error{hint}")
+    return found
+
+
+@suggesting_fields
+@frozen(kw_only=True)
+class FaultRule:
+    """Conditions on requests, the fault that they get, and its triggers.
+
+    Conditions. None or empty: all.
+    api: name (`"Produce"`), key, or class of the requests; or several of them.
+    version: the version of the request, or the first and the last of a range.
+    client_id, principal, listener, topic, group, transactional_id: patterns like those of file
+        names (`orders-*`). partition: number of a partition, of a matching topic if one is given.
+    where: function of the request and its context; returns whether the request matches.
+    window_s: begin and end of the rule, in seconds since it was added.
+
+    Verdicts.
+    error: error code of the response, in its parts that the conditions name; its name or number.
+    respond: the whole response: a message, or a function of the request and its context.
+    drop: send no response. disconnect: close the connection instead of serving the request, or
+        instead of sending its response.
+    delay_s: seconds before the request is served, or the least and the most of them.
+    hold: hold the request until `release` is called on the rule's handle.
+    throttle_s: throttle time of the response; clients then wait by themselves.
+    corrupt: what is damaged: the records of the request or of the response, or the response.
+    observe: only count. Such a rule never keeps another one from applying.
+
+    Triggers.
+    after: number of matching requests that pass first. every: then each nth one gets the fault.
+    times: number of faults; None: no limit. probability: of each, from `seed` if given.
+    name: name of the rule; empty: it gets one.
+    """
+
+    api: ApiName | Sequence[ApiName] | None = None
+    version: int | tuple[int, int] | None = None
+    client_id: str | None = None
+    principal: str | None = None
+    listener: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+    where: Callable[[Any, Any], bool] | None = None
+    window_s: tuple[float, float] = (0.0, inf)
+
+    error: ErrorCode | None = field(default=None, converter=error_of)
+    respond: Any = None
+    drop: bool = False
+    disconnect: Disconnect | None = None
+    delay_s: float | tuple[float, float] = 0.0
+    hold: bool = False
+    throttle_s: float = 0.0
+    corrupt: Corrupt | None = None
+    observe: bool = False
+
+    after: int = 0
+    every: int = 1
+    times: int | None = None
+    probability: float = 1.0
+    seed: object = None
+    name: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        """Check values that types do not. Raises RuleError."""
+        self._check_verdicts()
+        _check(self.disconnect in (None, *DISCONNECTS), "disconnect", self.disconnect, DISCONNECTS)
+        _check(self.corrupt in (None, *CORRUPTS), "corrupt", self.corrupt, CORRUPTS)
+        _check(self.error is not ErrorCode.NONE, "error", "NONE", "an error")
+        for name, least in (("after", 0), ("every", 1), ("times", 1), ("partition", 0)):
+            value = getattr(self, name)
+            _check(value is None or value >= least, name, value, f"at least {least}")
+        _check(0 <= self.probability <= 1, "probability", self.probability, "0 to 1")
+        _check(0 <= self.throttle_s <= LONGEST_S, "throttle_s", self.throttle_s, _SECONDS)
+        least_s, most_s = self.delays_s
+        _check(0 <= least_s <= most_s <= LONGEST_S, "delay_s", self.delay_s, _SECONDS)
+        begin_s, end_s = self.window_s
+        _check(0 <= begin_s < end_s, "window_s", self.window_s, "a begin before an end")
+
+    @property
+    def delays_s(self) -> tuple[float, float]:
+        """Least and greatest delay."""
+        delay_s = self.delay_s
+        return delay_s if isinstance(delay_s, tuple) else (delay_s, delay_s)
+
+    @property
+    def verdict(self) -> str:
+        """Name of the field with the verdict; `delay_s` if there is no other."""
+        return next(name for name in VERDICTS if is_set(self, name))
+
+    @property
+    def names_parts(self) -> bool:
+        """True if a condition names parts of a request."""
+        names = (self.topic, self.partition, self.group, self.transactional_id)
+        return any(one is not None for one in names)
+
+    def _check_verdicts(self) -> None:
+        found = [name for name in VERDICTS if name != "delay_s" and is_set(self, name)]
+        if len(found) > 1:
+            raise RuleError(f"verdicts: {', '.join(found)}, want one of them")
+        if not found and not is_set(self, "delay_s"):
+            raise RuleError(f"the rule has no effect: want one of {', '.join(VERDICTS)}")
+
+
+_SECONDS: Final = f"0 to {LONGEST_S:g} seconds"
+
+
+def is_set(rule: FaultRule, name: str) -> bool:
+    """Return whether a rule has a verdict."""
+    value = getattr(rule, name)
+    if name == "delay_s":
+        return rule.delays_s != (0.0, 0.0)
+    return value is not None and value is not False and (name != "throttle_s" or value != 0)
+
+
+def _check(holds: bool, name: str, value: object, want: object) -> None:
+    if not holds:
+        wanted = " or ".join(want) if isinstance(want, tuple) else want
+        raise RuleError(f"{name}: {value!r}, want {wanted}")

@@ -1,6 +1,0 @@
-"""Faults by rule: requests of a running broker fail, wait, or lose their response."""
-
-from trio_kafka.testing.faults.faults import Fault, Faults
-from trio_kafka.testing.faults.rule import FaultRule, RuleError
-
-__all__ = ["Fault", "FaultRule", "Faults", "RuleError", "tables"]
