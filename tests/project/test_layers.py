@@ -70,6 +70,20 @@ def test_every_package_imports_only_what_is_below_it() -> None:
             "import trio_kafka_apis.k98_a",
             "do not import one another",
         ),
+        ("plugins/trio_kafka_builtin/kit.py", "import trio_kafka.testing", "No plugin imports the"),
+        (
+            "plugins/trio_kafka_metrics/other.py",
+            "import trio_kafka_spark",
+            "Plugins know the HTTP plane",
+        ),
+        (
+            "plugins/trio_kafka_metrics/names.py",
+            (
+                "from typing import TYPE_CHECKING\n"
+                "if TYPE_CHECKING:\n    import trio_kafka_metrics.plugin"
+            ),
+            "do not import one another in cycles",
+        ),
     ],
 )
 def test_a_forbidden_import_is_found(tmp_path: Path, module: str, line: str, broken: str) -> None:

@@ -31,10 +31,10 @@ class ProducerIds:
                 if self._next == self._end:
                     first, length = await self._allocate()
                     self._next, self._end = first, first + length
-        found = self._next
+        producer_id = self._next
         self._next += 1
         self._given += 1
-        return found
+        return producer_id
 
     def _figures(self) -> Figures:
         return {"next": self._next, "end": self._end, "given": self._given}

@@ -49,8 +49,11 @@ def creator(controller: Controller, special: Mapping[str, NewTopic]) -> Create:
 
     async def create(names: Sequence[str]) -> dict[str, KafkaError | None]:
         topics = [special.get(name) or NewTopic(name=name) for name in names]
-        made = await controller.create_topics(topics)
-        return {name: one if isinstance(one, KafkaError) else None for name, one in made.items()}
+        results = await controller.create_topics(topics)
+        return {
+            name: result if isinstance(result, KafkaError) else None
+            for name, result in results.items()
+        }
 
     return create
 
