@@ -30,16 +30,15 @@ class FileReader:
         size = min(size, self.size - position)
         here = position - self._start
         if here < 0 or here + size > len(self._window):
-            want = min(max(size, self._chunk), self.size - position)
             self._window, self._start, here = b"", position, 0
-            parts, left = [], want
-            while left > 0:
-                part = os.pread(self._descriptor, left, position + want - left)
-                if not part:
+            most = min(max(size, self._chunk), self.size - position)
+            content = os.pread(self._descriptor, most, position) if most > 0 else b""
+            while 0 < len(content) < most:
+                rest = os.pread(self._descriptor, most - len(content), position + len(content))
+                if not rest:
                     break  # it was truncated
-                parts.append(part)
-                left -= len(part)
-            self._window = parts[0] if len(parts) == 1 else b"".join(parts)
+                content += rest
+            self._window = content
         return memoryview(self._window)[here : here + size]
 
     def pieces(self, position: int, end: int) -> Iterator[memoryview]:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,15 @@ def test_any_bytes_are_read_to_their_end(tmp_path_factory, content: bytes, at: i
         assert piece.position == position
         position = piece.end if isinstance(piece, Gap) else position + piece.size
     assert position == len(whole) + len(content)
+
+
+def test_a_file_that_is_cut_within_a_large_batch_meanwhile_ends_in_a_gap(tmp_path: Path) -> None:
+    path = write_log(tmp_path, 0, [encode_batch(records("x" * 3_000_000))])
+
+    with open_reader(path) as reader:
+        os.truncate(path, 1_000_000)
+        [piece] = read_batches(reader)
+
+    assert isinstance(piece, Gap)
+    assert piece.tail
+    assert "cut within the batch" in piece.reason

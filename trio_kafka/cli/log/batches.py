@@ -141,7 +141,9 @@ def _reason(damage: Damage) -> str:
     if header is not None:
         if header.size > left:
             return f"the batch has {header.size} bytes, {left} are left"
-        return f"last offset delta {header.last_offset_delta}, want 0 or more"
+        if header.last_offset_delta < 0:
+            return f"last offset delta {header.last_offset_delta}, want 0 or more"
+        return f"the file was cut within the batch of {header.size} bytes"
     if len(head) <= MAGIC_AT:
         return f"{left} bytes are left, a batch has at least {HEADER_SIZE}"
     if damage.problem:

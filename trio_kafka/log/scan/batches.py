@@ -157,7 +157,7 @@ class BatchScan:
                         crc = crc32c(content)
                     else:
                         crc = yield from self._checksum(header, position)
-                if crc == header.crc or not self.matching:
+                if crc == header.crc or (crc >= 0 and not self.matching):
                     yield Batch(position, header, crc)
                     if not self._rejected:
                         next_offset = max(
@@ -187,7 +187,7 @@ class BatchScan:
             return self._look_closer(position)
         size = header.length + LENGTH_END
         if self.whole and here < size <= self.size - position:
-            return self._ask(Span(position, max(self.chunk, size), size))
+            return self._ask(position, size)
         return header
 
     def _look_closer(self, position: int) -> BatchHeader | Span | None:
@@ -195,7 +195,7 @@ class BatchScan:
         at, left = position - self._start, self.size - position
         need = min(HEADER_SIZE, left)
         if len(self._view) - at < need:
-            return self._ask(Span(position, max(self.chunk, need), need))
+            return self._ask(position, need)
         self._problem = ""
         try:
             if self.messages and need > MAGIC_AT and self._view[at + MAGIC_AT] < MAGIC:
@@ -217,15 +217,14 @@ class BatchScan:
             return None
         if len(self._view) - at < size:
             position = self._start + at
-            return self._ask(Span(position, max(self.chunk, size), size))
+            return self._ask(position, size)
         content = self._view[at : at + size]
         read_message(content)
         return read_stored_header(content)
 
-    def _ask(self, span: Span) -> Span | None:
-        """Return a span once, up to the end; None: the file has ended before."""
-        position, size, need = span
-        span = Span(position, min(size, self.size - position), need)
+    def _ask(self, position: int, need: int) -> Span | None:
+        """Return the span that is needed, once; None: the file has ended before."""
+        span = Span(position, min(max(self.chunk, need), self.size - position), need)
         if span == self._asked:
             return None
         self._asked = span
@@ -234,6 +233,7 @@ class BatchScan:
     def _checksum(
         self, header: BatchHeader, position: int
     ) -> Generator[Span | Batch | Gap, Buffer, int]:
+        """Return the checksum of a batch that is a message or not in the view; -1: it was cut."""
         at, size = position - self._start, header.length + LENGTH_END
         content = self._view[at : at + size]
         if header.magic != MAGIC:
