@@ -6,8 +6,7 @@ timers, parked operations. Those of fixtures that several tests share are left o
 and listeners of a simulated machine, which ends with its test. A broker has closed its own at its
 end, in every world. Tests whose subject is what is held have the mark `leaves`.
 
-TRIO_KAFKA_CENSUS=all counts in every folder, not only in those of COUNTED. With `trace` it also
-says where each open thing was made; tests take several times as long.
+TRIO_KAFKA_CENSUS=trace also says where each open thing was made; tests take several times as long.
 """
 
 import gc
@@ -32,32 +31,6 @@ from trio_kafka.world.simulated.network import MemoryListener
 from trio_kafka.world.simulated.socket import MemorySocket
 
 TRACES: Final = os.environ.get("TRIO_KAFKA_CENSUS") == "trace"
-EVERYWHERE: Final = bool(os.environ.get("TRIO_KAFKA_CENSUS"))
-# Folders of tests that leave nothing open. The others are counted with TRIO_KAFKA_CENSUS set.
-COUNTED: Final = frozenset(
-    {
-        "broker",
-        "clients",
-        "config",
-        "controller",
-        "coordinators",
-        "introspect",
-        "metadata",
-        "network",
-        "plugin_host",
-        "project",
-        "protocol",
-        "quotas",
-        "raft",
-        "replication",
-        "requests",
-        "scheduling",
-        "security",
-        "trio_kafka_http",
-        "wire",
-        "world",
-    }
-)
 TESTS: Final = Path(__file__).parent
 SHOWN: Final = 5
 FRAMES: Final = 12
@@ -185,10 +158,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 def is_counted(item: pytest.Item) -> bool:
     """Return whether the census may fail a test."""
-    if item.get_closest_marker("leaves"):
-        return False
-    folder = item.path.relative_to(TESTS).parts[0] if TESTS in item.path.parents else ""
-    return EVERYWHERE or folder in COUNTED or folder.endswith(".py")
+    return TESTS in item.path.parents and item.get_closest_marker("leaves") is None
 
 
 def pytest_configure() -> None:

@@ -29,6 +29,7 @@ async def test_a_worker_process_finds_what_the_loop_finds(tmp_path):
     assert (found.end, found.checked) == (end, checked) == (len(content), checked)
     assert found.summary == segment.summary()
     assert found.epochs == ((0, 0), (1, 6), (2, 12))
+    segment.close()
 
 
 async def test_the_check_continues_that_of_the_segment_before(autojump_clock, world):
