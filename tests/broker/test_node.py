@@ -58,14 +58,14 @@ async def test_id_of_a_node_is_that_of_its_settings(world) -> None:
 
 async def test_open_part_is_found_by_its_class_and_by_handlers(world) -> None:
     lamp = Lamp()
-    role = (Part(kind=Lamp, open=at_once(lambda _: lamp), handlers_name="scheduler"),)
+    role = (Part(kind=Lamp, open=at_once(lambda _: lamp)),)
 
     async with node_of(world, role) as node:
         await node.open()
 
         assert node[Lamp] is lamp
         assert node.get(Lamp) is lamp
-        assert node.handler_parts.scheduler is lamp
+        assert node.handler_parts[Lamp] is lamp
 
 
 async def test_missing_part_is_named_with_the_roles_that_have_it(world) -> None:

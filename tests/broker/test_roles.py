@@ -46,8 +46,7 @@ async def test_all_parts_of_a_started_broker_are_found_by_their_class(
     async with Broker(config_of(), world, format_if_empty=True, apis=APIS) as broker:
         for part in BROKER:
             assert isinstance(broker[part.kind], part.kind)
-            if part.handlers_name:
-                assert getattr(broker.parts, part.handlers_name) is broker[part.kind]
+            assert broker.parts[part.face or part.kind] is broker[part.kind]
 
 
 def test_what_handlers_are_made_with_is_open_before_the_planes() -> None:

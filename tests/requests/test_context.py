@@ -48,7 +48,7 @@ def test_a_part_is_found_by_its_class() -> None:
 
     assert of_request[Registry] is of_request.parts.apis
     assert of_request[Features] is of_request.parts.features
-    with pytest.raises(KeyError):
+    with pytest.raises(MissingPartError, match="no dict"):
         of_request[dict]
 
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack, nullcontext
 from enum import Enum
 from itertools import groupby
 from operator import attrgetter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import trio
 from attrs import Factory, field
@@ -63,7 +63,7 @@ class Part(Generic[T_co]):
     kind: class by which `node[kind]` finds it. open: makes and starts it; None: the settings switch
     it off. stops: what it does in each stage of the stop that concerns it.
     step: step of the start that its time is counted to; adjacent parts share one.
-    handlers_name: field of `requests.parts.Parts` through which handlers find it, if they do.
+    face: class by which handlers find it, `context[face]`, if not by `kind`.
     serve: called when all parts are open.
     """
 
@@ -71,7 +71,7 @@ class Part(Generic[T_co]):
     open: Open[T_co]
     stops: Mapping[Stage, Stop] = Factory(dict)
     step: str = ""
-    handlers_name: str = ""
+    face: type[Any] | None = None
     serve: Callable[["Node"], None] | None = None
 
 
@@ -164,9 +164,9 @@ class Node:
     def add(self, kind: type[T], part: T) -> T:
         """Make a part known while it is still being opened; return it."""
         self._running[kind] = part
-        for declared in self.parts:
-            if declared.kind is kind and declared.handlers_name:
-                setattr(self.handler_parts, declared.handlers_name, part)
+        declared = next((declared for declared in self.parts if declared.kind is kind), None)
+        face = kind if declared is None or declared.face is None else declared.face
+        self.handler_parts.add(face, part)
         return part
 
     async def open(self) -> None:

@@ -1,11 +1,12 @@
 """Parts of a broker, which handlers reach by class: `context[GroupCoordinator]`.
 
-A new part is one field here. A part that a broker or a test does not have is
-missing: its use raises MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
+A field is a part that others in the core read, or that a test gives. A new part needs none: it is
+added by its class. A part that a broker or a test does not have is missing: its use raises
+MissingPartError, which the client sees as UNKNOWN_SERVER_ERROR.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import trio
 from attrs import Factory, field, fields
@@ -147,15 +148,27 @@ class Parts:
     settings: EffectiveConfig = missing("settings")
     topic_creation: TopicCreation = missing("topic creation")
     tree: Node = missing("tree")
+    _others: dict[type[Any], object] = field(factory=dict, init=False)
 
     def data_times(self) -> RequestMetrics | None:
         """Return the request metrics of the data plane; None without one."""
         return self.planes[0].request_metrics if self.planes else None
 
     def __getitem__(self, kind: type[T]) -> T:
-        """Return the part of a class. KeyError: no part has it."""
-        part: T = getattr(self, _NAMES[kind])
-        return part
+        """Return the part of a class. Raises MissingPartError if no part has it."""
+        name = _NAMES.get(kind)
+        part = self._others.get(kind) if name is None else getattr(self, name)
+        if part is None:
+            raise MissingPartError(f"this broker has no {kind.__name__}")
+        return cast("T", part)
+
+    def add(self, kind: type[T], part: T) -> None:
+        """Add a part, which handlers find by its class."""
+        name = _NAMES.get(kind)
+        if name is None:
+            self._others[kind] = part
+        else:
+            setattr(self, name, part)
 
 
 # By the class of each part. Ids and lists are values of the broker, not parts of it.

@@ -28,4 +28,4 @@ def _settings(config: BrokerConfig) -> CleanerSettings:
     )
 
 
-CLEANER: Final = Part(kind=LogCleaner, open=at_once(_make), handlers_name="cleaner")
+CLEANER: Final = Part(kind=LogCleaner, open=at_once(_make))

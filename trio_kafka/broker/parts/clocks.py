@@ -33,7 +33,6 @@ SCHEDULER: Final = Part(
     open=_open_scheduler,
     stops={Stage.SCHEDULER: tasks_end("scheduler")},
     step=_STEP,
-    handlers_name="scheduler",
 )
 # Parked requests need their timers until the replicas stop.
 TIMERS: Final = Part(

@@ -68,5 +68,4 @@ LIMITS: Final = Part(
     kind=ConnectionLimits,
     open=_open,
     stops={Stage.HANDLERS: tasks_end(_TASK)},
-    handlers_name="limits",
 )

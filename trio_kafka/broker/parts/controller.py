@@ -34,5 +34,4 @@ CONTROLLER: Final = Part(
     open=_open,
     stops={Stage.CONTROLLER: tasks_end(_TASK)},
     step="controller",
-    handlers_name="controller",
 )

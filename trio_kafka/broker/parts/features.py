@@ -8,6 +8,7 @@ from trio_kafka.metadata.features import KRAFT_VERSION, SUPPORTED
 from trio_kafka.metadata.publisher import MetadataCache
 from trio_kafka.metadata.source import MetadataSource
 from trio_kafka.raft.driver import RaftDriver
+from trio_kafka.requests.parts import Features
 
 _RANGES: Final = {name: (levels.low, levels.high) for name, levels in SUPPORTED.items()}
 
@@ -40,4 +41,4 @@ def _make(node: Node) -> ClusterFeatures:
     return ClusterFeatures(node[MetadataCache], node[RaftDriver])
 
 
-FEATURES: Final = Part(kind=ClusterFeatures, open=at_once(_make), handlers_name="features")
+FEATURES: Final = Part(kind=ClusterFeatures, open=at_once(_make), face=Features)

@@ -63,5 +63,4 @@ GROUPS: Final = Part(
     open=_open,
     stops={Stage.NETWORK: _answer_parked, Stage.COORDINATORS: tasks_end(GROUPS_TASK)},
     step="replication",
-    handlers_name="groups",
 )

@@ -32,9 +32,7 @@ async def _open_loader(node: Node) -> Loader:
     return loader
 
 
-METADATA: Final = Part(
-    kind=MetadataCache, open=at_once(_make_cache), step=METADATA_STEP, handlers_name="metadata"
-)
+METADATA: Final = Part(kind=MetadataCache, open=at_once(_make_cache), step=METADATA_STEP)
 LOADER: Final = Part(
     kind=Loader,
     open=_open_loader,

@@ -10,6 +10,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.plugin_host.dependencies import PluginHostDependencies
 from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.host import PluginHost
+from trio_kafka.requests.plugins import Plugins
 
 _TASK: Final = "plugins"
 _logger: Final = get_logger(__name__)
@@ -56,5 +57,5 @@ PLUGINS: Final = Part(
     open=_open,
     stops={Stage.PLUGINS: _stop},
     step="plugins",
-    handlers_name="plugins",
+    face=Plugins,
 )

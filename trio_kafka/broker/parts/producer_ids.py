@@ -9,6 +9,7 @@ from trio_kafka.broker.lifecycle import Lifecycle
 from trio_kafka.broker.node import Node, Part, at_once
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.tree import Node as TreeNode
+from trio_kafka.requests.parts import ProducerIds as ProducerIdsFace
 
 
 class ProducerIds:
@@ -44,4 +45,4 @@ def _make(node: Node) -> ProducerIds:
     return ProducerIds(node[Lifecycle].allocate_producer_ids, node.tree)
 
 
-PRODUCER_IDS: Final = Part(kind=ProducerIds, open=at_once(_make), handlers_name="producer_ids")
+PRODUCER_IDS: Final = Part(kind=ProducerIds, open=at_once(_make), face=ProducerIdsFace)

@@ -113,5 +113,4 @@ QUORUM: Final = Part(
     open=_open,
     stops={Stage.LOGS: _close},
     step=METADATA_STEP,
-    handlers_name="raft",
 )

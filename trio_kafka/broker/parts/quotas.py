@@ -119,6 +119,4 @@ def _is_address(text: str) -> bool:
     return True
 
 
-QUOTAS: Final = Part(
-    kind=Throttle, open=_open, stops={Stage.HANDLERS: _close}, handlers_name="quotas"
-)
+QUOTAS: Final = Part(kind=Throttle, open=_open, stops={Stage.HANDLERS: _close})

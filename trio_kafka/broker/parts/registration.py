@@ -18,6 +18,7 @@ from trio_kafka.log.files.partition_metadata import parse_id
 from trio_kafka.log.manager.log_manager import LogManager
 from trio_kafka.metadata.image import ListenerEndpoint
 from trio_kafka.metadata.publisher import MetadataCache
+from trio_kafka.requests.parts import Lifecycle as LifecycleFace
 
 _logger: Final = get_logger(__name__)
 
@@ -93,7 +94,7 @@ LIFECYCLE: Final = Part(
     kind=Lifecycle,
     open=at_once(_make_lifecycle),
     stops={Stage.LEAVING: _leave},
-    handlers_name="lifecycle",
+    face=LifecycleFace,
     serve=lambda node: node[Lifecycle].serve(),
 )
 REGISTRATION: Final = Part(kind=Registration, open=_register)

@@ -80,5 +80,4 @@ REPLICAS: Final = Part(
     open=_open,
     stops={Stage.NETWORK: _answer_parked, Stage.REPLICATION: tasks_end(_TASK)},
     step="replication",
-    handlers_name="replicas",
 )

@@ -50,4 +50,4 @@ def _make_changes(node: Node) -> ConfigAdmin:
 
 
 SETTINGS: Final = Part(kind=DynamicSettings, open=at_once(_make_settings))
-CONFIG_CHANGES: Final = Part(kind=ConfigAdmin, open=at_once(_make_changes), handlers_name="configs")
+CONFIG_CHANGES: Final = Part(kind=ConfigAdmin, open=at_once(_make_changes))

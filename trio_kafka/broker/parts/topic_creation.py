@@ -18,6 +18,7 @@ from trio_kafka.introspect.log import get_logger
 from trio_kafka.introspect.tree import Figures
 from trio_kafka.introspect.tree import Node as TreeNode
 from trio_kafka.metadata.names import CONSUMER_OFFSETS, is_internal
+from trio_kafka.requests.parts import TopicCreation as TopicCreationFace
 
 MOST: Final = 1000
 _TASK: Final = "auto-topic-creation"
@@ -126,5 +127,5 @@ TOPIC_CREATION: Final = Part(
     open=_open,
     stops={Stage.HANDLERS: tasks_end(_TASK)},
     step="upkeep",
-    handlers_name="topic_creation",
+    face=TopicCreationFace,
 )
