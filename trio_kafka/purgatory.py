@@ -188,6 +188,11 @@ def _then(
     return NO_ANSWER if result is None else result
 
 
+def _over(timed_out: bool) -> None:
+    """Stand in the place of `try_complete` when an operation is over."""
+    del timed_out
+
+
 class Purgatory:
     """Operations of one kind, by name (Produce, Fetch, ...). watchers: by key. timers: shared."""
 
@@ -277,6 +282,7 @@ class Purgatory:
         answer = self._ask(delayed)
         if answer is not None:
             delayed.done = True
+            delayed.try_complete = _over
             self._completed += 1
         return answer
 
@@ -342,6 +348,7 @@ class Purgatory:
         finish, timer = delayed.finish, delayed.timer
         delayed.done = True
         delayed.lane = delayed.finish = delayed.timer = None
+        delayed.try_complete = _over  # it may refer to the operation, and to the whole request
         if timer is not None:
             self.timers.cancel(timer)
         for key in delayed.keys:

@@ -153,7 +153,7 @@ async def test_another_plane_is_let_in_before_partitions_are_read(
         client = group.client()
         request = fetch_request(topic_id, *(FetchPartition(number) for number in range(count)))
         await client.ask(request, 13)
-        served.broker.context.yield_point.bind(lambda: None)
+        parts.replicas.yield_point.bind(lambda: None)
         group.budget.yield_point.bind(lambda: asked.append(0))
         made = client.send(request, 13)
         at_once = len(asked)

@@ -1,5 +1,6 @@
 """A joint wait stands in the place of the operations of a request's rows."""
 
+import weakref
 from functools import partial
 from typing import Any
 
@@ -86,3 +87,29 @@ def test_places_are_filled_when_all_operations_are_complete(waits: Waits) -> Non
 
     assert waits.finished == [True]
     assert values == ["there", "later"]
+
+
+class Batch:
+    """Stands for the records of a request."""
+
+
+def test_a_request_that_was_waited_for_is_freed_without_the_collector(waits: Waits) -> None:
+    batch = Batch()
+    freed = weakref.ref(batch)
+
+    def respond(of_request: Batch) -> Any:
+        return rows(
+            [("t", [0])],
+            lambda topic: topic[1],
+            lambda _, row: waits.operation(row),
+            lambda topics: (of_request, topics)[1],
+            group=lambda topic, answers: answers,
+        )
+
+    waits.park(respond(batch))
+    del batch
+
+    waits.complete(0, "value")
+
+    assert waits.finished == [[["value"]]]
+    assert freed() is None

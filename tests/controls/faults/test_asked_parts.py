@@ -10,6 +10,7 @@ from trio_kafka.controls.faults.asked_parts import in_full, names_in, parts_of
 from trio_kafka.controls.faults.parts import Names
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from trio_kafka.protocol.messages.k12_heartbeat import HeartbeatRequest
+from trio_kafka.requests.context import Context
 from trio_kafka.requests.parts import Parts as BrokerParts
 from trio_kafka.requests.registry import Registry
 from trio_kafka.testing.broker import ServedBroker, served_broker
@@ -19,8 +20,12 @@ BY_NAME = 12
 
 
 def context_of(served: ServedBroker) -> Any:
-    parts = served.broker.parts
-    return SimpleNamespace(metadata=parts.metadata, replicas=parts.replicas)
+    return context_on(served.broker.parts)
+
+
+def context_on(parts: BrokerParts) -> Context:
+    request: Any = SimpleNamespace(code=0)
+    return Context(request, parts)
 
 
 async def test_a_metadata_names_the_partitions_of_its_topics(autojump_clock: MockClock) -> None:
@@ -67,7 +72,7 @@ async def test_a_poll_names_the_partitions_of_its_session(autojump_clock: MockCl
 
 def test_a_broker_without_topics_knows_no_ids() -> None:
     bare = BrokerParts(apis=Registry(), node_id=1, cluster_id="c")  # type: ignore[arg-type]
-    context: Any = SimpleNamespace(metadata=bare.metadata, replicas=bare.replicas)
+    context = context_on(bare)
 
     assert parts_of(context).name_of(b"i" * 16) is None  # type: ignore[arg-type]
     assert list(names_in(MetadataRequest(topics=None), context, parts_of(context))) == []
