@@ -22,7 +22,7 @@ from trio_kafka.errors import ErrorCode, KafkaError, ProtocolError
 from trio_kafka.log.append import Appended
 from trio_kafka.metadata.endpoints import LeaderEndpoints
 from trio_kafka.model import TopicId
-from trio_kafka.pending import Eventual, then
+from trio_kafka.pending import Eventual, Pending
 from trio_kafka.protocol.messages.k00_produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -79,24 +79,21 @@ def say_error(
 @api(ProduceRequest, largest=ANY_SIZE, error=say_error)
 def produce(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
     check_acks(request.acks)
-    if context.allows_all:
-        return _append_all(request, context)
-    batches = Pairs(request.topic_data, _partitions)
-    check = partial(_check_transaction, request, context)
-    return for_each(batches, check, partial(_append_all, request, context))
-
-
-def _append_all(request: ProduceRequest, context: Context) -> Eventual[ProduceResponse | None]:
     produce = _Produce(request, context)
-    return rows(
+    append_all = partial(
+        rows,
         request.topic_data,
         _partitions,
         produce.append,
         produce.answer,
         group=_topic,
         refused=produce.refused,
-        permission=None if context.allows_all else produce.authorize,
     )
+    if context.allows_all:
+        return append_all()
+    batches = Pairs(request.topic_data, _partitions)
+    check = partial(_check_transaction, request, context)
+    return for_each(batches, check, partial(append_all, permission=produce.authorize))
 
 
 def _check_transaction(
@@ -151,7 +148,9 @@ class _Produce:
             zstd=version >= ZSTD_SINCE,
             timeout_s=self.request.timeout_ms / 1000,
         )
-        return then(appended, partial(_row, data.index))
+        if isinstance(appended, Pending):
+            return appended.then(partial(_row, data.index))
+        return _row(data.index, appended)  # nearly always
 
     def refused(
         self, topic: TopicProduceData, data: PartitionProduceData, error: KafkaError

@@ -27,7 +27,7 @@ from trio_kafka.metadata.image import ConfigResourceType, MetadataImage
 from trio_kafka.model import Endpoint, NodeId
 from trio_kafka.network.request import ConnectionPort, Request
 from trio_kafka.requests.handler_slot import HandlerSlot
-from trio_kafka.requests.parts import Parts
+from trio_kafka.requests.parts import FIELDS, Parts
 from trio_kafka.security.authorizer import ALLOW_ALL
 from trio_kafka.security.operations import Operation, bits, operations_in
 from trio_kafka.security.resources import (
@@ -90,7 +90,9 @@ class Context:
 
         A use of a part that this broker does not have raises MissingPartError.
         """
-        return self.parts[kind]
+        parts = self.parts
+        name = FIELDS.get(kind)
+        return parts[kind] if name is None else getattr(parts, name)
 
     @property
     def image(self) -> MetadataImage:

@@ -156,7 +156,7 @@ class Parts:
 
     def __getitem__(self, kind: type[T]) -> T:
         """Return the part of a class. Raises MissingPartError if no part has it."""
-        name = _NAMES.get(kind)
+        name = FIELDS.get(kind)
         part = self._others.get(kind) if name is None else getattr(self, name)
         if part is None:
             raise MissingPartError(f"this broker has no {kind.__name__}")
@@ -164,7 +164,7 @@ class Parts:
 
     def add(self, kind: type[T], part: T) -> None:
         """Add a part, which handlers find by its class."""
-        name = _NAMES.get(kind)
+        name = FIELDS.get(kind)
         if name is None:
             self._others[kind] = part
         else:
@@ -172,6 +172,6 @@ class Parts:
 
 
 # By the class of each part. Ids and lists are values of the broker, not parts of it.
-_NAMES: Final[Mapping[type[Any], str]] = {
+FIELDS: Final[Mapping[type[Any], str]] = {
     part.type: part.name for part in fields(Parts) if isinstance(part.type, type)
 }

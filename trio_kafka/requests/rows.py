@@ -10,10 +10,10 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from trio_kafka.attributes import frozen
 from trio_kafka.errors import KafkaError
-from trio_kafka.pending import Eventual, Work, flattened, then, work_or_value
+from trio_kafka.pending import Eventual, Pending, Work, flattened
 from trio_kafka.purgatory import Delayed
 from trio_kafka.requests.joint_wait import Place, joined
-from trio_kafka.scheduling.chunked_work import Steps
+from trio_kafka.scheduling.chunked_work import Steps, whole
 from trio_kafka.scheduling.loop_budget import in_steps
 
 G = TypeVar("G")
@@ -52,8 +52,10 @@ def rows(
     and keeps it: those that are waited for are put in later.
     """
     steps = _answering(groups, rows_of, each, group=group, refused=refused, permission=permission)
-    is_long = _exceeds(MANY, groups, rows_of)
-    return then(work_or_value(steps, is_long=is_long), answer)
+    if len(groups) > MANY or sum(map(len, map(rows_of, groups))) > MANY:
+        return Work(steps).then(answer)
+    answered = whole(steps)
+    return answered.then(answer) if isinstance(answered, Pending) else answer(answered)
 
 
 def _answering(

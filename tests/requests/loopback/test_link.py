@@ -3,10 +3,10 @@
 import pytest
 import trio
 from trio.testing import MockClock
-from trio_kafka.testing.interceptors import RecordingOwner
 
 from tests.peers.kit import link_from
 from tests.requests.loopback.test_client import fetch, produce
+from trio_kafka.controls.interceptors import RecordingOwner
 from trio_kafka.errors import ErrorCode, KafkaError
 from trio_kafka.peers.errors import DeadlineError, PeerError
 from trio_kafka.peers.link import Link

@@ -1,0 +1,44 @@
+"""Names of tests are sentences that a stranger understands: no riddles."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.project.tree import ROOT, tracked_files
+
+LONGEST = 95
+# People who are not there, and words that say nothing about what is tested.
+WORDS = frozenset(
+    [
+        "who",
+        "whom",
+        "whoever",
+        "nobody",
+        "somebody",
+        "everybody",
+        "anybody",
+        "stranger",
+        "heard",
+        "told",
+        "tells",
+    ]
+)
+
+
+def names() -> Iterator[tuple[str, str]]:
+    """Yield the file and the name of each test."""
+    for path in tracked_files():
+        if path.name.startswith("test_") and path.suffix == ".py":
+            for node in ast.walk(ast.parse((ROOT / path).read_text())):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    if node.name.startswith("test_"):
+                        yield str(path), node.name
+
+
+def test_no_test_name_has_a_forbidden_word() -> None:
+    riddles = [f"{path}: {name}" for path, name in names() if WORDS & set(name.split("_"))]
+
+    assert riddles == []
+
+
+def test_no_test_name_is_too_long() -> None:
+    assert [name for _, name in names() if len(name) > LONGEST] == []
