@@ -29,9 +29,9 @@ def names() -> Iterator[tuple[str, str]]:
     for path in tracked_files():
         if path.name.startswith("test_") and path.suffix == ".py":
             for node in ast.walk(ast.parse((ROOT / path).read_text())):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    if node.name.startswith("test_"):
-                        yield str(path), node.name
+                is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                if is_function and node.name.startswith("test_"):
+                    yield str(path), node.name
 
 
 def test_no_test_name_has_a_forbidden_word() -> None:
