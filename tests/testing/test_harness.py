@@ -15,6 +15,7 @@ from trio_kafka.plugin_host.guard import PluginError
 from trio_kafka.plugin_host.lifecycle import State
 from trio_kafka.protocol.messages.k03_metadata import MetadataRequest
 from trio_kafka.protocol.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
+from trio_kafka.requests.parts import TopicCreation
 from trio_kafka.testing.direct import ClosedError
 from trio_kafka.testing.harness import PluginHarness
 from trio_kafka.testing.sample_apis import EchoRequest, EchoResponse, WaitRequest, WaitResponse
@@ -97,7 +98,7 @@ async def test_a_connection_that_is_closed_is_told(autojump_clock: MockClock) ->
 async def test_parts_are_what_a_handler_finds(autojump_clock: MockClock) -> None:
     @api(EchoRequest)
     def tell(request: EchoRequest, context: Context) -> EchoResponse:
-        context.topic_creation.want([request.text])
+        context[TopicCreation].want([request.text])
         return EchoResponse(text=context.cluster_id)
 
     wanted: list[str] = []

@@ -177,7 +177,7 @@ class ReplicaManager:
                 now=now,
             )
         except KafkaError as error:
-            return FetchAnswer(session_id=NO_SESSION, error=error)
+            return FetchAnswer(session_id=NO_SESSION, error=error.as_value())
         full = session_epoch <= FIRST_EPOCH or session.id == NO_SESSION
         wide = WIDE_BESIDE if self.yield_point.bound else WIDE
         fetch = Fetch(session, limits, resolve or self._resolve, full=full, wide=wide)
